@@ -1,0 +1,84 @@
+"""Checkpoints: all members' state as safetensors, and a JSON file that vouches for it.
+
+The JSON is written last and holds a checksum, so a checkpoint exists whole or
+not at all, and one that was altered is noticed.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import safetensors.numpy
+from jaxtyping import PyTree
+
+from . import files
+from .errors import UserError
+
+KEPT = 2
+"""The newest, and one before it."""
+
+
+def save(folder: Path, step: int, state: PyTree) -> None:
+    """Writes a checkpoint, then removes all but the newest `KEPT`."""
+    data = safetensors.numpy.save(_named(jax.device_get(state)))
+    record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    files.write(_path(folder, step, "safetensors"), data)
+    files.write(_path(folder, step, "json"), json.dumps(record))
+    for old in _steps(folder)[:-KEPT]:
+        for kind in ("json", "safetensors"):
+            _path(folder, old, kind).unlink(missing_ok=True)
+
+
+def latest(folder: Path) -> int | None:
+    """Step of the newest checkpoint, None if there is none."""
+    steps = _steps(folder)
+    return steps[-1] if steps else None
+
+
+def load(folder: Path, step: int, like: PyTree) -> PyTree:
+    """The state that was saved at `step`, in the structure of `like`.
+
+    Raises UserError if the file is missing, damaged, or of another model.
+    """
+    path = _path(folder, step, "safetensors")
+    arrays = safetensors.numpy.load(_vouched(path, _path(folder, step, "json")))
+    wanted = _named(like)
+    for name, leaf in wanted.items():
+        if name not in arrays or arrays[name].shape != leaf.shape:
+            raise UserError(f"checkpoint {str(path)!r} does not fit the run's recipe at {name!r}")
+    leaves = [arrays[name] for name in wanted]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def _vouched(path: Path, record: Path) -> bytes:
+    try:
+        data, expected = path.read_bytes(), json.loads(record.read_text("utf-8"))["sha256"]
+    except (OSError, ValueError, KeyError):
+        raise UserError(f"checkpoint {str(path)!r} is missing or unreadable") from None
+    if hashlib.sha256(data).hexdigest() != expected:
+        raise UserError(
+            f"checkpoint {str(path)!r} is damaged: its content is not what was written;"
+            " delete it and its .json to go on from the one before"
+        )
+    return data
+
+
+def _named(tree: PyTree) -> dict[str, Any]:
+    """Leaves by their path, such as `.model.blocks[0].query`."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    named = {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+    return {
+        name: np.ascontiguousarray(leaf) if isinstance(leaf, np.ndarray) else leaf
+        for name, leaf in named.items()
+    }
+
+
+def _steps(folder: Path) -> list[int]:
+    return sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
+
+
+def _path(folder: Path, step: int, kind: str) -> Path:
+    return folder / f"{step:08d}.{kind}"

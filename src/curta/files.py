@@ -1,0 +1,40 @@
+"""Writing files so that a reader, or a crash, never meets half of one."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import UserError
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Replaces `path` atomically; on failure the old file is untouched and the cause is one line."""
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data)
+    except OSError as error:
+        raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def append(path: Path, text: str) -> None:
+    """Adds lines to `path`."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,93 @@
+"""Writing an answer token by token, with a cache.
+
+The loop knows no arithmetic: the layout says where each written token stands,
+the position encoding which earlier ones it sees. With a windowed encoding the
+cost of a token does not depend on how many came before.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from .layouts import Layout, Room, Where
+from .layouts.base import END
+from .model import Cache, Transformer
+from .problems import Problem, to_text
+
+
+class Writing(NamedTuple):
+    """State of the loop: what was written, and what is needed to go on."""
+
+    count: Int[Array, ""]
+    token: Int[Array, " batch"]
+    state: Int[Array, "batch states"]
+    cache: Cache
+    written: Int[Array, "batch completion"]
+    done: Bool[Array, " batch"]
+
+
+@partial(jax.jit, static_argnames=("layout", "room"))
+def complete(
+    model: Transformer,
+    tokens: Int[Array, "batch prompt"],
+    prompts: Int[Array, " batch"],
+    *,
+    layout: Layout,
+    room: Room,
+) -> Int[Array, "batch completion"]:
+    """Greedy completions of prompts of `prompts` tokens each; after the end, end signs."""
+    end = layout.characters.index(END)
+    rows = jnp.arange(len(tokens))
+    state, where = layout.follow(tokens, prompts)
+    cache, logits = model.extend(model.cache(where, room.total, room), tokens, where)
+    first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
+    written = jnp.full((len(tokens), room.completion), end, jnp.int32)
+    start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
+
+    def going(now: Writing) -> Array:
+        return (now.count < room.completion) & ~jnp.all(now.done)
+
+    def write(now: Writing) -> Writing:
+        token = jnp.where(now.done, end, now.token)
+        written = now.written.at[:, now.count].set(token)
+        state, kind, coordinates = layout.step(now.state, token)
+        index = jnp.minimum(prompts + now.count, room.total - 1)
+        where = Where(index[:, None], kind[:, None], coordinates[:, None])
+        cache, logits = model.extend(now.cache, token[:, None], where)
+        following = jnp.argmax(logits[:, 0], axis=-1)
+        return Writing(now.count + 1, following, state, cache, written, now.done | (token == end))
+
+    return jax.lax.while_loop(going, write, start).written
+
+
+def completions(
+    model: Transformer, layout: Layout, problems: Sequence[Problem], room: Room
+) -> list[str]:
+    """What the model writes after each problem's prompt, up to and with its end sign."""
+    size = 1 << (len(problems) - 1).bit_length()
+    prompts = [layout.encode(layout.prompt(problem)) for problem in problems]
+    tokens = np.zeros((size, room.prompt), np.int32)
+    for row, prompt in zip(tokens, prompts):
+        row[: len(prompt)] = prompt
+    lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
+    written = np.asarray(complete(model, tokens, lengths, layout=layout, room=room))
+    texts = [layout.decode(row) for row in written[: len(problems)]]
+    return [text.partition(END)[0] + (END if END in text else "") for text in texts]
+
+
+def widths(problem: Problem) -> tuple[int, ...]:
+    """Digit counts of the operands."""
+    return tuple(len(to_text(value)) for value in problem.operands)
+
+
+def bucket(digits: int) -> int:
+    """`digits` rounded up to one of a few sizes, so that few programs are compiled."""
+    size = 16
+    while size < digits:
+        size *= 4
+    return size

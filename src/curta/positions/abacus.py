@@ -1,0 +1,55 @@
+"""Abacus: the i-th digit of each number gets vector offset + i, every other token vector 0.
+
+In training one offset, uniform in 0..max_offset, is drawn for the whole batch;
+afterwards it is 0. The i-th digit is the i-th in the text, so the layout should
+put the least significant first.
+Source: McLeish et al., arXiv 2405.17399.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..errors import UserError
+from ..initial import Normal, normal
+from ..layouts import Layout, Room, Where
+from .base import Encoding, Shape, is_digit
+
+
+@dataclass(frozen=True)
+class Abacus:
+    """A learned vector for each digit's index in its number, randomly displaced in training."""
+
+    name: Literal["abacus"] = "abacus"
+    rows: int = 1024
+    max_offset: int = 100
+
+    def build(self, shape: Shape) -> Encoding:
+        table = normal(self.rows, shape.width, scale=0.02)
+        return AbacusEncoding(table, self.max_offset, shape.layout)
+
+
+class AbacusEncoding(Encoding):
+    table: Float[Array, "rows width"] | Normal
+    max_offset: int = eqx.field(static=True)
+    layout: Layout = eqx.field(static=True)
+
+    def check(self, room: Room) -> None:
+        _, last = room.extents[0]
+        if last >= len(self.table):
+            raise UserError(
+                f"numbers of up to {last:,} digits are too long for this model: it has"
+                f" {len(self.table):,} Abacus rows (positions.rows)"
+            )
+
+    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+        offset = jax.random.randint(key, (), 0, self.max_offset + 1)
+        return where._replace(coordinates=where.coordinates + offset)
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+        digit = is_digit(self.layout, where.kind)
+        return self.table[jnp.where(digit, where.coordinates[..., 0] + 1, 0)]

@@ -1,0 +1,56 @@
+"""Coupled absolute positions: tokens of equal significance share a learned vector.
+
+Every axis of the layout's coordinates has its own table; the vectors are summed.
+In training one start per axis is drawn for the whole batch, such that the
+longest training text still fits; afterwards it is 0.
+Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for
+each problem, and operands in the usual order and zero-padded).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..errors import UserError
+from ..initial import Normal, normal
+from ..layouts import Room, Where
+from .base import Encoding, Shape
+
+
+@dataclass(frozen=True)
+class Coupled:
+    """A learned vector for each coordinate, with a random start in training."""
+
+    name: Literal["coupled"] = "coupled"
+    rows: int = 128
+    max_start: int = 100
+
+    def build(self, shape: Shape) -> Encoding:
+        tables = normal(len(shape.layout.axes), self.rows, shape.width, scale=0.02)
+        return CoupledEncoding(tables, self.max_start)
+
+
+class CoupledEncoding(Encoding):
+    tables: Float[Array, "axes rows width"] | Normal
+    max_start: int = eqx.field(static=True)
+
+    def check(self, room: Room) -> None:
+        rows = self.tables.shape[1]
+        for low, high in room.extents:
+            if high - min(low, -1) >= rows:
+                raise UserError(
+                    f"coordinates up to {high:,} are too many for this model: it has"
+                    f" {rows:,} coupled positions (positions.rows)"
+                )
+
+    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+        start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
+        return where._replace(coordinates=where.coordinates + start)
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+        rows = where.coordinates + 1  # the lowest coordinate is -1
+        return sum(jnp.take(table, rows[..., axis], axis=0) for axis, table in enumerate(self.tables))

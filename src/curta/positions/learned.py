@@ -1,0 +1,36 @@
+"""Learned absolute positions: one vector for each index in the text."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Array, Float
+
+from ..errors import UserError
+from ..initial import Normal, normal
+from ..layouts import Room, Where
+from .base import Encoding, Shape
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One learned vector for each of `length` indices in the text."""
+
+    name: Literal["learned"] = "learned"
+    length: int = 512
+
+    def build(self, shape: Shape) -> Encoding:
+        return LearnedEncoding(normal(self.length, shape.width, scale=0.02))
+
+
+class LearnedEncoding(Encoding):
+    table: Float[Array, "length width"] | Normal
+
+    def check(self, room: Room) -> None:
+        if room.total > len(self.table):
+            raise UserError(
+                f"a text of up to {room.total:,} tokens is too long for this model: it has"
+                f" {len(self.table):,} learned positions (positions.length)"
+            )
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+        return self.table[where.index]

@@ -1,0 +1,199 @@
+"""Recipes: one TOML file holds everything that a run is made of.
+
+A recipe is read strictly: an unknown field, a wrong type or a bad value is one
+line that names the field. `with_overrides` lays `section.field = value` pairs on
+top, which is what the command line does.
+"""
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import tomli_w
+from annotated_types import Ge
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from .errors import UserError, unknown
+from .layouts import layout_named
+from .model import Model
+from .optimizers import Optimizer
+from .positions import Positions, Shape
+from .positions.window import Window
+from .tasks import Task
+
+Count = Annotated[int, Ge(1)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """How long, on how many problems a step, and how often the state is saved."""
+
+    steps: Count = 1000
+    batch: Count = 64
+    checkpoint_every: Count = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """The exam after training: digit counts, problems of each kind, the grid's size.
+
+    `generated` problems of each kind are also written token by token. `track`
+    is examined during training. A `grid` of 0 leaves the heat map out.
+    """
+
+    digits: tuple[Count, ...] = (20, 100)
+    count: Count = 200
+    generated: Count = 8
+    grid: Annotated[int, Ge(0)] = 0
+    grid_count: Count = 20
+    track: tuple[Count, ...] = ()
+    seed: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """Everything that a run is made of."""
+
+    summary: str = ""
+    layout: str = "coupled"
+    task: Task = Task()
+    positions: Annotated[Positions, Field(discriminator="name")] = Window()
+    model: Model = Model()
+    optimizer: Optimizer = Optimizer()
+    training: Training = Training()
+    evaluation: Evaluation = Evaluation()
+
+    def __post_init__(self) -> None:
+        layout = layout_named(self.layout)
+        if self.task.operator not in layout.operators:
+            raise UserError(f"layout {self.layout!r} cannot write operator {self.task.operator!r}")
+        self.positions.build(Shape(layout, self.model.width, self.model.heads, self.model.attending))
+
+
+_RECIPE = TypeAdapter(Recipe)
+
+
+def names() -> list[str]:
+    """Names of the recipes that come with the program."""
+    return sorted(path.name.removesuffix(".toml") for path in _shipped() if path.is_file())
+
+
+def load(name: str) -> Recipe:
+    """A shipped recipe by name, or any recipe by the path of its file."""
+    return parse(read(name), where=f"recipe {name!r}")
+
+
+def read(name: str) -> dict[str, Any]:
+    """The fields of a recipe as its file has them."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        return _tables(_text_of(path), f"recipe {name!r}")
+    if name not in names():
+        raise unknown("recipe", name, names())
+    return _tables((_folder() / f"{name}.toml").read_text("utf-8"), f"recipe {name!r}")
+
+
+def parse(fields: Mapping[str, Any], where: str) -> Recipe:
+    """Checks every field; a UserError names the first that is wrong."""
+    try:
+        return _RECIPE.validate_json(json.dumps(fields), strict=True, extra="forbid")
+    except ValidationError as error:
+        raise _complaint(error, where) from None
+
+
+def dump(recipe: Recipe) -> str:
+    """The resolved recipe as TOML, defaults included."""
+    return tomli_w.dumps(_RECIPE.dump_python(recipe, mode="json"))
+
+
+def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """`fields` with `{"section.field": value}` laid on top.
+
+    A new `positions.name` begins that section anew: each encoding has its own fields.
+    """
+    result = json.loads(json.dumps(fields))
+    name = overrides.get("positions.name")
+    if name is not None and name != result.get("positions", {}).get("name"):
+        result["positions"] = {}
+    for path, value in overrides.items():
+        *sections, field = path.split(".")
+        table = result
+        for section in sections:
+            table = table.setdefault(section, {})
+            if not isinstance(table, dict):
+                raise UserError(f"--{path}: {section!r} is a single value, not a section")
+        table[field] = value
+    return result
+
+
+def value(text: str) -> Any:
+    """What a command-line value means: a TOML value, or else the text itself."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _folder() -> resources.abc.Traversable:
+    return resources.files("curta") / "recipes"
+
+
+def _shipped() -> list[resources.abc.Traversable]:
+    return [path for path in _folder().iterdir() if path.name.endswith(".toml")]
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise UserError(f"cannot read recipe {str(path)!r}: {reason}") from None
+
+
+def _tables(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where} is no valid TOML: {error}") from None
+
+
+def _complaint(error: ValidationError, where: str) -> UserError:
+    """One line for the first thing that is wrong."""
+    first = error.errors()[0]
+    known = {"positions": {option.name for option in _options()}}
+    path = [str(part) for part in first["loc"] if part not in known["positions"]]
+    field = ".".join(path)
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, UserError):
+        return UserError(f"{where}: {cause}")
+    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return UserError(f"{where}: {unknown('field', field, _fields())}")
+    if first["type"] == "union_tag_invalid":
+        tag = first["ctx"]["tag"]
+        return UserError(f"{where}: {unknown('position encoding', tag, known['positions'])}")
+    given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
+    return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
+
+
+def _lower(message: str) -> str:
+    """Pydantic's sentence as the rest of ours: 'Input should be ...' -> 'should be ...'."""
+    return message.removeprefix("Input ").removeprefix("Value error, ")
+
+
+def _options() -> list[Any]:
+    return [option() for option in Positions.__args__]
+
+
+def _fields() -> list[str]:
+    """Every field's path, as the command line spells it."""
+    sections = {f.name: f.default for f in dataclasses.fields(Recipe)}
+    paths = [name for name, default in sections.items() if not dataclasses.is_dataclass(default)]
+    for name, default in sections.items():
+        holders = _options() if name == "positions" else [default]
+        for holder in filter(dataclasses.is_dataclass, holders):
+            paths += [f"{name}.{field.name}" for field in dataclasses.fields(holder)]
+    return sorted(set(paths))

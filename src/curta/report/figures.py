@@ -1,0 +1,296 @@
+"""The figures of a report: how a run learned, and what its members can do.
+
+Every function takes data and returns a new Figure. Figures are built from
+objects alone, so nothing is shared between calls; matplotlib is imported only
+when a figure is drawn. Every member is drawn, never only a summary of them.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+from .run_folder import Evaluation, Length, Metric
+from .summary import finite, span
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+# Colours that stay apart for colour-blind readers (Okabe and Ito) and in grey print.
+# The page's stylesheet names the same values to translate them for dark screens.
+INK = "#1f2328"
+MUTED = "#6e7781"
+MEMBER = "#56b4e9"
+MEDIAN = "#0072b2"
+ALERT = "#d55e00"
+
+WIDTH = 5.2  # inches; text stays readable when a phone shows it 360 pixels wide
+POINTS = 300
+"""Most points of one learning curve; neighbouring lines are averaged to stay below."""
+
+BANDS = (
+    (0.0, "< 25%", "#f7fbff"),
+    (0.25, "≥ 25%", "#dce9f6"),
+    (0.5, "≥ 50%", "#bad6eb"),
+    (0.75, "≥ 75%", "#89bedc"),
+    (0.9, "≥ 90%", "#539ecd"),
+    (1.0, "100%", "#1b62a5"),
+)
+"""Lower edge, name and colour of the steps of a grid: a perfect cell is told from the next best."""
+
+Curve = dict[int, float]
+"""Value by training step."""
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": MUTED,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+}
+
+
+def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None = None) -> Figure:
+    """Loss and exact match on training problems by step; a stopped member's curve ends."""
+    stopped = stopped or {}
+    alive = [line for line in metrics if line["step"] < stopped.get(line["member"], math.inf)]
+    with _style():
+        figure, (upper, lower) = _panels(2, height=4.4)
+        _draw_curves(upper, curves(alive, "loss"), stopped)
+        _draw_curves(lower, curves(alive, "exact"), stopped)
+        upper.set_yscale("log", nonpositive="clip")
+        upper.set_title("Loss")
+        lower.set_title("Exact match on training problems")
+        lower.set(xlabel="training step")
+        lower.set_xlim(left=0)
+        _percent_axis(lower)
+        _legend(figure, upper)
+    return figure
+
+
+def exact_by_length(evaluation: Evaluation, trained: tuple[int, int] | None) -> Figure:
+    """Exact match by operand length, one panel per category of problems."""
+    rows = sorted(evaluation["lengths"], key=lambda row: row["digits"])
+    categories = list(dict.fromkeys(row["category"] for row in evaluation["lengths"]))
+    with _style():
+        figure, panels = _panels(len(categories), height=0.9 + 1.3 * len(categories))
+        for panel, category in zip(panels, categories, strict=True):
+            _draw_lengths(panel, [row for row in rows if row["category"] == category])
+            _shade(panel, trained)
+            panel.set_title(f"Category: {category}", parse_math=False)
+        _length_axis(panels[-1], sorted({*(trained or ()), *(row["digits"] for row in rows)}))
+        _legend(figure, panels[0])
+    return figure
+
+
+def grid(evaluation: Evaluation, trained: tuple[int, int] | None) -> Figure:
+    """Median exact match of the members for every pair of operand lengths, in bands."""
+    if "grid" not in evaluation:
+        raise ValueError("this evaluation has no grid")
+    data = evaluation["grid"]
+    cells = median_cells(data["exact"])
+    with _style():
+        figure, (axes,) = _panels(1, height=4.3)
+        image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
+        axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
+        _name_cells(axes, data["digits"])
+        _box(axes, data["digits"], trained)
+        bar = figure.colorbar(image, shrink=0.8, ticks=range(len(BANDS)))
+        bar.set_ticklabels([name for _, name, _ in BANDS])
+        bar.set_label("exact match, median over members")
+        _legend(figure, axes)
+    return figure
+
+
+def curves(metrics: Iterable[Metric], key: Literal["loss", "exact"]) -> dict[int, Curve]:
+    """Curve of every member, thinned to `POINTS` by averaging neighbouring steps."""
+    metrics = list(metrics)
+    point = _points({line["step"] for line in metrics})
+    values: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for line in metrics:
+        values[line["member"]][point[line["step"]]] += finite([line[key]])
+    return {member: _means(values[member]) for member in sorted(values)}
+
+
+def median_cells(exact: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
+    """Median over members of every cell."""
+    rows = zip(*exact, strict=True)
+    return [[median(cell) for cell in zip(*row, strict=True)] for row in rows]
+
+
+def band(share: float) -> int:
+    """Which of the `BANDS` a share belongs to."""
+    return bisect_right([edge for edge, _, _ in BANDS], share) - 1
+
+
+def _points(steps: Iterable[int]) -> dict[int, int]:
+    """For every step the step it is drawn at: the last of its group."""
+    ordered = sorted(steps)
+    size = math.ceil(len(ordered) / POINTS)
+    last = len(ordered) - 1
+    return {step: ordered[min(i - i % size + size - 1, last)] for i, step in enumerate(ordered)}
+
+
+def _means(values: Mapping[int, list[float]]) -> Curve:
+    return {
+        step: math.fsum(values[step]) / len(values[step]) for step in sorted(values) if values[step]
+    }
+
+
+def _style() -> AbstractContextManager[None]:
+    import matplotlib
+
+    return matplotlib.rc_context(_STYLE)
+
+
+def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
+    """An empty figure with panels below each other that share their x axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])
+
+
+def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int, int]) -> None:
+    for curve in members.values():
+        _draw_member(axes, curve)
+    steps = sorted({step for curve in members.values() for step in curve})
+    middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
+    axes.plot(steps, middle, color=MEDIAN, linewidth=1.8, label="median")
+    for member in stopped:
+        _mark_stopped(axes, member, members.get(member, {}))
+
+
+def _draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
+    axes.plot(
+        list(curve),
+        list(curve.values()),
+        marker=marker,
+        color=MEMBER,
+        linestyle="-",
+        linewidth=0.8,
+        markersize=4,
+        alpha=0.7,
+        label="each member",
+    )
+
+
+def _mark_stopped(axes: Axes, member: int, curve: Curve) -> None:
+    """A cross and the member's number at its last point, if it has one."""
+    if not curve:
+        return
+    end = max(curve)
+    axes.plot(end, curve[end], "x", color=ALERT, markeredgewidth=1.8, label="stopped member")
+    axes.annotate(f"{member}", (end, curve[end]), (5, 5), textcoords="offset points", color=ALERT)
+
+
+def _draw_lengths(axes: Axes, rows: Sequence[Length]) -> None:
+    digits = [row["digits"] for row in rows]
+    for values in zip(*(row["exact"] for row in rows), strict=True):
+        _draw_member(axes, dict(zip(digits, values, strict=True)), marker="o")
+    middle = [median(row["exact"]) for row in rows]
+    axes.plot(digits, middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
+    _percent_axis(axes)
+
+
+def _percent_axis(axes: Axes) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    axes.set(ylim=(-0.05, 1.05), yticks=(0, 0.25, 0.5, 0.75, 1))
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+
+
+def _length_axis(axes: Axes, digits: Sequence[int]) -> None:
+    """A log axis whose ticks are lengths that were measured or trained on."""
+    ticks = _spaced(digits)
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set(xlabel="digits of the operands")
+
+
+def _spaced(digits: Sequence[int]) -> list[int]:
+    """The lengths that are far enough apart on a log axis for their labels."""
+    apart = max(1.6, (digits[-1] / digits[0]) ** (1 / 9))
+    ticks: list[int] = []
+    for length in digits:
+        if not ticks or length >= apart * ticks[-1]:
+            ticks.append(length)
+    return ticks
+
+
+def _shade(axes: Axes, trained: tuple[int, int] | None) -> None:
+    if trained is None:
+        return
+    label = f"trained: {span(trained)}"
+    axes.axvspan(*trained, color=MUTED, alpha=0.18, linewidth=1, label=label)
+
+
+def _draw_bands(axes: Axes, bands: Sequence[Sequence[int]]) -> AxesImage:
+    from matplotlib.colors import ListedColormap
+
+    axes.grid(visible=False)
+    return axes.imshow(
+        bands,
+        cmap=ListedColormap([colour for _, _, colour in BANDS]),
+        vmin=-0.5,
+        vmax=len(BANDS) - 0.5,
+        origin="lower",
+        interpolation="none",
+    )
+
+
+def _name_cells(axes: Axes, digits: Sequence[int]) -> None:
+    """Labels every nth row and column, eight at most."""
+    stride = math.ceil(len(digits) / 8)
+    ticks = range(stride - 1, len(digits), stride)
+    names = [f"{digits[tick]:,}" for tick in ticks]
+    axes.set_xticks(ticks, names)
+    axes.set_yticks(ticks, names)
+
+
+def _box(axes: Axes, digits: Sequence[int], trained: tuple[int, int] | None) -> None:
+    """Frames the cells whose operands both have a length that was trained on."""
+    from matplotlib.patches import Rectangle
+
+    first, last = trained or (0, 0)
+    inside = [index for index, length in enumerate(digits) if first <= length <= last]
+    if not inside:
+        return
+    corner, size = inside[0] - 0.5, len(inside)
+    frame = Rectangle(
+        (corner, corner), size, size, fill=False, label=f"trained: {span((first, last))}"
+    )
+    frame.set(edgecolor=ALERT, linewidth=1.8, zorder=3, clip_on=False)
+    axes.add_patch(frame)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """One entry per kind of mark, above the panels where no data can hide."""
+    handles, labels = axes.get_legend_handles_labels()
+    entries = dict(zip(labels, handles, strict=True))
+    if entries:
+        figure.legend(
+            entries.values(), entries.keys(), loc="outside upper left", ncols=len(entries)
+        )

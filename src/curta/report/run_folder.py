@@ -1,0 +1,174 @@
+"""What a report reads: the files of a run folder, as they lie on disk.
+
+The types name the keys of the JSON files. A young run lacks some of them, so
+every key may be absent; the page shows what is there.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+FORMAT = 1
+"""Version of the folder layout that this reader understands."""
+
+
+class Info(TypedDict, total=False):
+    """`run.json`: what was trained, on what, and how far it came."""
+
+    format: int
+    name: str
+    recipe: str
+    seeds: list[int]
+    status: str
+    created: str
+    versions: dict[str, str]
+    device: str
+    parameters: int
+    steps: int
+    training_seconds: float
+    compile_seconds: float
+    trained_digits: tuple[int, int]
+    operators: list[str]
+    stopped: dict[str, int]
+    structure: str
+
+
+class Metric(TypedDict):
+    """A line of `metrics.jsonl`: one member, mean over the steps since the line before."""
+
+    step: int
+    member: int
+    loss: float | None
+    exact: float | None
+    seconds: float
+
+
+class Generated(TypedDict):
+    """Exact match when the model writes the answer itself, on fewer problems."""
+
+    count: int
+    exact: list[float]
+    agrees: bool
+
+
+class Length(TypedDict):
+    """Exact match at one operand length and category, one value per member."""
+
+    digits: int
+    category: str
+    count: int
+    exact: list[float]
+    generated: NotRequired[Generated]
+
+
+class Grid(TypedDict):
+    """Exact match by member, digits of the first and digits of the second operand."""
+
+    max_digits: int
+    digits: list[int]
+    count: int
+    exact: list[list[list[float]]]
+
+
+class Example(TypedDict):
+    """A problem with its truth and what a member answered; None is no answer."""
+
+    problem: str
+    truth: str
+    answer: str | None
+    member: int
+
+
+class Evaluation(TypedDict):
+    """`evaluation.json`: everything measured after training."""
+
+    seed: NotRequired[int]
+    lengths: list[Length]
+    grid: NotRequired[Grid]
+    examples: NotRequired[list[Example]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as read from its folder; its evaluation has no lengths until there is one."""
+
+    name: str
+    info: Info
+    recipe: str
+    metrics: list[Metric]
+    evaluation: Evaluation
+
+    @property
+    def trained(self) -> tuple[int, int] | None:
+        """Shortest and longest operand trained on, in digits."""
+        return self.info.get("trained_digits")
+
+    @property
+    def stopped(self) -> dict[int, int]:
+        """Step at which each stopped member's loss was no longer finite."""
+        return {int(member): step for member, step in self.info.get("stopped", {}).items()}
+
+
+def read_run(folder: Path) -> Run:
+    """Reads the folder; only `run.json` must exist."""
+    info = _read_info(folder / "run.json")
+    return Run(
+        name=info.get("name", folder.resolve().name),
+        info=info,
+        recipe=_text(folder / "recipe.toml"),
+        metrics=list(_metrics(folder / "metrics.jsonl")),
+        evaluation=_read_evaluation(folder / "evaluation.json"),
+    )
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes beside `path`, then renames: readers see the old file or the new one, whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read_info(path: Path) -> Info:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path.parent} is not a run folder: it has no {path.name}")
+    info: Info = _parse(_text(path), path, 1)
+    found = info.get("format", FORMAT)
+    if found != FORMAT:
+        raise ValueError(f"{path}: format {found} is not format {FORMAT}, the one known here")
+    return info
+
+
+def _read_evaluation(path: Path) -> Evaluation:
+    if not path.is_file():
+        return {"lengths": []}
+    evaluation: Evaluation = _parse(_text(path), path, 1)
+    return evaluation
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _metrics(path: Path) -> Iterator[Metric]:
+    """Every line; a last one without its newline counts only if it is already whole."""
+    *lines, last = _text(path).split("\n")
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _parse(line, path, number)
+    with contextlib.suppress(json.JSONDecodeError):
+        yield json.loads(last)
+
+
+def _parse(text: str, path: Path, line: int) -> Any:
+    """JSON, or an error that names the file: the parser alone knows only the text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}, line {line + error.lineno - 1}: {error.msg}") from error

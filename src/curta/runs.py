@@ -1,0 +1,190 @@
+"""Run folders: everything about one training, readable without this program.
+
+    runs/NAME/recipe.toml      the resolved recipe
+              run.json         seeds, versions, device, times, status
+              metrics.jsonl    loss and exact match of every member over training
+              checkpoints/     safetensors + JSON
+              evaluation.json  the exam
+              report.html      and its pictures
+"""
+
+import datetime
+import json
+import os
+import platform
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from . import checkpoints, devices, files
+from . import recipe as recipes
+from .errors import UserError, unknown
+from .recipe import Recipe
+
+FORMAT = 1
+"""Version of the folder's form; a newer one is refused by name."""
+
+
+class Folder:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def info(self) -> dict[str, Any]:
+        return _json(self.path / "run.json", self.name)
+
+    def update(self, **fields: Any) -> None:
+        """Replaces fields of run.json."""
+        content = json.dumps(self.info | fields, indent=1, ensure_ascii=False)
+        files.write(self.path / "run.json", content + "\n")
+
+    @property
+    def recipe(self) -> Recipe:
+        return recipes.load(str(self.path / "recipe.toml"))
+
+    @property
+    def evaluation(self) -> dict[str, Any]:
+        path = self.path / "evaluation.json"
+        return _json(path, self.name) if path.exists() else {}
+
+    def save_evaluation(self, table: dict[str, Any]) -> None:
+        files.write(self.path / "evaluation.json", json.dumps(table) + "\n")
+
+    def add_metrics(self, rows: list[dict[str, Any]]) -> None:
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        files.append(self.path / "metrics.jsonl", lines)
+
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """Rows in the order they were written; a torn last line is left out."""
+        path = self.path / "metrics.jsonl"
+        for line in path.read_text("utf-8").splitlines() if path.exists() else []:
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                return
+
+    def cut_metrics(self, step: int) -> float:
+        """Drops rows after `step`, which a resumed run writes again; seconds trained by then."""
+        rows = [row for row in self.metrics() if row["step"] <= step]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        files.write(self.path / "metrics.jsonl", lines)
+        return max((row["seconds"] for row in rows), default=0.0)
+
+
+def root() -> Path:
+    """Where runs are kept: $CURTA_RUNS, or `runs` in the current folder."""
+    return Path(os.environ.get("CURTA_RUNS") or "runs")
+
+
+def create(recipe: Recipe, recipe_name: str, seeds: list[int], name: str | None = None) -> Folder:
+    """A new run folder; UserError if one of that name exists."""
+    base = Path(recipe_name).stem
+    path = root() / (_checked(name) if name else _free(base))
+    if path.exists():
+        raise UserError(
+            f"run {name!r} exists already: choose another name, or `curta resume {name}`"
+        )
+    info = {
+        "format": FORMAT,
+        "name": path.name,
+        "recipe": base,
+        "seeds": seeds,
+        "status": "training",
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "device": devices.description(),
+        "steps": recipe.training.steps,
+        "trained_digits": list(recipe.task.digits),
+        "operators": [recipe.task.operator],
+        "structure": structure(recipe),
+        "stopped": {},
+    }
+    files.write(path / "recipe.toml", recipes.dump(recipe))
+    files.write(path / "run.json", json.dumps(info, indent=1, ensure_ascii=False) + "\n")
+    return Folder(path)
+
+
+def find(name: str) -> Folder:
+    """The run of that name in the runs folder, or at that path; checked to be whole."""
+    path = Path(name) if os.sep in name or Path(name, "run.json").exists() else root() / name
+    if not path.is_dir():
+        if not existing():
+            raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
+        raise unknown("run", name, existing())
+    folder = Folder(path)
+    made = folder.info.get("format")
+    if not isinstance(made, int) or made > FORMAT:
+        raise UserError(f"run {name!r} was made by a newer version (format {made}): update curta")
+    return folder
+
+
+def existing() -> list[str]:
+    """Names of the runs in the runs folder."""
+    folders = root().iterdir() if root().is_dir() else []
+    return sorted(path.name for path in folders if (path / "run.json").exists())
+
+
+def versions() -> dict[str, str]:
+    return {
+        "curta": metadata.version("curta"),
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def structure(recipe: Recipe) -> str:
+    """What the model is given that a plain transformer would have to find, in one sentence."""
+    layout = recipes.layout_named(recipe.layout)
+    positions = (type(recipe.positions).__doc__ or "").partition("\n")[0].rstrip(".")
+    given = [f"layout {layout.name}: {layout.summary}", f"positions {recipe.positions.name}: {positions}"]
+    if recipe.model.kinds:
+        given.append("kinds: the part that each token plays in the layout is embedded")
+    return "; ".join(given) + "."
+
+
+def last_step(folder: Folder) -> int:
+    """Step of the newest checkpoint; UserError if there is none yet."""
+    step = checkpoints.latest(folder.checkpoints)
+    if step is None:
+        raise UserError(
+            f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.name}` trains it"
+        )
+    return step
+
+
+def _json(path: Path, name: str) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError:
+        raise UserError(f"run {name!r} is incomplete: {path.name} is missing") from None
+    except ValueError:
+        raise UserError(f"run {name!r} is damaged: {path.name} is no valid JSON") from None
+    if not isinstance(content, dict):
+        raise UserError(f"run {name!r} is damaged: {path.name} holds no table")
+    return content
+
+
+def _checked(name: str) -> str:
+    if not name or Path(name).name != name or name.startswith("."):
+        raise UserError(f"{name!r} is no name for a run: use letters, digits, - and _")
+    return name
+
+
+def _free(base: str) -> str:
+    taken, number = set(os.listdir(root())) if root().is_dir() else set(), 1
+    while (name := base if number == 1 else f"{base}-{number}") in taken:
+        number += 1
+    return name

@@ -1,0 +1,247 @@
+"""Training, asking and examining one run: what the command line and Python share."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import checkpoints, evaluation, runs, training
+from .errors import UserError
+from .generation import bucket, completions, widths
+from .layouts import layout_named
+from .model import Transformer, parameters
+from .problems import Problem, parse
+from .recipe import Recipe
+from .report import write_report
+from .runs import Folder
+from .training import CHUNK, Member, Metrics
+
+BUCKET = 10
+"""Steps that one line of metrics averages over."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a chunk of steps."""
+
+    step: int
+    steps: int
+    seconds: float
+    loss: list[float]
+    exact: list[float]
+    stopped: dict[str, int]
+    problems_per_second: float
+
+
+Show = Callable[[Progress], None]
+
+
+class Run:
+    """One run: a folder, and the members trained in it."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.recipe: Recipe = folder.recipe
+        self.seeds: list[int] = folder.info["seeds"]
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def report(self) -> Path:
+        return self.folder.path / "report.html"
+
+    @cached_property
+    def models(self) -> evaluation.Models:
+        """Members as of the newest checkpoint, stacked."""
+        state = self._restored(runs.last_step(self.folder))
+        return evaluation.Models(state.model, layout_named(self.recipe.layout), len(self.seeds))
+
+    def train(self, show: Show = lambda progress: None) -> None:
+        """Trains to the end, from the newest checkpoint on if there is one.
+
+        An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
+        """
+        self.__dict__.pop("models", None)
+        mesh = training.mesh_for(len(self.seeds), self.recipe.training.batch)
+        state, first, seconds = self._begin()
+        call, compiling = _compiled(self.recipe, mesh, training.spread(state, mesh))
+        state = training.spread(state, mesh)
+        self.folder.update(
+            status="training",
+            parameters=parameters(state.model) // len(self.seeds),
+            compile_seconds=round(compiling, 3),
+        )
+        with _interruptible() as interrupted:
+            status = self._chunks(call, state, first, seconds, show, interrupted)
+        self.folder.update(status=status)
+
+    def ask(self, problem: str | Problem, member: int = 0) -> int | None:
+        """The model's answer; None if what it wrote is no number."""
+        return self.models.layout.read(self.write([problem], member)[0])
+
+    def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[str]:
+        """What the model itself writes after each problem, in its layout."""
+        if not 0 <= member < len(self.seeds):
+            raise UserError(f"no member {member}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
+        asked = [parse(p) if isinstance(p, str) else p for p in problems]
+        model, texts = self.models.member(member), {}
+        for size, group in _by_size(asked).items():
+            room = evaluation.room_for(self.models, [asked[i] for i in group])
+            for part in _parts(group, max(1, (1 << 19) // size)):
+                chosen = [asked[i] for i in part]
+                texts |= dict(zip(part, completions(model, self.models.layout, chosen, room)))
+        return [texts[i] for i in range(len(asked))]
+
+    def evaluate(
+        self,
+        progress: Callable[[str], None] = lambda what: None,
+        **changes: Any,
+    ) -> dict[str, Any]:
+        """Examines all members; keyword arguments change the recipe's evaluation section.
+
+        Returns the table that evaluation.json holds, and writes the report anew.
+        """
+        settings = replace(self.recipe.evaluation, **changes)
+        self.models.layout  # noqa: B018 - a run without a checkpoint is refused at once
+        table: dict[str, Any] = {"seed": settings.seed, "lengths": []}
+        for digits in settings.digits:
+            progress(f"{digits:,} digits")
+            table["lengths"] += evaluation.lengths(self.models, replace(settings, digits=(digits,)))
+        if settings.grid:
+            table["grid"] = evaluation.grid(
+                self.models, settings, lambda share: progress(f"grid {share:.0%}")
+            )
+        table["examples"] = evaluation.examples(self.models, settings)
+        self.folder.save_evaluation(table)
+        write_report(self.folder.path)
+        return table
+
+    def _restored(self, step: int) -> Member:
+        like = jax.eval_shape(lambda: training.init(self.recipe, jnp.asarray(self.seeds)))
+        return checkpoints.load(self.folder.checkpoints, step, like)
+
+    def _begin(self) -> tuple[Member, int, float]:
+        """State, step and seconds to go on from."""
+        step = checkpoints.latest(self.folder.checkpoints)
+        seconds = self.folder.cut_metrics(step or 0)
+        if step is None:
+            return training.init(self.recipe, jnp.asarray(self.seeds)), 0, seconds
+        return self._restored(step), step, seconds
+
+    def _chunks(
+        self,
+        call: Callable[..., tuple[Member, Metrics]],
+        state: Member,
+        step: int,
+        seconds: float,
+        show: Show,
+        interrupted: threading.Event,
+    ) -> str:
+        """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
+        plan = self.recipe.training
+        stopped: dict[str, int] = dict(self.folder.info["stopped"])
+        while step < plan.steps and len(stopped) < len(self.seeds):
+            begun = time.perf_counter()
+            count = _until_boundary(step, plan.steps, plan.checkpoint_every)
+            state, metrics = call(state, jnp.int32(step), jnp.int32(count))
+            metrics = Metrics(*(np.asarray(column)[:, :count] for column in metrics))
+            seconds += time.perf_counter() - begun
+            stopped |= _failures(metrics, np.asarray(state.alive), step, stopped)
+            self.folder.add_metrics(_rows(metrics, step, seconds, stopped))
+            step += count
+            if step % plan.checkpoint_every == 0 or step == plan.steps or interrupted.is_set():
+                checkpoints.save(self.folder.checkpoints, step, state)
+                self.folder.update(training_seconds=round(seconds, 3), stopped=stopped)
+            rate = count * plan.batch * len(self.seeds) / (time.perf_counter() - begun)
+            latest = [column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics]
+            show(Progress(step, plan.steps, seconds, *latest, stopped, rate))
+            if interrupted.is_set() and step < plan.steps:
+                return "interrupted"
+        if len(stopped) == len(self.seeds):
+            checkpoints.save(self.folder.checkpoints, step, state)
+            self.folder.update(stopped=stopped)
+            return "stopped"
+        return "finished"
+
+
+def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
+    """The chunk of steps, compiled, and the seconds that took."""
+    begun = time.perf_counter()
+    lowered = training.compiled(recipe, mesh).lower(state, jnp.int32(0), jnp.int32(0))
+    return lowered.compile(), time.perf_counter() - begun
+
+
+def _until_boundary(step: int, steps: int, every: int) -> int:
+    """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
+    ends = [step + CHUNK - step % CHUNK, step + every - step % every, steps]
+    return min(ends) - step
+
+
+def _failures(metrics: Metrics, alive: np.ndarray, first: int, known: dict[str, int]) -> dict[str, int]:
+    """Members that have just failed, and the step whose loss was the first not to be finite."""
+    failed = {}
+    for member in np.flatnonzero(~alive):
+        if str(member) not in known:
+            bad = ~np.isfinite(metrics.loss[member])
+            failed[str(member)] = first + (int(bad.argmax()) if bad.any() else len(bad) - 1)
+    return failed
+
+
+def _rows(
+    metrics: Metrics, first: int, seconds: float, stopped: dict[str, int]
+) -> list[dict[str, Any]]:
+    """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
+    rows = []
+    for start in range(0, metrics.loss.shape[1], BUCKET):
+        end = min(start + BUCKET, metrics.loss.shape[1])
+        for member in range(len(metrics.loss)):
+            over = first + end > stopped.get(str(member), first + end)
+            values = [float(column[member, start:end].mean()) for column in metrics]
+            loss, exact = (None, None) if over else (round(value, 6) for value in values)
+            row = {"step": first + end, "member": member, "loss": loss, "exact": exact}
+            rows.append(row | {"seconds": round(seconds, 3)})
+    return rows
+
+
+def _by_size(problems: Sequence[Problem]) -> dict[int, list[int]]:
+    """Indices of problems that fit the same compiled program."""
+    groups: dict[int, list[int]] = {}
+    for number, problem in enumerate(problems):
+        groups.setdefault(bucket(max(widths(problem))), []).append(number)
+    return groups
+
+
+def _parts(items: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Turns the first Ctrl-C into an event; a second one interrupts at once."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def note(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, previous)
+        event.set()
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)
+

@@ -1,0 +1,185 @@
+"""Loss, step, and the compiled chunk of steps; all members of a run at once.
+
+A step is a pure function of (member, step number): data, random starts and
+everything else follow from the member's seed and the step, so a run that is
+resumed continues in the same bits. Members are spread over the devices of one
+mesh with axes `member` and `batch`; members on one device take turns on a CPU
+and are vectorised on an accelerator.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from .initial import draw
+from .layouts import Layout, Room, Text, layout_named
+from .model import Transformer, build
+from .optimizers import Rates, transformation
+from .recipe import Recipe
+
+CHUNK = 100
+"""Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
+
+
+class Member(NamedTuple):
+    """Everything that a member carries from step to step."""
+
+    seed: Int[Array, ""]
+    rates: Rates
+    model: Transformer
+    optimizer: PyTree
+    alive: Bool[Array, ""]
+
+
+class Metrics(NamedTuple):
+    """Per step: the loss, and the share of problems answered without an error.
+
+    Both are measured on the step's own problems before it learns from them.
+    """
+
+    loss: Float[Array, "*members steps"]
+    exact: Float[Array, "*members steps"]
+
+
+class Targets(NamedTuple):
+    """Which tokens are predicted from where: the completion, from the token before each."""
+
+    queries: Int[Array, "batch completion"]
+    tokens: Int[Array, "batch completion"]
+    scored: Bool[Array, "batch completion"]
+
+
+def targets(text: Text, room: Room) -> Targets:
+    queries = text.prompts[:, None] - 1 + jnp.arange(room.completion)
+    scored = queries + 1 < text.lengths[:, None]
+    last = text.tokens.shape[1] - 1
+    rows = jnp.arange(len(queries))[:, None]
+    tokens = text.tokens[rows, jnp.minimum(queries + 1, last)]
+    return Targets(jnp.minimum(queries, last), tokens, scored)
+
+
+def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
+    """Members before their first step, stacked along a leading axis."""
+    blank = build(recipe.model, recipe.positions, layout_named(recipe.layout))
+    settings = recipe.optimizer
+
+    def one(seed: Array) -> Member:
+        model = draw(blank, jax.random.fold_in(jax.random.key(seed), 0))
+        rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay))
+        optimizer = transformation(settings, rates, recipe.training.steps).init(model)
+        return Member(seed, rates, model, optimizer, jnp.array(True))
+
+    return jax.jit(jax.vmap(one))(seeds)
+
+
+def loss_and_exact(
+    model: Transformer,
+    layout: Layout,
+    text: Text,
+    room: Room,
+    key: PRNGKeyArray,
+    total: Callable[[Array], Array] = lambda x: x,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Mean cross entropy over scored tokens, and the share of flawless problems.
+
+    `total` sums over the devices among which the batch is divided.
+    """
+    goal = targets(text, room)
+    where = model.positions.jitter(layout.where(text), key)
+    logits = model(text.tokens, where, goal.queries, room)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, goal.tokens)
+    flawless = jnp.all((jnp.argmax(logits, -1) == goal.tokens) | ~goal.scored, axis=1)
+    loss = jnp.sum(losses * goal.scored) / total(jnp.sum(goal.scored))
+    return loss, jnp.sum(flawless) / total(jnp.float32(len(flawless)))
+
+
+def step(recipe: Recipe, shards: int, member: Member, number: Int[Array, ""]) -> tuple[Member, Metrics]:
+    """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
+    layout = layout_named(recipe.layout)
+    room = layout.room((recipe.task.digits[1],) * 2)
+    data, jitter = _keys(member.seed, number)
+    drawn = recipe.task.draw(data, recipe.training.batch)
+    text = layout.tokens(_share(drawn, shards))
+    total = partial(jax.lax.psum, axis_name="batch")
+    objective = jax.value_and_grad(loss_and_exact, has_aux=True)
+    (loss, exact), gradients = objective(member.model, layout, text, room, jitter, total)
+    loss, exact, gradients = total((loss, exact, gradients))
+    chain = transformation(recipe.optimizer, member.rates, recipe.training.steps)
+    updates, optimizer = chain.update(gradients, member.optimizer, member.model)
+    model = optax.apply_updates(member.model, updates)
+    return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact)
+
+
+def steps(
+    recipe: Recipe, shards: int, member: Member, first: Int[Array, ""], count: Int[Array, ""]
+) -> tuple[Member, Metrics]:
+    """`count` steps (at most CHUNK). A member whose loss fails to be finite stays as it was."""
+
+    def body(i: Array, carry: tuple[Member, Metrics]) -> tuple[Member, Metrics]:
+        member, metrics = carry
+        member, now = step(recipe, shards, member, first + i)
+        return member, jax.tree.map(lambda column, value: column.at[i].set(value), metrics, now)
+
+    blank = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))
+    after, metrics = jax.lax.fori_loop(0, count, body, (member, blank))
+    leaves = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(after.model)]
+    alive = member.alive & jnp.all(jnp.isfinite(metrics.loss)) & jnp.all(jnp.stack(leaves))
+    kept = jax.tree.map(partial(jnp.where, alive), after, member)
+    return kept._replace(alive=alive), metrics
+
+
+def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
+    """Devices as member x batch: as many for members as divide evenly, the rest for the batch."""
+    devices = devices or jax.devices()
+    across = math.gcd(members, len(devices))
+    shards = math.gcd(batch, len(devices) // across)
+    grid = [devices[i * shards : (i + 1) * shards] for i in range(across)]
+    return Mesh(grid, ("member", "batch"))
+
+
+def compiled(recipe: Recipe, mesh: Mesh) -> Callable[[Member, Array, Array], tuple[Member, Metrics]]:
+    """The chunk of steps for stacked members, to be called as (members, first step, count)."""
+    mapped = jax.lax.map if mesh.devices.flat[0].platform == "cpu" else _vectorised
+
+    def local(members: Member, first: Array, count: Array) -> tuple[Member, Metrics]:
+        one = partial(steps, recipe, mesh.shape["batch"], first=first, count=count)
+        return mapped(lambda member: one(member=member), members)
+
+    member, whole = PartitionSpec("member"), PartitionSpec()
+    spread = jax.shard_map(
+        local, mesh=mesh, in_specs=(member, whole, whole), out_specs=member, check_vma=False
+    )
+    return jax.jit(spread, donate_argnums=0)
+
+
+def spread(members: Member, mesh: Mesh) -> Member:
+    """Places stacked members on the devices that train them."""
+    return jax.device_put(members, NamedSharding(mesh, PartitionSpec("member")))
+
+
+def _vectorised(function: Callable[[Member], PyTree], members: Member) -> PyTree:
+    return jax.vmap(function)(members)
+
+
+def _keys(seed: Int[Array, ""], number: Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """Keys of a step for its problems and for random starts."""
+    key = jax.random.fold_in(jax.random.key(seed), 1 + number)
+    return key, jax.random.fold_in(key, 1)
+
+
+def _share(tree: PyTree, shards: int) -> PyTree:
+    """This device's part of a batch that every device draws whole, since that costs nothing."""
+    part = jax.lax.axis_index("batch")
+    return jax.tree.map(
+        lambda leaf: jax.lax.dynamic_slice_in_dim(
+            leaf, part * (len(leaf) // shards), len(leaf) // shards
+        ),
+        tree,
+    )

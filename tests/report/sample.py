@@ -1,0 +1,137 @@
+"""A run folder with plausible files, made without training anything."""
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+INFO: dict[str, Any] = {
+    "format": 1,
+    "name": "addition",
+    "recipe": "addition",
+    "seeds": [0, 1, 2],
+    "status": "finished",
+    "created": "2025-06-01T12:00:00+00:00",
+    "versions": {"curta": "0.1.0", "jax": "0.10.2", "python": "3.11.7"},
+    "device": "2 \N{MULTIPLICATION SIGN} cpu",
+    "parameters": 21672,
+    "steps": 200,
+    "training_seconds": 200.4,
+    "compile_seconds": 3.1,
+    "trained_digits": [1, 10],
+    "operators": ["+"],
+    "stopped": {},
+    "structure": "Every token carries the place of its digit; attention sees 3 places.",
+}
+
+RECIPE = 'name = "addition"\n\n[data]\noperators = ["+"]\ndigits = [1, 10]\n'
+
+
+def write_run(folder: Path, members: int = 3, size: int = 12, **changes: Any) -> Path:
+    """Writes a finished and evaluated run; `changes` go into its run.json."""
+    write_young_run(folder, members, **changes)
+    write_json(folder / "evaluation.json", evaluation(members, size))
+    return folder
+
+
+def write_young_run(folder: Path, members: int = 3, **changes: Any) -> Path:
+    """Writes a run that has been trained but not evaluated."""
+    folder.mkdir(parents=True, exist_ok=True)
+    info = INFO | {"seeds": list(range(members))} | changes
+    stopped = {int(member): step for member, step in info["stopped"].items()}
+    write_json(folder / "run.json", info)
+    (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")
+    write_metrics(folder, metrics(members, info["steps"], stopped))
+    return folder
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+def write_metrics(folder: Path, lines: list[dict[str, Any]]) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "metrics.jsonl").write_text(text, encoding="utf-8")
+
+
+def metrics(members: int, steps: int, stopped: dict[int, int] | None = None) -> list[Any]:
+    """Losses that fall, each member at its own pace; null once a member stopped."""
+    return [
+        _line(step, member, math.inf if stopped is None else stopped.get(member, math.inf))
+        for step in range(10, steps + 1, 10)
+        for member in range(members)
+    ]
+
+
+def _line(step: int, member: int, stop: float) -> dict[str, Any]:
+    noise = random.Random(f"{step} {member}").gauss(0, 0.12)
+    loss = 2.3 * math.exp(-step / (90 + 25 * member) + noise) + 3e-4 * math.exp(noise)
+    exact = 1 / (1 + math.exp((0.08 - loss) * -60))
+    stopped = step >= stop
+    return {
+        "step": step,
+        "member": member,
+        "loss": None if stopped else loss,
+        "exact": 0.0 if stopped else exact,
+        "seconds": 0.0024 * step,
+    }
+
+
+def evaluation(members: int, size: int, lengths: tuple[int, ...] = (10, 20, 100)) -> Any:
+    """Exact match that is full nearly everywhere, with a few misses far out."""
+    return {
+        "seed": 1,
+        "lengths": [
+            _length(digits, category, members)
+            for digits in lengths
+            for category in ("random", "unequal", "carry")
+        ],
+        "grid": {
+            "max_digits": size,
+            "digits": list(range(1, size + 1)),
+            "count": 20,
+            "exact": [
+                [[_cell(member, a, b) for b in range(1, size + 1)] for a in range(1, size + 1)]
+                for member in range(members)
+            ],
+        },
+        "examples": EXAMPLES,
+    }
+
+
+def _length(digits: int, category: str, members: int) -> dict[str, Any]:
+    """Misses grow with the length, most of all on long chains of carries."""
+    weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0}[category] * math.log10(digits) / 3
+    exact = [
+        round(1 - weight * (member == 2) * 0.3 - weight * 0.015 * (member == 5), 3)
+        for member in range(members)
+    ]
+    generated = {"count": 8, "exact": [round(value * 8) / 8 for value in exact], "agrees": True}
+    return {
+        "digits": digits,
+        "category": category,
+        "count": 200,
+        "exact": exact,
+        "generated": generated,
+    }
+
+
+def _cell(member: int, first: int, second: int) -> float:
+    """Full, except where one operand is much longer than the other."""
+    excess = abs(first - second) - 25 + (member - 2)
+    return round(1 - 0.05 * min(max(excess, 0), 8), 2)
+
+
+EXAMPLES = [
+    {"problem": "12+34", "truth": "46", "answer": "46", "member": 0},
+    {
+        "problem": "9" * 60 + "+1",
+        "truth": "1" + "0" * 60,
+        "answer": "1" + "0" * 58 + "10",
+        "member": 2,
+    },
+    {"problem": "95+17", "truth": "112", "answer": "102", "member": 2},
+    {"problem": "5+5", "truth": "10", "answer": None, "member": 1},
+    {"problem": "6+6", "truth": "12", "answer": "", "member": 1},
+]

@@ -1,0 +1,196 @@
+"""What the figures of a report show: every member, and no more than was measured."""
+
+import math
+from statistics import median
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from curta.report import figures
+
+from . import sample
+
+
+def drawn(axes: Axes, colour: str) -> list[tuple[list[float], list[float]]]:
+    """Points of every line of one colour."""
+    lines = [line for line in axes.lines if line.get_color() == colour]
+    points = [np.asarray(line.get_xydata()).T.tolist() for line in lines]
+    return [(x, y) for x, y in points]
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for box in figure.legends for text in box.get_texts()]
+
+
+def rectangles(axes: Axes) -> list[Rectangle]:
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+
+
+def values(lines: list[dict[str, Any]], member: int, key: str) -> list[Any]:
+    return [line[key] for line in lines if line["member"] == member]
+
+
+@pytest.mark.parametrize("members", [1, 8])
+def test_learning_curves_draw_every_member(members: int) -> None:
+    lines = sample.metrics(members, 200)
+    loss, exact = figures.learning_curves(lines).axes
+    for axes, key in ((loss, "loss"), (exact, "exact")):
+        expected = [values(lines, member, key) for member in range(members)]
+        assert [y for _, y in drawn(axes, figures.MEMBER)] == expected
+        middle = [median(step) for step in zip(*expected, strict=True)]
+        assert [y for _, y in drawn(axes, figures.MEDIAN)] == [middle]
+
+
+def test_loss_is_on_a_log_axis() -> None:
+    loss, exact = figures.learning_curves(sample.metrics(2, 100)).axes
+    assert (loss.get_yscale(), exact.get_yscale()) == ("log", "linear")
+
+
+def test_curve_of_stopped_member_ends_where_it_stopped() -> None:
+    figure = figures.learning_curves(sample.metrics(3, 200, {1: 95}), {1: 95})
+    for axes in figure.axes:
+        ends = [x[-1] for x, _ in drawn(axes, figures.MEMBER)]
+        assert ends == [200, 90, 200]
+        assert [x for x, _ in drawn(axes, figures.ALERT)] == [[90]]
+        assert [text.get_text() for text in axes.texts] == ["1"]
+    assert "stopped member" in legend(figure)
+
+
+def test_member_that_stopped_at_once_leaves_the_others() -> None:
+    figure = figures.learning_curves(sample.metrics(2, 100, {0: 1}), {0: 1})
+    assert all(len(drawn(axes, figures.MEMBER)) == 1 for axes in figure.axes)
+    assert all(not drawn(axes, figures.ALERT) for axes in figure.axes)
+
+
+def test_losses_that_no_log_axis_can_show_are_survived() -> None:
+    lines = sample.metrics(3, 100)
+    for line in lines[3:]:
+        line["loss"] = (0.0, math.nan, None)[line["member"]]
+    figures.learning_curves(lines).draw_without_rendering()
+
+
+def test_run_without_a_single_finite_loss_is_survived() -> None:
+    lines = sample.metrics(2, 100, {0: 1, 1: 1})
+    figures.learning_curves(lines, {0: 1, 1: 1}).draw_without_rendering()
+
+
+def test_many_lines_are_averaged_not_dropped() -> None:
+    lines: list[Any] = [
+        {"step": step, "member": 0, "loss": float(step), "exact": 0.5, "seconds": 0.0}
+        for step in range(1, 10 * figures.POINTS + 1)
+    ]
+    (curve,) = figures.curves(lines, "loss").values()
+    assert len(curve) == figures.POINTS
+    assert list(curve)[:2] == [10, 20]
+    assert list(curve.values())[:2] == [5.5, 15.5]
+
+
+def test_one_line_more_than_the_limit_keeps_the_last_step() -> None:
+    steps = figures.POINTS + 1
+    lines: list[Any] = [
+        {"step": s, "member": 0, "loss": 1.0, "exact": 0.0, "seconds": 0.0} for s in range(steps)
+    ]
+    (curve,) = figures.curves(lines, "loss").values()
+    assert len(curve) <= figures.POINTS
+    assert max(curve) == steps - 1
+
+
+def test_lengths_draw_every_member_of_every_category() -> None:
+    data = sample.evaluation(4, 5)
+    figure = figures.exact_by_length(data, (1, 10))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Category: random",
+        "Category: unequal",
+        "Category: carry",
+    ]
+    for axes, category in zip(figure.axes, ("random", "unequal", "carry"), strict=True):
+        rows = [row["exact"] for row in data["lengths"] if row["category"] == category]
+        expected = [[row[member] for row in rows] for member in range(4)]
+        assert drawn(axes, figures.MEMBER) == [([10, 20, 100], y) for y in expected]
+        assert drawn(axes, figures.MEDIAN) == [([10, 20, 100], list(map(median, rows)))]
+        assert axes.get_xscale() == "log"
+
+
+def test_lengths_are_drawn_in_order_whatever_the_order_of_the_file() -> None:
+    data = sample.evaluation(2, 5)
+    data["lengths"].reverse()
+    figure = figures.exact_by_length(data, None)
+    assert all(x == [10, 20, 100] for axes in figure.axes for x, _ in drawn(axes, figures.MEMBER))
+
+
+def test_labels_of_many_lengths_do_not_crowd() -> None:
+    lengths = tuple(step * 10**power for power in range(5) for step in (1, 2, 5))
+    figure = figures.exact_by_length(sample.evaluation(2, 5, lengths), None)
+    labels = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
+    assert 5 <= len(labels) <= 10
+    assert labels[0] == "1"
+
+
+@pytest.mark.parametrize("trained", [(1, 10), (10, 10)])
+def test_training_range_is_shaded_and_labelled(trained: tuple[int, int]) -> None:
+    figure = figures.exact_by_length(sample.evaluation(2, 5), trained)
+    for axes in figure.axes:
+        (shade,) = rectangles(axes)
+        assert (shade.get_x(), shade.get_x() + shade.get_width()) == trained
+    assert any(text.startswith("trained: ") for text in legend(figure))
+
+
+def test_unknown_training_range_is_not_shaded() -> None:
+    figure = figures.exact_by_length(sample.evaluation(2, 5), None)
+    assert not any(axes.patches for axes in figure.axes)
+
+
+def test_grid_shows_the_band_of_the_median_with_first_operands_upwards() -> None:
+    data: Any = {
+        "grid": {
+            "digits": [1, 2],
+            "count": 20,
+            "exact": [[[1, 0], [1, 1]], [[1, 0.9], [1, 1]], [[1, 0.8], [0, 1]]],
+        }
+    }
+    axes = figures.grid(data, None).axes[0]
+    (image,) = axes.images
+    assert np.asarray(image.get_array()).tolist() == [[5, figures.band(0.8)], [5, 5]]
+    assert image.origin == "lower"
+    assert axes.get_ylabel() == "digits of the first operand"
+
+
+@pytest.mark.parametrize(
+    ("share", "name"), [(0, "< 25%"), (0.25, "≥ 25%"), (0.9999, "≥ 90%"), (1, "100%")]
+)
+def test_only_perfect_cells_have_the_colour_of_perfect_cells(share: float, name: str) -> None:
+    assert figures.BANDS[figures.band(share)][1] == name
+
+
+def test_grid_frames_the_cells_trained_on() -> None:
+    (frame,) = rectangles(figures.grid(sample.evaluation(2, 12), (3, 10)).axes[0])
+    assert (frame.get_x(), frame.get_width()) == (1.5, 8)
+    assert (frame.get_y(), frame.get_height()) == (1.5, 8)
+
+
+@pytest.mark.parametrize("trained", [None, (50, 60)])
+def test_grid_without_trained_cells_has_no_frame(trained: tuple[int, int] | None) -> None:
+    assert not rectangles(figures.grid(sample.evaluation(2, 12), trained).axes[0])
+
+
+def test_evaluation_without_grid_is_refused() -> None:
+    with pytest.raises(ValueError, match="no grid"):
+        figures.grid({"lengths": []}, None)
+
+
+def test_grid_of_chosen_lengths_names_them() -> None:
+    exact = [[[1.0] * 4] * 4]
+    data: Any = {"grid": {"digits": [1, 10, 100, 1000], "count": 5, "exact": exact}}
+    axes = figures.grid(data, (1, 10)).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10", "100", "1,000"]
+
+
+def test_figures_leave_the_global_style_alone() -> None:
+    before = matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]
+    figures.exact_by_length(sample.evaluation(2, 5), (1, 10))
+    assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]) == before

@@ -1,0 +1,358 @@
+"""The page of a report: complete, self-contained, safe, and written whole or not at all."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curta.report import figures, write_report
+from curta.report.run_folder import read_run
+from curta.report.sections import DESCRIPTIONS
+from curta.report.summary import duration, listed, minute, percent
+
+from . import sample
+
+VOID = {"meta"}
+PICTURES = {"learning.png", "lengths.png", "grid.png"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, text, and rows of cells; nesting is checked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.source = text
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def report(folder: Path) -> Page:
+    return Page(write_report(folder).read_text(encoding="utf-8"))
+
+
+def visible(page: Page) -> str:
+    return " ".join("".join(page.text).split())
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A finished run of three members, of which one stopped."""
+    folder = tmp_path_factory.mktemp("finished")
+    return report(sample.write_run(folder, stopped={"1": 95}))
+
+
+def test_report_and_pictures_are_written(tmp_path: Path) -> None:
+    before = files(sample.write_run(tmp_path))
+    path = write_report(tmp_path)
+    assert path == tmp_path / "report.html"
+    assert files(tmp_path) - before == PICTURES | {"report.html"}
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in PICTURES)
+
+
+def test_page_refers_to_nothing_outside_itself(page: Page) -> None:
+    pointing = ("src", "href", "xlink:href", "action", "srcset", "data", "poster")
+    values = [attrs[name] for _, attrs in page.elements for name in pointing if name in attrs]
+    assert all(str(value).startswith(("#", "data:image/png;base64,")) for value in values)
+    assert not re.search(r"@import|url\((?!#)", page.source)
+    assert not {"script", "link", "iframe", "object", "base"} & {tag for tag, _ in page.elements}
+
+
+def test_policy_allows_only_the_stylesheet_of_the_page(page: Page) -> None:
+    (policy,) = [m for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    (style,) = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in str(policy["content"])
+    assert "default-src 'none'" in str(policy["content"])
+    assert "unsafe" not in str(policy["content"])
+    assert not [tag for tag, attrs in page.elements if "style" in attrs]
+
+
+def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    targets = set(re.findall(r'(?:href="|url\()#([^")]+)', page.source))
+    assert targets
+    assert targets <= set(ids)
+
+
+def test_figures_and_tables_can_be_understood_unseen(page: Page) -> None:
+    plots = [attrs for attrs in page.all("svg") if attrs["role"] == "img"]
+    assert [attrs["aria-label"] for attrs in plots] == [
+        DESCRIPTIONS[name] for name in ("lengths", "grid", "learning")
+    ]
+    assert len(page.all("caption")) == len(page.all("table")) > 0
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == len(page.all("main")) == 1
+
+
+def test_stylesheet_translates_every_colour_of_the_plots(page: Page) -> None:
+    """A colour it does not know would keep its light-mode value on a dark page."""
+    paints = {
+        (name, attrs[name])
+        for _, attrs in page.elements
+        for name in ("fill", "stroke")
+        if attrs.get(name) not in (None, "none")
+    }
+    scale = {("fill", colour) for _, _, colour in figures.BANDS}
+    unknown = {(n, c) for n, c in paints if f'[{n}="{c}"]' not in page.source} - scale
+    assert ("stroke", figures.MEMBER) in paints
+    assert not unknown
+
+
+def test_results_show_every_member_and_their_summary(page: Page) -> None:
+    row = next(row for row in page.rows if row[:2] == ["10", "random"])
+    assert row[2:] == [
+        "200", "100.0", "98.0", "100.0",
+        "100.0", "100.0", "8", "yes",
+        "100.0", "100.0", "98.0",
+    ]  # fmt: skip
+    assert next(row for row in page.rows if row[:2] == ["Digits", "Category"])[-3:] == [
+        "0",
+        "1†",
+        "2",
+    ]
+
+
+def test_answers_that_generation_does_not_confirm_are_told(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    data = sample.evaluation(3, 5)
+    data["lengths"][0]["generated"] |= {"agrees": False, "exact": [0.5, 0.5, 0.25]}
+    del data["lengths"][1]["generated"]
+    sample.write_json(tmp_path / "evaluation.json", data)
+    rows = [row for row in report(tmp_path).rows if "200" in row]
+    assert rows[0][6:10] == ["50.0", "25.0", "8", "no"]
+    assert rows[1][5:9] == ["—"] * 4
+
+
+def test_headline_is_the_weakest_result_at_the_longest_length(page: Page) -> None:
+    expected = "100.0% for the median member in the hardest category and 80.0% for the weakest"
+    assert expected in visible(page)
+
+
+def test_stopped_members_are_named(page: Page) -> None:
+    assert "Member 1 stopped at step 95: its loss was no longer finite." in visible(page)
+    assert ["1", "1", "200", "—", "0.0", "95"] in page.rows
+
+
+def test_lowest_cell_of_the_grid_is_told(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    data = sample.evaluation(3, 6)
+    data["grid"]["exact"][2][4][1] = 0.35
+    sample.write_json(tmp_path / "evaluation.json", data)
+    page = report(tmp_path)
+    assert "The lowest cell of any member is 35.0%: member 2, 5 by 2 digits." in visible(page)
+    assert ["2", "98.2", "35 of 36", "35.0", "5 by 2"] in page.rows
+
+
+def test_examples_show_wrong_answers_first_with_wrong_digits_marked(page: Page) -> None:
+    verdicts = [row[3] for row in page.rows if len(row) == 5 and row[3] != "Verdict"][-5:]
+    assert verdicts == ["1 digit wrong", "1 digit wrong", "wrong", "wrong", "right"]
+    assert "1<mark>0</mark>2" in page.source
+
+
+def test_facts_and_recipe_are_shown(page: Page) -> None:
+    text = visible(page)
+    for fact in (
+        "addition",
+        "21,672",
+        sample.INFO["device"],
+        "jax 0.10.2",
+        "3 min 20 s",
+        "2025-06-01 12:00 UTC",
+    ):
+        assert fact in text
+    assert sample.INFO["structure"] in text
+    assert "operators = [&quot;+&quot;]" in page.source
+
+
+EVIL = '"><img src=x onerror=alert(1)><script>alert(1)</script>$style${'
+
+
+def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
+    changes: dict[str, Any] = dict.fromkeys(
+        ("name", "recipe", "status", "device", "structure"), EVIL
+    )
+    sample.write_run(tmp_path, **changes, versions={EVIL: EVIL}, operators=[EVIL])
+    (tmp_path / "recipe.toml").write_text(EVIL, encoding="utf-8")
+    data = sample.evaluation(3, 5)
+    data["lengths"][0]["category"] = EVIL
+    data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30], "member": 0}]
+    sample.write_json(tmp_path / "evaluation.json", data)
+    page = report(tmp_path)
+    assert not page.all("script") + page.all("img")
+    assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
+    assert EVIL in "".join(page.text)
+
+
+def test_torn_last_line_is_ignored(tmp_path: Path) -> None:
+    whole = report(sample.write_young_run(tmp_path)).source
+    with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"step": 210, "member": 0, "lo')
+    assert report(tmp_path).source == whole
+
+
+def test_last_line_counts_without_its_newline(tmp_path: Path) -> None:
+    path = sample.write_young_run(tmp_path) / "metrics.jsonl"
+    whole = read_run(tmp_path).metrics
+    path.write_text(path.read_text(encoding="utf-8").rstrip("\n"), encoding="utf-8")
+    assert read_run(tmp_path).metrics == whole
+
+
+def test_broken_line_is_reported_with_its_place(tmp_path: Path) -> None:
+    sample.write_young_run(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1\n{}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1: "):
+        write_report(tmp_path)
+
+
+def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: Path) -> None:
+    page = report(sample.write_young_run(tmp_path, status="training"))
+    assert "no evaluation yet: only its learning curves are shown" in visible(page)
+    assert "Training had not finished" in visible(page)
+    assert [attrs["aria-label"] for attrs in page.all("svg")] == [DESCRIPTIONS["learning"]]
+    assert files(tmp_path) & PICTURES == {"learning.png"}
+
+
+def test_evaluation_without_grid_and_examples(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    data = sample.evaluation(3, 5)
+    sample.write_json(tmp_path / "evaluation.json", {"lengths": data["lengths"]})
+    assert len(report(tmp_path).all("svg")) == 2
+    assert files(tmp_path) & PICTURES == {"learning.png", "lengths.png"}
+
+
+def test_youngest_run_is_an_empty_object(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    page = report(tmp_path)
+    assert tmp_path.name in visible(page)
+    assert "No training step is recorded yet." in visible(page)
+    assert not files(tmp_path) & PICTURES
+
+
+def test_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no run\.json"):
+        write_report(tmp_path)
+    assert not files(tmp_path)
+
+
+def test_unknown_format_is_refused(tmp_path: Path) -> None:
+    sample.write_young_run(tmp_path, format=2)
+    with pytest.raises(ValueError, match="format 2 is not format 1"):
+        write_report(tmp_path)
+
+
+def test_failed_replace_leaves_the_old_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = write_report(sample.write_young_run(tmp_path)).read_bytes()
+    before = files(tmp_path)
+    sample.write_young_run(tmp_path, name="changed")
+
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="disk full"):
+        write_report(tmp_path)
+    assert (tmp_path / "report.html").read_bytes() == old
+    assert files(tmp_path) == before
+
+
+def test_report_that_cannot_be_rendered_touches_nothing(tmp_path: Path) -> None:
+    write_report(sample.write_young_run(tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.suffix == ".png"}
+    sample.write_young_run(tmp_path, members=4, created="yesterday")
+    with pytest.raises(ValueError, match="yesterday"):
+        write_report(tmp_path)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_same_files_give_the_same_report(page: Page, tmp_path: Path) -> None:
+    assert report(sample.write_run(tmp_path, stopped={"1": 95})).source == page.source
+
+
+def test_long_run_of_many_members_stays_small(tmp_path: Path) -> None:
+    sample.write_run(tmp_path, members=8, size=40, steps=10_000)
+    assert write_report(tmp_path).stat().st_size < 500_000
+
+
+def test_import_is_free_and_no_global_figure_state_is_used(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    program = (
+        "import json, pathlib, sys\n"
+        "from curta.report import write_report\n"
+        "heavy = {'matplotlib', 'numpy'} & set(sys.modules)\n"
+        "write_report(pathlib.Path(sys.argv[1]))\n"
+        "print(json.dumps([sorted(heavy), 'matplotlib.pyplot' in sys.modules]))\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert json.loads(output) == [[], False]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(1, "100.0"), (0.99996, ">99.9"), (0.995, "99.5"), (0.0001, "<0.1"), (0, "0.0")],
+)
+def test_percent_never_rounds_to_all_or_none(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.44, "2.4 s"), (59.97, "1 min 0 s"), (200, "3 min 20 s"), (3900, "1 h 5 min")],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([0, 1, 2, 3], "0 to 3"), ([3, 1, 4], "3, 1, 4"), ([7, 8], "7, 8"), ([], "")],
+)
+def test_numbers_are_listed_in_short(numbers: list[int], text: str) -> None:
+    assert listed(numbers) == text
+
+
+def test_time_of_any_zone_is_shown_to_the_minute() -> None:
+    assert minute("2025-06-01T12:00:59Z") == "2025-06-01 12:00 UTC"
+    assert minute("2025-06-01T12:00:59.123") == "2025-06-01 12:00"
