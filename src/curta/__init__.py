@@ -1,9 +1,9 @@
 """Curta: a laboratory for small transformers that learn arithmetic.
 
-    import curta
-    run = curta.train("addition", seeds=4)
-    run.ask("2+2")
-    run.evaluate(digits=(20, 100, 1000))
+import curta
+run = curta.train("addition", seeds=4)
+run.ask("2+2")
+run.evaluate(digits=(20, 100, 1000))
 """
 
 from typing import TYPE_CHECKING, Any

@@ -6,11 +6,12 @@ examination also generates a sample token by token and says whether both agree.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool
@@ -32,7 +33,7 @@ class Models(NamedTuple):
 
     stacked: Transformer
     layout: Layout
-    count: int
+    members: int
 
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
@@ -79,7 +80,7 @@ def grid(
             for problem in problems("random", (first, second), settings.grid_count, settings.seed)
         ]
         cells = exact(models, _widened(exam, settings.grid))
-        rows.append(cells[:, : len(exam)].reshape(models.count, len(counts), -1).mean(-1))
+        rows.append(cells[:, : len(exam)].reshape(models.members, len(counts), -1).mean(-1))
         progress(first / settings.grid)
     table = np.stack(rows, axis=1)
     return {
@@ -105,23 +106,18 @@ def examples(models: Models, settings: Evaluation) -> list[dict[str, Any]]:
             "answer": None if answer is None else to_text(answer),
             "member": member,
         }
-        for member in range(models.count)
+        for member in range(models.members)
         for problem, answer in zip(exam, _answers(models, member, exam, room), strict=True)
     ]
 
 
-def _examined(
-    models: Models, settings: Evaluation, category: str, digits: int
-) -> dict[str, Any]:
+def _examined(models: Models, settings: Evaluation, category: str, digits: int) -> dict[str, Any]:
     exam = problems(category, (digits, digits), settings.count, settings.seed)
     right = exact(models, exam)
-    sample = exam[: settings.generated]
-    room = room_for(models, exam)
-    written = [
-        [answer == problem.truth for answer, problem in zip(_answers(models, m, sample, room), sample)]
-        for m in range(models.count)
-    ]
-    generated = np.array(written)
+    sample, room = exam[: settings.generated], room_for(models, exam)
+    truth = [problem.truth for problem in sample]
+    written = [_answers(models, member, sample, room) for member in range(models.members)]
+    generated = np.array([[a == t for a, t in zip(row, truth, strict=True)] for row in written])
     return {
         "digits": digits,
         "category": category,
@@ -135,9 +131,7 @@ def _examined(
     }
 
 
-def _answers(
-    models: Models, member: int, exam: Sequence[Problem], room: Room
-) -> Iterable[int | None]:
+def _answers(models: Models, member: int, exam: Sequence[Problem], room: Room) -> list[int | None]:
     texts = completions(models.member(member), models.layout, exam, room)
     return [models.layout.read(text) for text in texts]
 
@@ -158,12 +152,12 @@ def _right(models: Models, exam: Sequence[Problem], room: Room, size: int) -> np
     texts = [models.layout.write(problem) for problem in exam]
     prompts = [len(models.layout.prompt(problem)) for problem in exam]
     tokens = np.zeros((size, room.total), np.int32)
-    for row, text in zip(tokens, texts):
-        row[: len(text)] = models.layout.encode(text)
+    for row, line in zip(tokens, texts, strict=False):
+        row[: len(line)] = models.layout.encode(line)
     fill = [1] * (size - len(exam))
-    lengths = np.array([len(text) for text in texts] + fill, np.int32)
-    text = Text(tokens, np.array(prompts + fill, np.int32), lengths)
-    mesh = mesh_for(models.count, size)
+    lengths = [len(line) for line in texts] + fill
+    text = Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts + fill, lengths)))
+    mesh = mesh_for(models.members, size)
     right = _compiled(models.layout, room, mesh)(models.stacked, text)
     return np.asarray(right)[:, : len(exam)]
 
@@ -185,9 +179,7 @@ def _compiled(layout: Layout, room: Room, mesh: Mesh) -> Callable[[Transformer, 
     return jax.jit(spread)
 
 
-def _flawless(
-    model: Transformer, text: Text, where: Any, room: Room
-) -> Bool[Array, " batch"]:
+def _flawless(model: Transformer, text: Text, where: Any, room: Room) -> Bool[Array, " batch"]:
     goal = targets(text, room)
     logits = model(text.tokens, where, goal.queries, room)
     return ((logits.argmax(-1) == goal.tokens) | ~goal.scored).all(axis=1)

@@ -8,7 +8,7 @@ from .errors import UserError
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Replaces `path` atomically; on failure the old file is untouched and the cause is one line."""
+    """Replaces `path` atomically; a failure is one line and leaves the old file as it was."""
     data = content.encode() if isinstance(content, str) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,8 +33,8 @@ def _replace(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

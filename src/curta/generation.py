@@ -23,7 +23,7 @@ from .problems import Problem, to_text
 class Writing(NamedTuple):
     """State of the loop: what was written, and what is needed to go on."""
 
-    count: Int[Array, ""]
+    step: Int[Array, ""]
     token: Int[Array, " batch"]
     state: Int[Array, "batch states"]
     cache: Cache
@@ -50,17 +50,17 @@ def complete(
     start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
 
     def going(now: Writing) -> Array:
-        return (now.count < room.completion) & ~jnp.all(now.done)
+        return (now.step < room.completion) & ~jnp.all(now.done)
 
     def write(now: Writing) -> Writing:
         token = jnp.where(now.done, end, now.token)
-        written = now.written.at[:, now.count].set(token)
+        written = now.written.at[:, now.step].set(token)
         state, kind, coordinates = layout.step(now.state, token)
-        index = jnp.minimum(prompts + now.count, room.total - 1)
+        index = jnp.minimum(prompts + now.step, room.total - 1)
         where = Where(index[:, None], kind[:, None], coordinates[:, None])
         cache, logits = model.extend(now.cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
-        return Writing(now.count + 1, following, state, cache, written, now.done | (token == end))
+        return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
 
     return jax.lax.while_loop(going, write, start).written
 
@@ -72,7 +72,7 @@ def completions(
     size = 1 << (len(problems) - 1).bit_length()
     prompts = [layout.encode(layout.prompt(problem)) for problem in problems]
     tokens = np.zeros((size, room.prompt), np.int32)
-    for row, prompt in zip(tokens, prompts):
+    for row, prompt in zip(tokens, prompts, strict=False):
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
     written = np.asarray(complete(model, tokens, lengths, layout=layout, room=room))

@@ -5,12 +5,12 @@ from a single draw. One draw compiles in a tenth of the time of one per weight.
 """
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 Tree = TypeVar("Tree")
 
@@ -23,7 +23,15 @@ class Normal:
     scale: float
 
 
-def normal(*shape: int, scale: float) -> Normal:
+if TYPE_CHECKING:
+    Weight = Array
+else:
+    Weight = Float[Array, "..."] | Normal
+"""A weight, or the description of one that `draw` is still to fill in."""
+
+
+def normal(*shape: int, scale: float) -> Any:
+    """A description to stand where an array of this shape will be."""
     return Normal(shape, scale)
 
 

@@ -6,6 +6,7 @@ whole layouts otherwise. Only what is scored is computed: after the keys of the
 last attending block, nothing but the queries goes on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -16,12 +17,11 @@ from annotated_types import Ge
 from jaxtyping import Array, Float, Int
 
 from .errors import UserError
-from .initial import Normal, normal
+from .initial import Weight, normal
 from .layouts import Layout, Room, Where
 from .positions import Encoding, Links, Positions, Shape
 
 Count = Annotated[int, Ge(1)]
-Weight = Float[Array, "..."] | Normal
 Flat = Float[Array, "tokens width"]
 
 
@@ -46,7 +46,9 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
-            raise UserError(f"model.width {self.width} is not divisible by model.heads {self.heads}")
+            raise UserError(
+                f"model.width {self.width} is not divisible by model.heads {self.heads}"
+            )
         if self.attending > self.blocks:
             raise UserError(
                 f"model.attending {self.attending} is more than model.blocks {self.blocks}"
@@ -61,17 +63,22 @@ ACTIVATIONS = {
 }
 
 
-class Block(eqx.Module):
-    """Weights of blocks, stacked along a leading axis; `query` is None without attention."""
+class Attention(eqx.Module):
+    """Attention weights of all attending blocks, stacked along a leading axis."""
 
-    query: Weight | None
-    key: Weight | None
-    value: Weight | None
-    out: Weight | None
-    up: Weight
-    down: Weight
-    attention_gain: Float[Array, "blocks width"] | None
-    mlp_gain: Float[Array, "blocks width"] | None
+    query: Weight  # blocks width width
+    key: Weight
+    value: Weight
+    out: Weight
+    gain: Float[Array, "blocks width"] | None
+
+
+class MLP(eqx.Module):
+    """Feed-forward weights of all blocks, stacked along a leading axis."""
+
+    up: Weight  # blocks width wide
+    down: Weight  # blocks wide width
+    gain: Float[Array, "blocks width"] | None
 
 
 class Cache(NamedTuple):
@@ -88,8 +95,8 @@ class Transformer(eqx.Module):
     tokens: Weight
     kinds: Weight | None
     positions: Encoding
-    blocks: tuple[Block, Block]
-    """The attending blocks and the pointwise ones (of which there may be none)."""
+    attention: Attention
+    mlp: MLP
     gain: Float[Array, " width"] | None
     head: Weight | None
     settings: Model = eqx.field(static=True)
@@ -102,23 +109,26 @@ class Transformer(eqx.Module):
         room: Room,
     ) -> Float[Array, "batch queries vocabulary"]:
         """Logits for the token that follows each of `queries` (indices into time)."""
-        attending, pointwise = self.blocks
         index = self.positions.index(where, room)
         links = self.positions.links(index, where)
         x = self._embed(tokens, where)
 
-        def early(x: Array, parts: Any) -> tuple[Array, None]:
-            block, layer = parts
-            key, value = self._remember(block, x, where)
-            return self._think(block, self._attend(block, layer, x, links, key, value)), None
+        def early(x: Flat, parts: Any) -> tuple[Flat, None]:
+            attention, layer, mlp = parts
+            x = self._attend(attention, layer, x, links, *self._remember(attention, x, where))
+            return self._think(mlp, x), None
 
-        layers = (attending, self.positions.layers)
-        x, _ = jax.lax.scan(early, x, jax.tree.map(lambda leaf: leaf[:-1], layers))
-        last, layer = jax.tree.map(lambda leaf: leaf[-1], layers)
-        key, value = self._remember(last, x, where)
+        def late(x: Flat, mlp: MLP) -> tuple[Flat, None]:
+            return self._think(mlp, x), None
+
+        last = self.settings.attending - 1
+        before, (attention, layer, mlp) = self._blocks(slice(last)), self._blocks(last)
+        x = _through(early, x, before, last)
+        remembered = self._remember(attention, x, where)
         x, links = _pick(x, queries), self.positions.links(index, _pick(where, queries))
-        x = self._think(last, self._attend(last, layer, x, links, key, value))
-        x, _ = jax.lax.scan(lambda x, block: (self._think(block, x), None), x, pointwise)
+        x = self._think(mlp, self._attend(attention, layer, x, links, *remembered))
+        rest = self.settings.blocks - self.settings.attending
+        x = _through(late, x, _at(self.mlp, slice(last + 1, None)), rest)
         return self._logits(x).reshape(*queries.shape, -1)
 
     def cache(self, where: Where, slots: int, room: Room) -> Cache:
@@ -137,15 +147,14 @@ class Transformer(eqx.Module):
         links = self.positions.links(index, where)
         x, keys, values = self._embed(tokens, where), [], []
         for number in range(self.settings.attending):
-            parts = (self.blocks[0], self.positions.layers)
-            block, layer = jax.tree.map(lambda leaf, n=number: leaf[n], parts)
-            key, value = self._remember(block, x, where)
+            attention, layer, mlp = self._blocks(number)
+            key, value = self._remember(attention, x, where)
             keys.append(cache.keys[number].at[rows, where.index].set(key))
             values.append(cache.values[number].at[rows, where.index].set(value))
-            x = self._attend(block, layer, x, links, keys[-1], values[-1])
-            x = self._think(block, x)
-        for number in range(self.settings.blocks - self.settings.attending):
-            x = self._think(jax.tree.map(lambda leaf, n=number: leaf[n], self.blocks[1]), x)
+            x = self._attend(attention, layer, x, links, keys[-1], values[-1])
+            x = self._think(mlp, x)
+        for number in range(self.settings.attending, self.settings.blocks):
+            x = self._think(_at(self.mlp, number), x)
         logits = self._logits(x).reshape(*tokens.shape, -1)
         return Cache(tuple(keys), tuple(values), index), logits
 
@@ -155,25 +164,29 @@ class Transformer(eqx.Module):
             x = x + _rows(self.kinds, where.kind)
         return (x + self.positions.embed(where)).reshape(tokens.size, -1)
 
-    def _remember(self, block: Block, x: Flat, where: Where) -> tuple[Array, Array]:
+    def _blocks(self, which: int | slice) -> tuple[Attention, Any, MLP]:
+        """Attending blocks: attention, what their positions learn, and feed-forward."""
+        return _at((self.attention, self.positions.layers, self.mlp), which)
+
+    def _remember(self, attention: Attention, x: Flat, where: Where) -> tuple[Array, Array]:
         """Keys and values of all tokens of `x`."""
-        h = self._norm(x, block.attention_gain)
+        h = self._norm(x, attention.gain)
         split = (*where.index.shape, self.settings.heads, -1)
-        key = self.positions.rotate((h @ block.key).reshape(split), where)
-        return key, (h @ block.value).reshape(split)
+        key = self.positions.rotate((h @ attention.key).reshape(split), where)
+        return key, (h @ attention.value).reshape(split)
 
     def _attend(
-        self, block: Block, layer: Any, x: Flat, links: Links, key: Array, value: Array
+        self, attention: Attention, layer: Any, x: Flat, links: Links, key: Array, value: Array
     ) -> Flat:
-        h = self._norm(x, block.attention_gain)
+        h = self._norm(x, attention.gain)
         split = (*links.queries.index.shape, self.settings.heads, -1)
-        query = self.positions.rotate((h @ block.query).reshape(split), links.queries)
+        query = self.positions.rotate((h @ attention.query).reshape(split), links.queries)
         seen = self.positions.attend(layer, links, query, key, value)
-        return x + seen.reshape(x.shape) @ block.out
+        return x + seen.reshape(x.shape) @ attention.out
 
-    def _think(self, block: Block, x: Flat) -> Flat:
-        h = self._norm(x, block.mlp_gain) @ block.up
-        return x + ACTIVATIONS[self.settings.activation](h) @ block.down
+    def _think(self, mlp: MLP, x: Flat) -> Flat:
+        h = self._norm(x, mlp.gain) @ mlp.up
+        return x + ACTIVATIONS[self.settings.activation](h) @ mlp.down
 
     def _logits(self, x: Flat) -> Float[Array, "tokens vocabulary"]:
         h = self._norm(x, self.gain)
@@ -194,10 +207,8 @@ def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
         tokens=normal(len(layout.characters), width, scale=1.0),
         kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
         positions=positions.build(Shape(layout, width, settings.heads, attending)),
-        blocks=(
-            _blocks(settings, attending, attends=True),
-            _blocks(settings, settings.blocks - attending, attends=False),
-        ),
+        attention=_attention(settings),
+        mlp=_mlp(settings),
         gain=jnp.ones(width) if gained else None,
         head=None if settings.tied else normal(width, len(layout.characters), scale=width**-0.5),
         settings=settings,
@@ -209,20 +220,32 @@ def parameters(model: Transformer) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(model))
 
 
-def _blocks(settings: Model, count: int, *, attends: bool) -> Block:
-    width, wide = settings.width, settings.width * settings.mlp_factor
-    square = normal(count, width, width, scale=width**-0.5) if attends else None
-    gain = jnp.ones((count, width)) if settings.norm != "plain" else None
-    return Block(
-        query=square,
-        key=square,
-        value=square,
-        out=square,
-        up=normal(count, width, wide, scale=width**-0.5),
-        down=normal(count, wide, width, scale=wide**-0.5),
-        attention_gain=gain if attends else None,
-        mlp_gain=gain,
-    )
+def _attention(settings: Model) -> Attention:
+    width, blocks = settings.width, settings.attending
+    square = normal(blocks, width, width, scale=width**-0.5)
+    gain = None if settings.norm == "plain" else jnp.ones((blocks, width))
+    return Attention(square, square, square, square, gain)
+
+
+def _mlp(settings: Model) -> MLP:
+    width, blocks, wide = settings.width, settings.blocks, settings.width * settings.mlp_factor
+    up = normal(blocks, width, wide, scale=width**-0.5)
+    down = normal(blocks, wide, width, scale=wide**-0.5)
+    return MLP(up, down, None if settings.norm == "plain" else jnp.ones((blocks, width)))
+
+
+def _through(
+    block: Callable[[Flat, Any], tuple[Flat, None]], x: Flat, parts: Any, count: int
+) -> Flat:
+    """`x` through `count` stacked blocks; fewer than two need no loop to be compiled."""
+    if count < 2:
+        return block(x, _at(parts, 0))[0] if count else x
+    return jax.lax.scan(block, x, parts)[0]
+
+
+def _at(tree: Any, which: int | slice) -> Any:
+    """One of the stacked blocks, or some of them."""
+    return jax.tree.map(lambda leaf: leaf[which], tree)
 
 
 def _rows(table: Float[Array, "rows width"], index: Int[Array, "batch time"]) -> Array:

@@ -98,7 +98,7 @@ def matrices(model: Transformer) -> PyTree:
     stacked = MuonDimensionNumbers(reduction_axis=1, output_axis=2)
 
     def mark(path: tuple[jax.tree_util.KeyEntry, ...], leaf: Array) -> MuonDimensionNumbers | None:
-        in_block = jax.tree_util.keystr(path[:1]) == ".blocks"
+        in_block = jax.tree_util.keystr(path[:1]) in (".attention", ".mlp")
         return stacked if in_block and leaf.ndim == 3 else None
 
     return jax.tree_util.tree_map_with_path(mark, model)

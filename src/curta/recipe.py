@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import tomli_w
 from annotated_types import Ge
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from .errors import UserError, unknown
 from .layouts import layout_named
@@ -41,8 +41,8 @@ class Training:
 class Evaluation:
     """The exam after training: digit counts, problems of each kind, the grid's size.
 
-    `generated` problems of each kind are also written token by token. `track`
-    is examined during training. A `grid` of 0 leaves the heat map out.
+    `generated` problems of each kind are also written token by token. A `grid`
+    of 0 leaves the heat map out.
     """
 
     digits: tuple[Count, ...] = (20, 100)
@@ -50,7 +50,6 @@ class Evaluation:
     generated: Count = 8
     grid: Annotated[int, Ge(0)] = 0
     grid_count: Count = 20
-    track: tuple[Count, ...] = ()
     seed: int = 1
 
 
@@ -71,7 +70,9 @@ class Recipe:
         layout = layout_named(self.layout)
         if self.task.operator not in layout.operators:
             raise UserError(f"layout {self.layout!r} cannot write operator {self.task.operator!r}")
-        self.positions.build(Shape(layout, self.model.width, self.model.heads, self.model.attending))
+        self.positions.build(
+            Shape(layout, self.model.width, self.model.heads, self.model.attending)
+        )
 
 
 _RECIPE = TypeAdapter(Recipe)
@@ -107,7 +108,7 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
 
 def dump(recipe: Recipe) -> str:
     """The resolved recipe as TOML, defaults included."""
-    return tomli_w.dumps(_RECIPE.dump_python(recipe, mode="json"))
+    return tomli_w.dumps(as_table(recipe))
 
 
 def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return UserError(f"{where}: {unknown('field', field, _fields())}")
+        return UserError(f"{where}: {unknown('field', field, field_paths())}")
     if first["type"] == "union_tag_invalid":
         tag = first["ctx"]["tag"]
         return UserError(f"{where}: {unknown('position encoding', tag, known['positions'])}")
@@ -188,12 +189,32 @@ def _options() -> list[Any]:
     return [option() for option in Positions.__args__]
 
 
-def _fields() -> list[str]:
-    """Every field's path, as the command line spells it."""
-    sections = {f.name: f.default for f in dataclasses.fields(Recipe)}
-    paths = [name for name, default in sections.items() if not dataclasses.is_dataclass(default)]
-    for name, default in sections.items():
-        holders = _options() if name == "positions" else [default]
-        for holder in filter(dataclasses.is_dataclass, holders):
-            paths += [f"{name}.{field.name}" for field in dataclasses.fields(holder)]
-    return sorted(set(paths))
+def as_table(recipe: Recipe) -> dict[str, Any]:
+    """The recipe's fields as nested tables."""
+    table: dict[str, Any] = _RECIPE.dump_python(recipe, mode="json")
+    return table
+
+
+def lookup(table: Mapping[str, Any], path: str) -> Any:
+    """The value at `section.field`, None if there is none."""
+    for part in path.split("."):
+        table = table.get(part, {}) if isinstance(table, Mapping) else {}
+    return None if table == {} else table
+
+
+def field_paths(table: Mapping[str, Any] | None = None) -> list[str]:
+    """Every field's path, as the command line spells it; those inside of `table`'s tables too."""
+    paths = []
+    for section in dataclasses.fields(Recipe):
+        holders = _options() if section.name == "positions" else [section.default]
+        inner = [h for h in holders if dataclasses.is_dataclass(h)]
+        paths += [f"{section.name}.{field.name}" for h in inner for field in dataclasses.fields(h)]
+        paths += [] if inner else [section.name]
+    deeper = {path: lookup(table or {}, path) for path in paths}
+    paths += [
+        f"{path}.{key}"
+        for path, value in deeper.items()
+        if isinstance(value, dict)
+        for key in value
+    ]
+    return list(dict.fromkeys(paths))

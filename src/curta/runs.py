@@ -1,11 +1,11 @@
 """Run folders: everything about one training, readable without this program.
 
-    runs/NAME/recipe.toml      the resolved recipe
-              run.json         seeds, versions, device, times, status
-              metrics.jsonl    loss and exact match of every member over training
-              checkpoints/     safetensors + JSON
-              evaluation.json  the exam
-              report.html      and its pictures
+runs/NAME/recipe.toml      the resolved recipe
+          run.json         seeds, versions, device, times, status
+          metrics.jsonl    loss and exact match of every member over training
+          checkpoints/     safetensors + JSON
+          evaluation.json  the exam
+          report.html      and its pictures
 """
 
 import datetime
@@ -22,6 +22,7 @@ import jax
 from . import checkpoints, devices, files
 from . import recipe as recipes
 from .errors import UserError, unknown
+from .layouts import layout_named
 from .recipe import Recipe
 
 FORMAT = 1
@@ -147,9 +148,12 @@ def versions() -> dict[str, str]:
 
 def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
-    layout = recipes.layout_named(recipe.layout)
+    layout = layout_named(recipe.layout)
     positions = (type(recipe.positions).__doc__ or "").partition("\n")[0].rstrip(".")
-    given = [f"layout {layout.name}: {layout.summary}", f"positions {recipe.positions.name}: {positions}"]
+    given = [
+        f"layout {layout.name}: {layout.summary}",
+        f"positions {recipe.positions.name}: {positions}",
+    ]
     if recipe.model.kinds:
         given.append("kinds: the part that each token plays in the layout is embedded")
     return "; ".join(given) + "."
@@ -184,7 +188,7 @@ def _checked(name: str) -> str:
 
 
 def _free(base: str) -> str:
-    taken, number = set(os.listdir(root())) if root().is_dir() else set(), 1
+    taken, number = {path.name for path in root().iterdir()} if root().is_dir() else set(), 1
     while (name := base if number == 1 else f"{base}-{number}") in taken:
         number += 1
     return name

@@ -18,7 +18,7 @@ from . import checkpoints, evaluation, runs, training
 from .errors import UserError
 from .generation import bucket, completions, widths
 from .layouts import layout_named
-from .model import Transformer, parameters
+from .model import parameters
 from .problems import Problem, parse
 from .recipe import Recipe
 from .report import write_report
@@ -95,12 +95,14 @@ class Run:
         if not 0 <= member < len(self.seeds):
             raise UserError(f"no member {member}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
-        model, texts = self.models.member(member), {}
+        model, texts = self.models.member(member), dict[int, str]()
         for size, group in _by_size(asked).items():
             room = evaluation.room_for(self.models, [asked[i] for i in group])
             for part in _parts(group, max(1, (1 << 19) // size)):
                 chosen = [asked[i] for i in part]
-                texts |= dict(zip(part, completions(model, self.models.layout, chosen, room)))
+                texts |= dict(
+                    zip(part, completions(model, self.models.layout, chosen, room), strict=True)
+                )
         return [texts[i] for i in range(len(asked))]
 
     def evaluate(
@@ -113,16 +115,16 @@ class Run:
         Returns the table that evaluation.json holds, and writes the report anew.
         """
         settings = replace(self.recipe.evaluation, **changes)
-        self.models.layout  # noqa: B018 - a run without a checkpoint is refused at once
+        models = self.models  # before anything is said: a run without a checkpoint is refused
         table: dict[str, Any] = {"seed": settings.seed, "lengths": []}
         for digits in settings.digits:
             progress(f"{digits:,} digits")
-            table["lengths"] += evaluation.lengths(self.models, replace(settings, digits=(digits,)))
+            table["lengths"] += evaluation.lengths(models, replace(settings, digits=(digits,)))
         if settings.grid:
             table["grid"] = evaluation.grid(
-                self.models, settings, lambda share: progress(f"grid {share:.0%}")
+                models, settings, lambda share: progress(f"grid {share:.0%}")
             )
-        table["examples"] = evaluation.examples(self.models, settings)
+        table["examples"] = evaluation.examples(models, settings)
         self.folder.save_evaluation(table)
         write_report(self.folder.path)
         return table
@@ -155,7 +157,7 @@ class Run:
             begun = time.perf_counter()
             count = _until_boundary(step, plan.steps, plan.checkpoint_every)
             state, metrics = call(state, jnp.int32(step), jnp.int32(count))
-            metrics = Metrics(*(np.asarray(column)[:, :count] for column in metrics))
+            metrics = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], metrics)
             seconds += time.perf_counter() - begun
             stopped |= _failures(metrics, np.asarray(state.alive), step, stopped)
             self.folder.add_metrics(_rows(metrics, step, seconds, stopped))
@@ -164,8 +166,8 @@ class Run:
                 checkpoints.save(self.folder.checkpoints, step, state)
                 self.folder.update(training_seconds=round(seconds, 3), stopped=stopped)
             rate = count * plan.batch * len(self.seeds) / (time.perf_counter() - begun)
-            latest = [column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics]
-            show(Progress(step, plan.steps, seconds, *latest, stopped, rate))
+            loss, exact = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
+            show(Progress(step, plan.steps, seconds, loss, exact, stopped, rate))
             if interrupted.is_set() and step < plan.steps:
                 return "interrupted"
         if len(stopped) == len(self.seeds):
@@ -178,8 +180,9 @@ class Run:
 def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
     """The chunk of steps, compiled, and the seconds that took."""
     begun = time.perf_counter()
-    lowered = training.compiled(recipe, mesh).lower(state, jnp.int32(0), jnp.int32(0))
-    return lowered.compile(), time.perf_counter() - begun
+    program: Any = training.compiled(recipe, mesh)
+    compiled = program.lower(state, jnp.int32(0), jnp.int32(0)).compile()
+    return compiled, time.perf_counter() - begun
 
 
 def _until_boundary(step: int, steps: int, every: int) -> int:
@@ -188,7 +191,9 @@ def _until_boundary(step: int, steps: int, every: int) -> int:
     return min(ends) - step
 
 
-def _failures(metrics: Metrics, alive: np.ndarray, first: int, known: dict[str, int]) -> dict[str, int]:
+def _failures(
+    metrics: Metrics, alive: np.ndarray, first: int, known: dict[str, int]
+) -> dict[str, int]:
     """Members that have just failed, and the step whose loss was the first not to be finite."""
     failed = {}
     for member in np.flatnonzero(~alive):
@@ -244,4 +249,3 @@ def _interruptible() -> Iterator[threading.Event]:
         yield event
     finally:
         signal.signal(signal.SIGINT, previous)
-

@@ -100,7 +100,9 @@ def loss_and_exact(
     return loss, jnp.sum(flawless) / total(jnp.float32(len(flawless)))
 
 
-def step(recipe: Recipe, shards: int, member: Member, number: Int[Array, ""]) -> tuple[Member, Metrics]:
+def step(
+    recipe: Recipe, shards: int, member: Member, number: Int[Array, ""]
+) -> tuple[Member, Metrics]:
     """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
     layout = layout_named(recipe.layout)
     room = layout.room((recipe.task.digits[1],) * 2)
@@ -144,7 +146,9 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
     return Mesh(grid, ("member", "batch"))
 
 
-def compiled(recipe: Recipe, mesh: Mesh) -> Callable[[Member, Array, Array], tuple[Member, Metrics]]:
+def compiled(
+    recipe: Recipe, mesh: Mesh
+) -> Callable[[Member, Array, Array], tuple[Member, Metrics]]:
     """The chunk of steps for stacked members, to be called as (members, first step, count)."""
     mapped = jax.lax.map if mesh.devices.flat[0].platform == "cpu" else _vectorised
 

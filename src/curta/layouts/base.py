@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,7 +50,7 @@ class Text(NamedTuple):
     lengths: Int[Array, " batch"]
 
 
-class Where(NamedTuple):
+class Where(eqx.Module):
     """What a position encoding may know of each token; kind -1 marks padding."""
 
     index: Int[Array, "batch time"]
@@ -173,7 +174,9 @@ def sign(token: int, batch: int) -> Piece:
 
 def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill: int) -> Text:
     """Writes the valid tokens of all pieces one after the other into `total` slots."""
-    pieces = Piece(*(jnp.concatenate(parts, axis=1) for parts in zip(*prompt, *completion)))
+    pieces = Piece(
+        *(jnp.concatenate(parts, axis=1) for parts in zip(*prompt, *completion, strict=True))
+    )
     slots = jnp.where(pieces.valid, jnp.cumsum(pieces.valid, axis=1) - 1, total)
     rows = jnp.arange(len(slots))[:, None]
     blank = jnp.full((len(slots), total), fill, jnp.int32)

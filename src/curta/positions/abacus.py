@@ -6,7 +6,7 @@ put the least significant first.
 Source: McLeish et al., arXiv 2405.17399.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import equinox as eqx
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import UserError
-from ..initial import Normal, normal
+from ..initial import Weight, normal
 from ..layouts import Layout, Room, Where
 from .base import Encoding, Shape, is_digit
 
@@ -34,7 +34,7 @@ class Abacus:
 
 
 class AbacusEncoding(Encoding):
-    table: Float[Array, "rows width"] | Normal
+    table: Weight  # rows width
     max_offset: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
@@ -48,7 +48,7 @@ class AbacusEncoding(Encoding):
 
     def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
         offset = jax.random.randint(key, (), 0, self.max_offset + 1)
-        return where._replace(coordinates=where.coordinates + offset)
+        return replace(where, coordinates=where.coordinates + offset)
 
     def embed(self, where: Where) -> Float[Array, "batch time width"]:
         digit = is_digit(self.layout, where.kind)

@@ -7,7 +7,7 @@ Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for
 each problem, and operands in the usual order and zero-padded).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import equinox as eqx
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import UserError
-from ..initial import Normal, normal
+from ..initial import Weight, normal
 from ..layouts import Room, Where
 from .base import Encoding, Shape
 
@@ -35,7 +35,7 @@ class Coupled:
 
 
 class CoupledEncoding(Encoding):
-    tables: Float[Array, "axes rows width"] | Normal
+    tables: Weight  # axes rows width
     max_start: int = eqx.field(static=True)
 
     def check(self, room: Room) -> None:
@@ -49,8 +49,9 @@ class CoupledEncoding(Encoding):
 
     def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
         start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
-        return where._replace(coordinates=where.coordinates + start)
+        return replace(where, coordinates=where.coordinates + start)
 
     def embed(self, where: Where) -> Float[Array, "batch time width"]:
         rows = where.coordinates + 1  # the lowest coordinate is -1
-        return sum(jnp.take(table, rows[..., axis], axis=0) for axis, table in enumerate(self.tables))
+        axes = jnp.arange(len(self.tables))
+        return jnp.sum(self.tables[axes, rows], axis=-2)

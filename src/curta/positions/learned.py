@@ -6,7 +6,7 @@ from typing import Literal
 from jaxtyping import Array, Float
 
 from ..errors import UserError
-from ..initial import Normal, normal
+from ..initial import Weight, normal
 from ..layouts import Room, Where
 from .base import Encoding, Shape
 
@@ -23,7 +23,7 @@ class Learned:
 
 
 class LearnedEncoding(Encoding):
-    table: Float[Array, "length width"] | Normal
+    table: Weight  # length width
 
     def check(self, room: Room) -> None:
         if room.total > len(self.table):

@@ -16,10 +16,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from ..errors import UserError, unknown
-from ..initial import Normal, normal
+from ..initial import Weight, normal
 from ..layouts import Kind, Layout, Room, Where
 from .base import HIDDEN, Encoding, Heads, Links, Shape
 
@@ -59,7 +59,7 @@ class Table(NamedTuple):
 
 
 class WindowEncoding(Encoding):
-    biases: Float[Array, "attending heads neighbours"] | Normal
+    biases: Weight  # attending heads neighbours
     reach: tuple[tuple[int, int], ...] = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
@@ -74,7 +74,9 @@ class WindowEncoding(Encoding):
         extents = np.array(room.extents, np.int32)
         sizes = [self._sizes(kind, extents) for kind in self.layout.kinds]
         ends = np.cumsum([np.prod(size) for size in sizes])
-        strides = [self._strides(kind, size) for kind, size in zip(self.layout.kinds, sizes, strict=True)]
+        strides = [
+            self._strides(kind, size) for kind, size in zip(self.layout.kinds, sizes, strict=True)
+        ]
         offsets = np.concatenate([[0], ends[:-1]])
         absent = jnp.full((len(like.index), int(ends[-1])), ABSENT, jnp.int32)
         plan = (jnp.asarray(part, jnp.int32) for part in (*extents.T, strides, offsets))
@@ -86,7 +88,9 @@ class WindowEncoding(Encoding):
 
     def _strides(self, kind: Kind, sizes: list[int]) -> list[int]:
         rest = [int(np.prod(sizes[axis + 1 :])) for axis in range(len(sizes))]
-        return [0 if axis in kind.wild else r for axis, r in zip(self.layout.axes, rest, strict=True)]
+        return [
+            0 if axis in kind.wild else r for axis, r in zip(self.layout.axes, rest, strict=True)
+        ]
 
     def insert(self, index: Table, new: Where) -> Table:
         rows = jnp.arange(len(new.index))[:, None]

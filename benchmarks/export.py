@@ -1,0 +1,140 @@
+"""What the PyTorch side of a comparison is given: Curta's sizes, weights and batches.
+
+Runs Curta's own writer, so that both sides train on the same texts; the PyTorch
+process itself then needs no JAX, whose thread pool would share its cores.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from curta import training
+from curta.layouts import Layout, Room, Text, Where, layout_named
+from curta.model import Transformer
+from curta.positions.window import WindowEncoding, neighbourhood
+from curta.recipe import Recipe
+
+from .configurations import CONFIGURATIONS
+from .torch_model import IGNORED, Size
+
+Arrays = dict[str, np.ndarray]
+
+
+def save(name: str, folder: Path, count: int) -> None:
+    """Writes what a PyTorch worker reads for `count` batches of a configuration."""
+    recipe = CONFIGURATIONS[name].recipe()
+    model = member(recipe)
+    settings = {
+        "size": dataclasses.asdict(size(recipe, model)),
+        "optimizer": dataclasses.asdict(recipe.optimizer),
+        "steps": recipe.training.steps,
+    }
+    (folder / "settings.json").write_text(json.dumps(settings))
+    np.savez(folder / "weights.npz", **weights(model))
+    made = [batch(model, recipe, text) for text in texts(recipe, count)]
+    np.savez(folder / "batches.npz", **{name: np.stack([b[name] for b in made]) for name in made[0]})
+
+
+def member(recipe: Recipe, seed: int = 0) -> Transformer:
+    """Curta's model before its first step."""
+    stacked = training.init(recipe, jnp.array([seed]))
+    return jax.tree.map(lambda leaf: leaf[0], stacked.model)
+
+
+def room(recipe: Recipe) -> Room:
+    return layout_named(recipe.layout).room((recipe.task.digits[1],) * 2)
+
+
+def texts(recipe: Recipe, count: int) -> list[Text]:
+    """Training batches as Curta draws and writes them."""
+    layout = layout_named(recipe.layout)
+
+    @jax.jit
+    def one(key: jax.Array) -> Text:
+        return layout.tokens(recipe.task.draw(key, recipe.training.batch))
+
+    return [one(key) for key in jax.random.split(jax.random.key(1), count)]
+
+
+def batch(model: Transformer, recipe: Recipe, text: Text) -> Arrays:
+    """The fields of a PyTorch `Batch`."""
+    layout = layout_named(recipe.layout)
+    goal, where = training.targets(text, room(recipe)), layout.where(text)
+    arrays = {
+        "tokens": np.asarray(text.tokens)[:, :-1],
+        "queries": np.asarray(goal.queries),
+        "targets": np.where(goal.scored, goal.tokens, IGNORED),
+    }
+    if model.kinds is not None:
+        arrays["kinds"] = np.maximum(where.kind, 0)[:, :-1]
+    if isinstance(model.positions, WindowEncoding):
+        arrays["neighbours"] = _neighbours(model.positions, layout, where, arrays["queries"])
+    return {name: array.astype(np.int64) for name, array in arrays.items()}
+
+
+def _neighbours(
+    positions: WindowEncoding, layout: Layout, where: Where, queries: np.ndarray
+) -> np.ndarray:
+    """For each query and key the number of (kind, displacement), or one past the last."""
+    kinds, displacements = neighbourhood(layout, positions.reach)
+    kind, place = np.asarray(where.kind)[:, :-1], np.asarray(where.coordinates)[:, :-1, 0]
+    asked = np.take_along_axis(place, queries, axis=1)
+    apart = place[:, None, :] - asked[:, :, None]
+    visible = np.arange(kind.shape[1]) <= queries[:, :, None]
+    links = np.full(apart.shape, len(kinds))
+    for number, (which, displacement) in enumerate(zip(kinds, displacements[:, 0], strict=True)):
+        wild = bool(layout.kinds[which].wild)
+        near = (kind[:, None, :] == which) & ((apart == displacement) | wild)
+        links = np.where(near & visible, number, links)
+    return links
+
+
+def size(recipe: Recipe, model: Transformer) -> Size:
+    """Curta's sizes as those of the PyTorch model."""
+    fields: dict[str, Any] = dataclasses.asdict(recipe.model)
+    layout = layout_named(recipe.layout)
+    window = isinstance(model.positions, WindowEncoding)
+    return Size(
+        **fields | {"kinds": len(layout.kinds) if model.kinds is not None else 0},
+        vocabulary=len(layout.characters),
+        positions=recipe.positions.name,
+        position_rows=getattr(recipe.positions, "length", 0),
+        neighbours=model.positions.biases.shape[-1] if window else 0,
+    )
+
+
+def weights(tree: Transformer) -> Arrays:
+    """A model's weights, or their gradients, by the names that PyTorch gives them."""
+    attending, pointwise = tree.blocks
+    named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
+    named |= {"kinds.weight": tree.kinds, "places.weight": getattr(tree.positions, "table", None)}
+    named |= {"head.weight": None if tree.head is None else tree.head.T}
+    for number in range(len(attending.up)):
+        block = jax.tree.map(lambda leaf, n=number: leaf[n], attending)
+        named |= _attention(block, getattr(tree.positions, "biases", None), number)
+        named |= _feedforward(block, number)
+    for number in range(len(pointwise.up)):
+        block = jax.tree.map(lambda leaf, n=number: leaf[n], pointwise)
+        named |= _feedforward(block, len(attending.up) + number)
+    return {name: np.asarray(array) for name, array in named.items() if array is not None}
+
+
+def _attention(block: Any, biases: Any, number: int) -> dict[str, Any]:
+    return {
+        f"attention.{number}.qkv.weight": np.concatenate([block.query.T, block.key.T, block.value.T]),
+        f"attention.{number}.out.weight": block.out.T,
+        f"attention.{number}.norm.gain": block.attention_gain,
+        f"attention.{number}.bias": None if biases is None else biases[number],
+    }
+
+
+def _feedforward(block: Any, number: int) -> dict[str, Any]:
+    return {
+        f"feedforward.{number}.up.weight": block.up.T,
+        f"feedforward.{number}.down.weight": block.down.T,
+        f"feedforward.{number}.norm.gain": block.mlp_gain,
+    }

@@ -1,0 +1,272 @@
+"""Curta's decoder in PyTorch, to compare the time of one training step.
+
+Everything that does arithmetic is the same: shapes of weights (a Linear keeps its
+own transposed), initial scale, masks, the loss over scored tokens only. The form is
+PyTorch's own: fused kernels where it has them (`scaled_dot_product_attention`,
+`layer_norm`, fused AdamW), one matrix for queries, keys and values, and, as in
+Curta, nothing but the scored positions after the keys of the last attending block.
+The coupled window is dense attention with a learned bias for each (kind,
+displacement), which for texts as short as those of training is the faster form.
+
+`python -m benchmarks.check` holds logits, loss, gradients and the optimiser's
+step against Curta's.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
+from torch import Tensor, nn
+
+IGNORED = -100
+"""Target of a position that is not scored."""
+
+HIDDEN = -1e9
+
+
+@dataclass(frozen=True)
+class Size:
+    """Size and design of the model; the fields are those of Curta's recipe."""
+
+    vocabulary: int
+    kinds: int
+    width: int
+    heads: int
+    blocks: int
+    attending: int
+    mlp_factor: int
+    activation: str
+    norm: str
+    tied: bool
+    positions: str
+    position_rows: int = 0
+    neighbours: int = 0
+    base: float = 10_000.0
+
+
+class Batch(NamedTuple):
+    """Written problems, without their last token, after which nothing is predicted.
+
+    For the window, `neighbours` says of each query of the last attending block and
+    each key which bias is added to their score (one past the last: the key is
+    hidden). It is made with the data and costs the step nothing.
+    """
+
+    tokens: Tensor
+    queries: Tensor
+    targets: Tensor
+    kinds: Tensor | None = None
+    neighbours: Tensor | None = None
+
+
+class Norm(nn.Module):
+    """RMS or layer norm without an offset."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.shape, self.rms = (size.width,), size.norm == "rms"
+        self.gain = None if size.norm == "plain" else nn.Parameter(torch.ones(size.width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.rms:
+            return F.rms_norm(x, self.shape, self.gain, eps=1e-6)
+        return F.layer_norm(x, self.shape, self.gain, None, eps=1e-6)
+
+
+class Attention(nn.Module):
+    """Attention of `at`, positions to be asked about, over all tokens of `x`."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.norm = Norm(size)
+        self.qkv = nn.Linear(size.width, 3 * size.width, bias=False)
+        self.out = nn.Linear(size.width, size.width, bias=False)
+        shape = (size.heads, size.neighbours)
+        self.bias = nn.Parameter(torch.empty(shape)) if size.neighbours else None
+
+    def forward(self, x: Tensor, turn: Callable[..., Tensor], batch: Batch, at: Tensor | None) -> Tensor:
+        h = self.norm(x)
+        if at is None:
+            q, k, v = (self._split(part) for part in self.qkv(h).chunk(3, dim=-1))
+        else:
+            asked = pick(h, at)
+            ours, theirs = self.qkv.weight.split([x.shape[-1], 2 * x.shape[-1]])
+            q = self._split(F.linear(asked, ours))
+            k, v = (self._split(part) for part in F.linear(h, theirs).chunk(2, dim=-1))
+            x = pick(x, at)
+        seen = self._attend(turn(q, at), turn(k, None), v, batch, at)
+        return x + self.out(seen.transpose(1, 2).reshape(x.shape))
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, batch: Batch, at: Tensor | None) -> Tensor:
+        if self.bias is not None:
+            return self._near(q, k, v, batch)
+        if at is None:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        mask = torch.arange(k.shape[2]) <= at[:, None, :, None]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    def _near(self, q: Tensor, k: Tensor, v: Tensor, batch: Batch) -> Tensor:
+        biases = F.pad(self.bias, (0, 1), value=HIDDEN)
+        bias = F.embedding(batch.neighbours, biases.T).permute(0, 3, 1, 2)
+        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5 + bias
+        return scores.softmax(-1) @ v
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "relu2": lambda x: F.relu(x).square(),
+    "gelu": lambda x: F.gelu(x, approximate="tanh"),
+    "silu": F.silu,
+}
+
+
+class Feedforward(nn.Module):
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[size.activation]
+        self.norm = Norm(size)
+        self.up = nn.Linear(size.width, size.mlp_factor * size.width, bias=False)
+        self.down = nn.Linear(size.mlp_factor * size.width, size.width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down(self.activation(self.up(self.norm(x))))
+
+
+class Decoder(nn.Module):
+    """Embeddings, blocks of which the first `attending` have attention, head."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.size = size
+        self.tokens = nn.Embedding(size.vocabulary, size.width)
+        self.kinds = nn.Embedding(size.kinds, size.width) if size.kinds else None
+        learned = size.positions == "learned"
+        self.places = nn.Embedding(size.position_rows, size.width) if learned else None
+        assert not size.neighbours or size.attending == 1
+        self.attention = nn.ModuleList(Attention(size) for _ in range(size.attending))
+        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.blocks))
+        self.norm = Norm(size)
+        self.head = None if size.tied else nn.Linear(size.width, size.vocabulary, bias=False)
+        self.register_buffer("angles", _angles(size), persistent=False)
+        self.apply(_reset)
+        if self.places is not None:
+            nn.init.normal_(self.places.weight, std=0.02)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits for the token that follows each of the batch's queries."""
+        x = self.embed(batch)
+        for number, feedforward in enumerate(self.feedforward):
+            if number < self.size.attending:
+                at = batch.queries if number == self.size.attending - 1 else None
+                x = self.attention[number](x, self.turn, batch, at)
+            x = feedforward(x)
+        x = self.norm(x)
+        return x @ self.tokens.weight.T * x.shape[-1] ** -0.5 if self.head is None else self.head(x)
+
+    def embed(self, batch: Batch) -> Tensor:
+        x = self.tokens(batch.tokens)
+        if self.kinds is not None:
+            x = x + self.kinds(batch.kinds)
+        return x if self.places is None else x + self.places.weight[: x.shape[1]]
+
+    def turn(self, heads: Tensor, at: Tensor | None) -> Tensor:
+        """RoPE, for the tokens in order or for those `at` positions."""
+        if self.size.positions != "rope":
+            return heads
+        angles = self.angles[: heads.shape[2]] if at is None else self.angles[at][:, None]
+        cos, sin = angles.chunk(2, dim=-1)
+        left, right = heads.chunk(2, dim=-1)
+        return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+def _angles(size: Size, length: int = 512) -> Tensor:
+    """Cosines and sines for each position."""
+    half = size.width // size.heads // 2
+    angles = torch.arange(length)[:, None] * size.base ** (-torch.arange(half) / half)
+    return torch.cat([angles.cos(), angles.sin()], dim=-1)
+
+
+def _reset(module: nn.Module) -> None:
+    """Curta's initial scales."""
+    if isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, std=module.in_features**-0.5)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=1.0)
+    elif isinstance(module, Attention) and module.bias is not None:
+        nn.init.normal_(module.bias)
+
+
+def from_arrays(size: Size, weights: dict[str, np.ndarray]) -> Decoder:
+    """A model with weights by their names, such as those of `export.weights`."""
+    model = Decoder(size)
+    state = {name: torch.from_numpy(np.array(array)) for name, array in weights.items()}
+    model.load_state_dict(state)
+    return model
+
+
+def pick(x: Tensor, at: Tensor) -> Tensor:
+    """Rows of `x` (batch, time, width) at the given times."""
+    return x.gather(1, at[..., None].expand(-1, -1, x.shape[-1]))
+
+
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    """Mean cross entropy over the scored tokens."""
+    logits = model(batch)
+    return F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED)
+
+
+@dataclass
+class Trainer:
+    """The optimiser with Curta's hyper-parameters and schedule."""
+
+    model: nn.Module
+    settings: dict[str, Any]
+    steps: int
+
+    def __post_init__(self) -> None:
+        self.parameters = list(self.model.parameters())
+        self.optimizer = torch.optim.AdamW(
+            self.parameters,
+            lr=self.settings["learning_rate"],
+            betas=(self.settings["momentum"], self.settings["beta2"]),
+            weight_decay=self.settings["weight_decay"],
+            fused=True,
+        )
+        self.objective: Callable[[nn.Module, Batch], Tensor] = loss
+
+    def step(self, batch: Batch, number: int) -> Tensor:
+        """One training step; returns the loss, not waited for."""
+        value = self.objective(self.model, batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        value.backward()
+        self.update(number)
+        return value.detach()
+
+    def update(self, number: int) -> None:
+        """Clips what `backward` left and applies it."""
+        nn.utils.clip_grad_norm_(self.parameters, self.settings["clip"])
+        self.optimizer.param_groups[0]["lr"] = self.settings["learning_rate"] * self._factor(number)
+        self.optimizer.step()
+
+    def _factor(self, number: int) -> float:
+        """Linear warm-up, then a half cosine."""
+        warm = max(1.0, self.settings["warmup"] * self.steps)
+        progress = min(1.0, max(0.0, (number - warm) / max(1.0, self.steps - warm)))
+        final = self.settings["final"]
+        course = final + (1.0 - final) * 0.5 * (1.0 + math.cos(math.pi * progress))
+        return min(1.0, (number + 1) / warm) * course
+
+
+def batches(arrays: dict[str, np.ndarray]) -> Iterable[Batch]:
+    """Batches from arrays with one batch per row."""
+    columns = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    for number in range(len(columns["tokens"])):
+        yield Batch(**{name: column[number] for name, column in columns.items()})

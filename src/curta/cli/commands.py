@@ -1,0 +1,208 @@
+"""What each command does: a few calls, and something printed."""
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from ..session import Run
+
+SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+27182818284590452353")
+
+
+def version(options: Namespace) -> int:
+    from importlib.metadata import version
+
+    print(version("curta"))
+    return 0
+
+
+def train(options: Namespace) -> int:
+    from ..api import begin
+    from ..recipe import value
+
+    given = {
+        key.removeprefix("set "): value(text)
+        for key, text in vars(options).items()
+        if key.startswith("set ") and text is not None
+    }
+    if options.seeds < 1:
+        raise UserError(f"--seeds must be at least 1, not {options.seeds}")
+    return _train_on(begin(options.recipe, options.seeds, options.run, given), not options.no_exam)
+
+
+def resume(options: Namespace) -> int:
+    from ..api import load
+
+    run = load(options.run)
+    if run.folder.info["status"] == "finished":
+        print(f"{run.name} is finished: {run.recipe.training.steps:,} steps")
+        return 0
+    return _train_on(run, exam=True)
+
+
+def demo(options: Namespace) -> int:
+    from ..api import begin
+    from .display import answer_line, console
+
+    run = begin("addition", 1, None, {})
+    code = _train_on(run, exam=True)
+    if code:
+        return code
+    from ..problems import parse
+
+    hard = ("9" * 1000 + "+1", *SUMS)
+    for text, answer in zip(hard, run.write(hard), strict=True):
+        console().print(answer_line(parse(text), run.models.layout.read(answer)))
+    console().print(f'\nAsk it yourself: [bold]curta ask {run.name} "12+34"[/bold]')
+    return 0
+
+
+def ask(options: Namespace) -> int:
+    from ..api import load
+
+    if (options.problem is None) == (options.file is None):
+        raise UserError("give one problem, such as 12+34, or --file F")
+    lines = [options.problem] if options.file is None else _lines(options.file)
+    problems = _parsed(lines, options.file)
+    run = load(options.run)
+    for problem, text in zip(problems, run.write(problems, options.member), strict=True):
+        print(_answer(run, problem, text, options.trace))
+    return 0
+
+
+def evaluate(options: Namespace) -> int:
+    from ..api import load
+    from .display import Status, exam_table, grid_line, notice
+
+    run = load(options.run)
+    changes = {
+        "digits": _counts(options.digits),
+        "grid": options.grid,
+        "count": options.count,
+        "seed": options.seed,
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    for name in ("grid", "count"):
+        if changes.get(name, 1) < 1:
+            raise UserError(f"--{name} must be at least 1, not {changes[name]}")
+    with Status() as status:
+        table = run.evaluate(status.say, **changes)
+    if options.json:
+        print(json.dumps(table))
+        return 0
+    notice(exam_table(table, run.seeds))
+    notice(grid_line(table))
+    notice(f"Report: {run.report}")
+    return 0
+
+
+def show(options: Namespace) -> int:
+    from .. import recipe as recipes
+    from ..layouts import layout_named
+    from ..problems import parse
+    from .display import console, written
+
+    recipe = recipes.load(options.recipe)
+    layout, problem = layout_named(recipe.layout), parse(options.problem)
+    if problem.operator not in layout.operators:
+        raise UserError(f"layout {layout.name!r} cannot write operator {problem.operator!r}")
+    console().print(written(layout, problem))
+    return 0
+
+
+def runs(options: Namespace) -> int:
+    from .. import runs as store
+    from .display import console, runs_table
+
+    found = store.existing()
+    if not found:
+        print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
+        return 0
+    console().print(runs_table(found))
+    return 0
+
+
+def recipes(options: Namespace) -> int:
+    from .. import recipe as store
+
+    for name in store.names():
+        print(f"{name:20} {store.read(name).get('summary', '')}")
+    return 0
+
+
+def _train_on(run: "Run", exam: bool) -> int:
+    """Trains, examines, and says where the report lies; 1 if there is nothing to examine."""
+    from .display import Learning, Status, exam_table, grid_line, notice, opening
+
+    notice(opening(run))
+    with Learning(run.seeds) as learning:
+        run.train(learning.show)
+    info = run.folder.info
+    for member, step in info["stopped"].items():
+        notice(f"seed {run.seeds[int(member)]} stopped: its loss was not finite at step {step}")
+    if info["status"] == "interrupted":
+        notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
+        return 130
+    if info["status"] == "stopped":
+        raise UserError(
+            f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
+        )
+    if not exam:
+        return 0
+    with Status() as status:
+        table = run.evaluate(status.say)
+    notice(exam_table(table, run.seeds))
+    notice(grid_line(table))
+    notice(f"Report: {run.report}")
+    return 0
+
+
+def _lines(name: str) -> list[str]:
+    """Problems of a file, or of standard input for `-`; blank lines at the end do not count."""
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise UserError(f"cannot read {name!r}: {reason}") from None
+    lines = text.rstrip().splitlines()
+    if not lines:
+        raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
+    return lines
+
+
+def _parsed(lines: list[str], file: str | None) -> list[Any]:
+    from ..problems import parse
+
+    problems = []
+    for number, line in enumerate(lines, 1):
+        try:
+            problems.append(parse(line))
+        except UserError as error:
+            where = f"line {number} of {file!r}: " if file else ""
+            raise UserError(f"{where}{error}") from None
+    return problems
+
+
+def _answer(run: "Run", problem: Any, text: str, trace: bool) -> str:
+    from ..problems import to_text
+
+    value = run.models.layout.read(text)
+    answer = f"invalid: {text}" if value is None else to_text(value)
+    return f"{answer}\t{run.models.layout.prompt(problem)}{text}" if trace else answer
+
+
+def _counts(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        counts = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        counts = ()
+    if not counts or min(counts) < 1:
+        raise UserError(f"--digits {text!r}: write counts from 1 up, such as 20,100,1000")
+    return counts

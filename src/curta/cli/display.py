@@ -1,0 +1,198 @@
+"""What is printed: live progress on a terminal, plain lines elsewhere."""
+
+import statistics
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ..layouts import Layout
+    from ..problems import Problem
+    from ..session import Progress as Step
+    from ..session import Run
+
+COLOURS = ("cyan", "white", "magenta", "yellow", "green", "red", "blue", "bright_cyan")
+
+
+@lru_cache
+def console() -> Console:
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def notice(what: RenderableType | None) -> None:
+    if what is not None:
+        console().print(what)
+
+
+def opening(run: "Run") -> str:
+    plan, count = run.recipe.training, len(run.seeds)
+    low, high = run.recipe.task.digits
+    members = f"{count} members" if count > 1 else "1 member"
+    return (
+        f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
+        f"training {members} on {low} to {high} digits,"
+        f" {plan.steps:,} steps of {plan.batch} problems"
+    )
+
+
+class Learning:
+    """Progress of training."""
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self.seeds = seeds
+        self.live = console().is_terminal
+        text = "{task.description}"
+        columns = (BarColumn(24), TextColumn(text), TimeRemainingColumn(compact=True))
+        self.bar = Progress(*columns, console=console(), disable=not self.live)
+        self.task = self.bar.add_task("compiling ...", total=None)
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def show(self, now: "Step") -> None:
+        line = _progress_line(now)
+        self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
+        if not self.live:
+            left = (now.steps - now.step) * now.seconds / now.step
+            console().print(f"{line}  {left:.0f} s left")
+            sys.stdout.flush()
+
+
+class Status:
+    """What is being done now, on a terminal only; written to stderr."""
+
+    def __init__(self) -> None:
+        self.status = Console(stderr=True).status("examining ...")
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self.status.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.status.stop()
+
+    def say(self, what: str) -> None:
+        self.status.update(f"examining {what} ...")
+
+
+def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
+    """Exact match for each length and category: median, range, and every seed."""
+    view = Table(
+        title=f"exact match, {len(seeds)} seed{'s' * (len(seeds) > 1)}", title_justify="left"
+    )
+    for heading in ("digits", "problems", "count", "median", "min", "max", "generated"):
+        view.add_column(heading, justify="left" if heading == "problems" else "right")
+    if len(seeds) > 1:
+        view.add_column("every seed")
+    for row in table["lengths"]:
+        view.add_row(*_exam_row(row, many=len(seeds) > 1))
+    return view
+
+
+def grid_line(table: dict[str, Any]) -> str | None:
+    """Mean and worst cell of the grid over members."""
+    if "grid" not in table:
+        return None
+    grid = table["grid"]
+    cells = [cell for member in grid["exact"] for row in member for cell in row]
+    size = grid["max_digits"]
+    return (
+        f"grid {size} x {size}, {grid['count']} problems a cell, all members:"
+        f" mean {statistics.fmean(cells):.4f}, lowest cell {min(cells):.2f}"
+    )
+
+
+def runs_table(names: Sequence[str]) -> Table:
+    view = Table()
+    for heading in ("run", "recipe", "seeds", "status", "exam (median)"):
+        view.add_column(heading)
+    for name in names:
+        view.add_row(*_run_row(name))
+    return view
+
+
+def answer_line(problem: "Problem", answer: int | None) -> Text:
+    """`12 + 34 = 46  right`, with long numbers shortened."""
+    from ..problems import to_text
+
+    operands = f" {problem.operator} ".join(_short(to_text(value)) for value in problem.operands)
+    given = "invalid" if answer is None else _short(to_text(answer))
+    right = answer == problem.truth
+    verdict = ("  right", "green") if right else ("  WRONG", "bold red")
+    return Text.assemble(f"{operands} = ", (given, "bold"), verdict)
+
+
+def written(layout: "Layout", problem: "Problem") -> Group:
+    """A problem as the layout writes it: in colour, then token by token."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    text, given = layout.write(problem), len(layout.prompt(problem))
+    tokens = jnp.asarray(layout.encode(text))[None]
+    _, where = layout.follow(tokens, jnp.array([len(text)]))
+    kinds, coordinates = np.asarray(where.kind[0]), np.asarray(where.coordinates[0])
+    colours = [COLOURS[kind % len(COLOURS)] for kind in kinds]
+    view = Table("index", "token", "kind", *layout.axes, "scored")
+    for i, character in enumerate(text):
+        kind = Text(layout.kinds[kinds[i]].name, colours[i])
+        places = [str(value) for value in coordinates[i]]
+        scored = "scored" if i >= given else ""
+        view.add_row(str(i), Text(character, f"bold {colours[i]}"), kind, *places, scored)
+    line = Text.assemble(
+        *((character, colour) for character, colour in zip(text, colours, strict=True))
+    )
+    return Group(f"layout {layout.name}: {layout.summary}", line, view)
+
+
+def _progress_line(now: "Step") -> str:
+    loss, exact = _median(now.loss), _median(now.exact)
+    spread = f" ({min(now.exact):.3f}..{max(now.exact):.3f})" if len(now.exact) > 1 else ""
+    width = len(f"{now.steps:,}")
+    return (
+        f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}  exact {exact:.3f}{spread}"
+        f"  {now.problems_per_second:,.0f} problems/s"
+    )
+
+
+def _exam_row(row: dict[str, Any], many: bool) -> list[str]:
+    exact, sample = row["exact"], row["generated"]
+    agrees = "agrees" if sample["agrees"] else "[bold red]DIFFERS[/bold red]"
+    generated = f"{_median(sample['exact']):.3f} of {sample['count']}, {agrees}"
+    figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
+    every = [" ".join(f"{value:.3f}" for value in exact)] if many else []
+    return [f"{row['digits']:,}", row["category"], str(row["count"]), *figures, generated, *every]
+
+
+def _run_row(name: str) -> list[str]:
+    from .. import runs
+    from ..errors import UserError
+
+    try:
+        folder = runs.find(name)
+        info, exam = folder.info, folder.evaluation.get("lengths", [])
+    except UserError as error:
+        return [name, "", "", f"[red]{error}[/red]", ""]
+    best = max(exam, key=lambda row: row["digits"], default=None)
+    shown = f"{_median(best['exact']):.3f} at {best['digits']:,} digits" if best else ""
+    return [name, str(info.get("recipe")), str(len(info["seeds"])), info["status"], shown]
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def _short(digits: str) -> str:
+    if len(digits) <= 40:
+        return digits
+    return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"

@@ -1,0 +1,147 @@
+"""Commands and their options."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..errors import UserError, unknown
+from . import commands
+
+_FLAGS = ("--help", "--json", "--no-exam", "--trace")
+"""Options that take no value."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose complaints are UserErrors with the nearest right option."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **settings,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.match(r"argument COMMAND: invalid choice: '(.*?)' \(choose from", message)
+        if choice:
+            raise unknown("command", choice[1], _COMMANDS)
+        raise UserError(f"{message} (see `{self.prog} --help`)")
+
+    def refuse(self, extra: Sequence[str]) -> None:
+        """Raises for arguments that nobody takes."""
+        if not extra:
+            return
+        option = extra[0].partition("=")[0]
+        if not option.startswith("--"):
+            raise UserError(f"unexpected argument {extra[0]!r} (see `{self.prog} --help`)")
+        raise unknown("option", option, self._option_string_actions)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options of one command, with the function that carries it out as `command`."""
+    arguments = arguments[:1] + _words_first(arguments[1:])
+    top = Parser(
+        prog="curta", description="A laboratory for small transformers that learn arithmetic."
+    )
+    top.add_argument("--version", action="store_true", help="print the version")
+    chosen = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    parsers = {}
+    for name, (build, function, summary) in _COMMANDS.items():
+        parsers[name] = chosen.add_parser(name, help=summary, description=summary)
+        parsers[name].set_defaults(command=function, name=name)
+        build(parsers[name], arguments[1:] if arguments[:1] == [name] else None)
+    options, extra = top.parse_known_args(arguments)
+    if options.version:
+        options.command = commands.version
+    if not hasattr(options, "command"):
+        top.refuse(extra)
+        options.command = lambda _: _help(top)
+        return options
+    parsers.get(getattr(options, "name", ""), top).refuse(extra)
+    return options
+
+
+def _help(parser: Parser) -> int:
+    parser.print_help()
+    return 0
+
+
+def _train(parser: Parser, given: list[str] | None) -> None:
+    parser.add_argument("recipe", nargs="?", default="addition", help="name or path (addition)")
+    parser.add_argument("--run", metavar="NAME", help="name of the run (the recipe's, numbered)")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="members to train (1)")
+    parser.add_argument("--no-exam", action="store_true", help="do not examine what was learned")
+    if given is not None:
+        _overrides(parser, given[0] if given and not given[0].startswith("-") else "addition")
+
+
+def _overrides(parser: Parser, name: str) -> None:
+    """An option for every field, showing the recipe's own value as default."""
+    from .. import recipe as recipes
+
+    fields = recipes.as_table(recipes.load(name))
+    groups: dict[str, Any] = {}
+    for path in recipes.field_paths(fields):
+        section, _, _ = path.rpartition(".")
+        group = groups.setdefault(section, parser.add_argument_group(section or "recipe"))
+        value = recipes.lookup(fields, path)
+        shown = "(only with another positions.name)" if value is None else f"({_plain(value)})"
+        group.add_argument(f"--{path}", dest=f"set {path}", metavar="VALUE", help=shown)
+
+
+def _words_first(arguments: list[str]) -> list[str]:
+    """Names and problems before options: argparse loses optional ones that come after."""
+    words: list[str] = []
+    options: list[str] = []
+    for word in arguments:
+        taken = bool(options) and options[-1].startswith("--") and options[-1] not in _FLAGS
+        is_value = taken and "=" not in options[-1]
+        (options if is_value or word.startswith("-") else words).append(word)
+    return words + options
+
+
+def _plain(value: object) -> str:
+    return str(value).replace("%", "%%")
+
+
+def _run_only(parser: Parser, given: list[str] | None) -> None:
+    parser.add_argument("run", help="name of a run, or path of its folder")
+
+
+def _ask(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("problem", nargs="?", help="such as 12+34")
+    parser.add_argument("--file", metavar="F", help="one problem a line; - reads standard input")
+    parser.add_argument("--trace", action="store_true", help="show the model's own writing")
+    parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
+
+
+def _evaluate(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("--digits", metavar="20,100", help="digit counts (the recipe's)")
+    parser.add_argument("--grid", type=int, metavar="N", help="digits x digits grid up to N")
+    parser.add_argument("--count", type=int, metavar="N", help="problems of each kind")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the problems")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON")
+
+
+def _show(parser: Parser, given: list[str] | None) -> None:
+    parser.add_argument("recipe", help="name or path of a recipe")
+    parser.add_argument("problem", help="such as 123+45")
+
+
+def _nothing(parser: Parser, given: list[str] | None) -> None:
+    """No options of its own."""
+
+
+_COMMANDS = {
+    "demo": (_nothing, commands.demo, "train the default recipe and see what it can do"),
+    "train": (_train, commands.train, "train a recipe, examine it and write a report"),
+    "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
+    "ask": (_ask, commands.ask, "let a trained model calculate"),
+    "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
+    "show": (_show, commands.show, "show how a recipe writes a problem, token by token"),
+    "runs": (_nothing, commands.runs, "list the runs"),
+    "recipes": (_nothing, commands.recipes, "list the recipes"),
+}

@@ -1,0 +1,62 @@
+"""How the suite runs: strict types, shapes and dtypes, two CPU devices, one compile cache."""
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxtyping import install_import_hook
+
+ROOT = Path(__file__).parent.parent
+os.environ.setdefault("CURTA_CACHE", str(ROOT / ".cache"))
+
+# Every annotation in the package is checked at run time, so it comes before any import of it.
+install_import_hook("curta", "beartype.beartype")
+
+import hypothesis  # noqa: E402
+import jax  # noqa: E402
+import optax  # noqa: E402
+import pytest  # noqa: E402
+
+from curta import devices  # noqa: E402
+
+devices.configure()
+jax.config.update("jax_num_cpu_devices", 2)  # also where there are more cores
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+def lenient(chain: Callable[..., optax.GradientTransformation]) -> Callable[..., Any]:
+    """`optax.chain`, whose own updates mix dtypes, and so may; the package's code may not."""
+
+    @functools.wraps(chain)
+    def wrapped(*parts: optax.GradientTransformation) -> optax.GradientTransformation:
+        whole = chain(*parts)
+
+        def update(*arguments: Any, **named: Any) -> Any:
+            with jax.numpy_dtype_promotion("standard"):
+                return whole.update(*arguments, **named)
+
+        return optax.GradientTransformationExtraArgs(whole.init, update)
+
+    return wrapped
+
+
+optax.chain = lenient(optax.chain)
+
+hypothesis.settings.register_profile(
+    "curta",
+    deadline=None,
+    max_examples=25,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.load_profile("curta")
+
+
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Every test has its own, empty folder of runs."""
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("CURTA_RUNS", str(folder))
+    yield folder
