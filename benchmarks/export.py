@@ -109,32 +109,30 @@ def size(recipe: Recipe, model: Transformer) -> Size:
 
 def weights(tree: Transformer) -> Arrays:
     """A model's weights, or their gradients, by the names that PyTorch gives them."""
-    attending, pointwise = tree.blocks
     named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
     named |= {"kinds.weight": tree.kinds, "places.weight": getattr(tree.positions, "table", None)}
     named |= {"head.weight": None if tree.head is None else tree.head.T}
-    for number in range(len(attending.up)):
-        block = jax.tree.map(lambda leaf, n=number: leaf[n], attending)
-        named |= _attention(block, getattr(tree.positions, "biases", None), number)
-        named |= _feedforward(block, number)
-    for number in range(len(pointwise.up)):
-        block = jax.tree.map(lambda leaf, n=number: leaf[n], pointwise)
-        named |= _feedforward(block, len(attending.up) + number)
+    biases = getattr(tree.positions, "biases", None)
+    for number in range(tree.settings.attending):
+        attention = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
+        named |= _attention(attention, number)
+        named |= {f"attention.{number}.bias": None if biases is None else biases[number]}
+    for number in range(tree.settings.blocks):
+        named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
     return {name: np.asarray(array) for name, array in named.items() if array is not None}
 
 
-def _attention(block: Any, biases: Any, number: int) -> dict[str, Any]:
+def _attention(weight: Any, number: int) -> dict[str, Any]:
     return {
-        f"attention.{number}.qkv.weight": np.concatenate([block.query.T, block.key.T, block.value.T]),
-        f"attention.{number}.out.weight": block.out.T,
-        f"attention.{number}.norm.gain": block.attention_gain,
-        f"attention.{number}.bias": None if biases is None else biases[number],
+        f"attention.{number}.qkv.weight": np.concatenate([weight.query.T, weight.key.T, weight.value.T]),
+        f"attention.{number}.out.weight": weight.out.T,
+        f"attention.{number}.norm.gain": weight.gain,
     }
 
 
-def _feedforward(block: Any, number: int) -> dict[str, Any]:
+def _feedforward(weight: Any, number: int) -> dict[str, Any]:
     return {
-        f"feedforward.{number}.up.weight": block.up.T,
-        f"feedforward.{number}.down.weight": block.down.T,
-        f"feedforward.{number}.norm.gain": block.mlp_gain,
+        f"feedforward.{number}.up.weight": weight.up.T,
+        f"feedforward.{number}.down.weight": weight.down.T,
+        f"feedforward.{number}.norm.gain": weight.gain,
     }

@@ -50,7 +50,6 @@ def curta(name: str, folder: Path) -> Measure:
         jax.block_until_ready((state, metrics))
         return (time.perf_counter() - begun) / steps
 
-    measure(0)
     return measure
 
 

@@ -76,7 +76,7 @@ def completions(
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
     written = np.asarray(complete(model, tokens, lengths, layout=layout, room=room))
-    texts = [layout.decode(row) for row in written[: len(problems)]]
+    texts = [layout.decode(row) for row in written[: len(problems)].tolist()]
     return [text.partition(END)[0] + (END if END in text else "") for text in texts]
 
 
@@ -89,5 +89,5 @@ def bucket(digits: int) -> int:
     """`digits` rounded up to one of a few sizes, so that few programs are compiled."""
     size = 16
     while size < digits:
-        size *= 4
+        size *= 8
     return size

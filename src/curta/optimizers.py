@@ -41,6 +41,7 @@ class Rates(NamedTuple):
 def schedule(settings: Optimizer, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
     """The learning rate's factor: linear warm-up over a share of the steps, then its course."""
     warm = max(1.0, settings.warmup * steps)
+    step = jnp.asarray(step, jnp.float32)
     progress = jnp.clip((step - warm) / max(1.0, steps - warm), 0.0, 1.0)
     falls = {
         "constant": jnp.ones_like(progress),

@@ -96,8 +96,9 @@ def loss_and_exact(
     logits = model(text.tokens, where, goal.queries, room)
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, goal.tokens)
     flawless = jnp.all((jnp.argmax(logits, -1) == goal.tokens) | ~goal.scored, axis=1)
-    loss = jnp.sum(losses * goal.scored) / total(jnp.sum(goal.scored))
-    return loss, jnp.sum(flawless) / total(jnp.float32(len(flawless)))
+    scored = total(jnp.sum(goal.scored)).astype(jnp.float32)
+    loss = jnp.sum(jnp.where(goal.scored, losses, 0.0)) / scored
+    return loss, jnp.sum(flawless).astype(jnp.float32) / total(jnp.float32(len(flawless)))
 
 
 def step(

@@ -4,7 +4,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -52,7 +52,7 @@ class Learning:
         self.bar = Progress(*columns, console=console(), disable=not self.live)
         self.task = self.bar.add_task("compiling ...", total=None)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Learning":
         self.bar.start()
         return self
 
@@ -74,7 +74,7 @@ class Status:
     def __init__(self) -> None:
         self.status = Console(stderr=True).status("examining ...")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Status":
         if sys.stderr.isatty():
             self.status.start()
         return self
@@ -88,9 +88,8 @@ class Status:
 
 def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
     """Exact match for each length and category: median, range, and every seed."""
-    view = Table(
-        title=f"exact match, {len(seeds)} seed{'s' * (len(seeds) > 1)}", title_justify="left"
-    )
+    plural = "s" if len(seeds) > 1 else ""
+    view = Table(title=f"exact match, {len(seeds)} seed{plural}", title_justify="left")
     for heading in ("digits", "problems", "count", "median", "min", "max", "generated"):
         view.add_column(heading, justify="left" if heading == "problems" else "right")
     if len(seeds) > 1:
@@ -167,10 +166,11 @@ def _progress_line(now: "Step") -> str:
 
 def _exam_row(row: dict[str, Any], many: bool) -> list[str]:
     exact, sample = row["exact"], row["generated"]
-    agrees = "agrees" if sample["agrees"] else "[bold red]DIFFERS[/bold red]"
-    generated = f"{_median(sample['exact']):.3f} of {sample['count']}, {agrees}"
+    verdict = "" if sample["agrees"] else " [bold red]DIFFERS[/bold red]"
+    generated = f"{_median(sample['exact']):.3f} of {sample['count']}{verdict}"
     figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
-    every = [" ".join(f"{value:.3f}" for value in exact)] if many else []
+    same = f"all {exact[0]:.3f}" if len(set(exact)) == 1 else ""
+    every = [same or " ".join(f"{value:.3f}" for value in exact)] if many else []
     return [f"{row['digits']:,}", row["category"], str(row["count"]), *figures, generated, *every]
 
 

@@ -8,7 +8,7 @@ and coordinates are causal by construction.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -147,7 +147,7 @@ class Layout(ABC):
         """Token ids of a text whose characters all belong to the layout."""
         return self._codes()[np.frombuffer(text.encode("ascii"), np.uint8)]
 
-    def decode(self, tokens: Sequence[int]) -> str:
+    def decode(self, tokens: Iterable[int]) -> str:
         return "".join(self.characters[token] for token in tokens)
 
     def _codes(self) -> np.ndarray:

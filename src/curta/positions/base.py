@@ -23,6 +23,8 @@ HIDDEN = -1e9
 """Score of a key that is not visible: finite, so that no softmax divides by zero."""
 
 Heads = Float[Array, "batch time heads features"]
+Queries = Float[Array, "batch queries heads features"]
+Keys = Float[Array, "batch keys heads features"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Encoding(eqx.Module):
         visible = index.index[:, None, :] <= queries.index[:, :, None]
         return Links(queries, index, visible)
 
-    def attend(self, layer: Any, links: Links, q: Heads, k: Heads, v: Heads) -> Heads:
+    def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
         """Softmax attention of each query over its visible keys."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
         scores = scores + self.bias(layer, links)

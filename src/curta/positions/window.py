@@ -21,7 +21,7 @@ from jaxtyping import Array, Int
 from ..errors import UserError, unknown
 from ..initial import Weight, normal
 from ..layouts import Kind, Layout, Room, Where
-from .base import HIDDEN, Encoding, Heads, Links, Shape
+from .base import HIDDEN, Encoding, Keys, Links, Queries, Shape
 
 ABSENT = -1
 
@@ -109,7 +109,7 @@ class WindowEncoding(Encoding):
         visible = (keys != ABSENT) & (keys <= queries.index[:, :, None])
         return Links(queries, jnp.where(visible, keys, 0), visible)
 
-    def attend(self, layer: Any, links: Links, q: Heads, k: Heads, v: Heads) -> Heads:
+    def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
         """As the dense form, over the listed neighbours only: no batched matrix products."""
         near_k, near_v = _gather(k, links.keys), _gather(v, links.keys)
         scores = jnp.sum(q[:, :, None] * near_k, axis=-1) * q.shape[-1] ** -0.5 + layer.T
@@ -142,7 +142,7 @@ def neighbourhood(
     return np.array(kinds, np.int32), np.array(displacements, np.int32)
 
 
-def _gather(heads: Heads, keys: Int[Array, "batch queries neighbours"]) -> Array:
+def _gather(heads: Keys, keys: Int[Array, "batch queries neighbours"]) -> Array:
     """Rows of `heads` at `keys`, as batch x queries x neighbours x heads x features."""
     rows = jnp.arange(len(heads))[:, None, None]
     return heads[rows, keys]

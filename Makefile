@@ -1,0 +1,45 @@
+# make demo   train an adder and see it calculate
+# make test   the tests          make lint   style and types
+# make bench  the benchmarks     make clean  remove the environment
+
+VENV ?= .venv
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PARTS = pyproject.toml constraints.txt
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/base
+	$(BIN)/curta demo
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Curta needs Python 3.11 or newer on the path"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/base: $(BIN)/python $(PARTS)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/base
+	$(PIP) --editable '.[test,lint]'
+	@touch $@
+
+$(VENV)/bench: $(VENV)/base
+	$(PIP) --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,191 @@
+"""The command line, as a user meets it."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.cli import main
+
+SMALL = [
+    "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",
+    "--training.batch=8", "--training.checkpoint_every=2", "--evaluation.digits=[2,5]",
+    "--evaluation.count=4", "--evaluation.generated=2",
+]  # fmt: skip
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line with which a command is refused."""
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of two members, trained through the command line."""
+    root = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        assert main(["train", "addition", "--run", "small", "--seeds", "2", *SMALL]) == 0
+    return root / "small"
+
+
+def test_help_is_answered_without_jax() -> None:
+    code = "import sys; from curta.cli import main; main([]); assert 'jax' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "train" in done.stdout
+
+
+def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["train", "addition", "--help"])
+    assert leaving.value.code == 0
+    text = capsys.readouterr().out
+    assert "--training.steps" in text
+    assert "(1000)" in text
+    assert "--positions.reach.place" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["trian"], "did you mean 'train'"),
+        (["train", "additoin"], "did you mean 'addition'"),
+        (["train", "--trainig.steps", "3"], "did you mean '--training.steps'"),
+        (["train", "--training.steps", "abc"], "training.steps"),
+        (["train", "--training.steps", "0"], "training.steps"),
+        (["train", "--layout", "reversd"], "did you mean 'reversed'"),
+        (["train", "--positions.name", "windw"], "did you mean 'window'"),
+        (["train", "--task.operator", "?"], "operator '?'"),
+        (["train", "--model.heads", "5"], "model.heads 5"),
+        (["train", "--seeds", "0"], "--seeds must be at least 1"),
+        (["train", "--seeds", "x"], "--seeds"),
+        (["train", "missing.toml"], "No such file"),
+        (["ask", "nothing", "1+1"], "nothing"),
+        (["show", "addition", "1.5+2"], "whole numbers"),
+        (["show", "addition", "12+"], "operand is missing"),
+        (["show", "addition", "5-3"], "'-' is no digit"),
+        (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'"),
+        (["runs", "extra"], "unexpected argument"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert says in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])
+def test_what_is_no_problem_is_refused(
+    trained: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    assert len(refused(capsys, "ask", str(trained), text)) < 250
+
+
+def test_training_writes_a_whole_run_folder(trained: Path) -> None:
+    names = {path.name for path in trained.iterdir()}
+    assert names >= {"recipe.toml", "run.json", "metrics.jsonl", "checkpoints", "evaluation.json"}
+    assert names >= {"report.html", "learning.png", "lengths.png"}
+    assert json.loads((trained / "run.json").read_text())["status"] == "finished"
+
+
+def test_ask_prints_one_answer_a_line_in_order(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sums = ["1+2", "30+4", "5+600"]
+    file = tmp_path / "sums.txt"
+    file.write_text("\n".join(sums) + "\n")
+    assert main(["ask", str(trained), "--file", str(file), "--trace"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[1].partition("=")[0] for line in lines] == ["1+2", "03+4", "5+006"]
+
+
+def test_a_member_can_be_chosen_before_the_problem(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", str(trained), "--member", "1", "1+2"]) == 0
+    assert "0 to 1" in (capsys.readouterr(), refused(capsys, "ask", str(trained), "1+2", "--member", "2"))[1]
+
+
+def test_a_bad_line_of_a_file_is_named(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sums.txt"
+    file.write_text("1+2\n3*4\n")
+    assert "line 2" in refused(capsys, "ask", str(trained), "--file", str(file))
+    file.write_text("\n")
+    assert "is empty" in refused(capsys, "ask", str(trained), "--file", str(file))
+
+
+def test_evaluate_prints_json_that_holds_every_member(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--digits", "2", "--count", "3", "--grid", "2", "--json"]
+    assert main(["evaluate", str(trained), *options]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert all(len(row["exact"]) == 2 and row["generated"]["agrees"] for row in table["lengths"])
+    assert [len(table["grid"]["exact"]), *map(len, table["grid"]["exact"][0])] == [2, 2, 2]
+
+
+def test_show_explains_every_token(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "addition", "123+45"]) == 0
+    text = capsys.readouterr().out
+    assert "321+54=861$" in text
+    assert all(word in text for word in ("first", "second", "answer", "place", "scored"))
+
+
+def test_runs_lists_broken_folders_too(
+    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = trained.parent / "broken"
+    broken.mkdir()
+    (broken / "run.json").write_text("{")
+    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
+    assert main(["runs"]) == 0
+    text = capsys.readouterr().out
+    assert "small" in text
+    assert "damaged" in text
+
+
+def test_an_existing_run_is_not_touched(
+    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (trained / "run.json").read_bytes()
+    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
+    assert "exists already" in refused(capsys, "train", "addition", "--run", "small")
+    assert (trained / "run.json").read_bytes() == before
+
+
+def test_a_place_that_cannot_be_written_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "file" / "runs"))
+    assert "cannot write" in refused(capsys, "train", *SMALL)
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
+    """A limit on file size stands in for the disk: the system refuses the write just so."""
+    before = {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-m", "curta", "evaluate", str(trained), "--digits", "2", "--count", "2"],
+        capture_output=True,
+        text=True,
+        preexec_fn=_small_files_only,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "cannot write" in done.stderr.splitlines()[-1]
+    assert {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()} == before
+
+
+def _small_files_only() -> None:
+    import signal
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))

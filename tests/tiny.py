@@ -1,0 +1,124 @@
+"""What many tests share: the smallest recipe, models, and problems in the forms they take."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from curta import initial, model
+from curta import recipe as recipes
+from curta.layouts import Layout, Numbers, Room, Text
+from curta.model import Transformer
+from curta.problems import Problem
+from curta.recipe import Recipe
+
+TINY: dict[str, Any] = {
+    "layout": "coupled",
+    "task": {"digits": [1, 4]},
+    "model": {"width": 16, "heads": 2, "blocks": 2, "attending": 1, "mlp_factor": 2, "kinds": True},
+    "training": {"steps": 20, "batch": 8, "checkpoint_every": 10},
+    "evaluation": {"digits": [3], "count": 8, "generated": 4},
+}
+
+ENCODINGS: dict[str, dict[str, Any]] = {
+    "learned": {"length": 64},
+    "nope": {},
+    "rope": {},
+    "abacus": {"rows": 64, "max_offset": 8},
+    "coupled": {"rows": 64, "max_start": 8},
+    "window": {"reach": {"place": [0, 1]}},
+}
+"""Every position encoding, small."""
+
+
+def recipe(**overrides: Any) -> Recipe:
+    """The tiny recipe, with `section__field=value` laid on top."""
+    paths = {path.replace("__", "."): value for path, value in overrides.items()}
+    return recipes.parse(recipes.with_overrides(TINY, paths), where="tiny")
+
+
+def with_encoding(name: str, **overrides: Any) -> Recipe:
+    fields = {f"positions__{field}": value for field, value in ENCODINGS[name].items()}
+    return recipe(positions__name=name, **fields, **overrides)
+
+
+def overrides(**changes: Any) -> dict[str, Any]:
+    """The tiny recipe as overrides of a shipped one."""
+    flat = {
+        f"{section}.{field}": value
+        for section, fields in TINY.items()
+        if isinstance(fields, dict)
+        for field, value in fields.items()
+    }
+    return flat | {path.replace("__", "."): value for path, value in changes.items()}
+
+
+@cache
+def drawn(of: Recipe, layout: Layout, seed: int = 0) -> Transformer:
+    """A model with its random weights."""
+    return initial.draw(model.build(of.model, of.positions, layout), jax.random.key(seed))
+
+
+def ints(digits: int) -> st.SearchStrategy[int]:
+    """Whole numbers whose digit count is uniform in 1..digits, rather than their size."""
+    return st.integers(1, digits).flatmap(
+        lambda count: st.integers(0 if count == 1 else 10 ** (count - 1), 10**count - 1)
+    )
+
+
+def sums(digits: int) -> st.SearchStrategy[Problem]:
+    return st.builds(lambda a, b: Problem("+", (a, b)), ints(digits), ints(digits))
+
+
+def batches(size: int, digits: int) -> st.SearchStrategy[list[Problem]]:
+    return st.lists(sums(digits), min_size=size, max_size=size)
+
+
+def random_sums(count: int, digits: int, seed: int = 0) -> list[Problem]:
+    rng = np.random.default_rng(seed)
+
+    def value() -> int:
+        return int("".join(map(str, rng.integers(0, 10, rng.integers(1, digits + 1)))))
+
+    return [Problem("+", (value(), value())) for _ in range(count)]
+
+
+def numbers(problems: Sequence[Problem], width: int) -> Numbers:
+    """Operands as digit arrays, by way of Python's own `str`."""
+    texts = [[str(value) for value in problem.operands] for problem in problems]
+    rows = [[list(map(int, text[::-1].ljust(width, "0"))) for text in pair] for pair in texts]
+    lengths = [[len(text) for text in pair] for pair in texts]
+    return Numbers(jnp.array(rows, jnp.int32), jnp.array(lengths, jnp.int32))
+
+
+def text(layout: Layout, problems: Sequence[Problem], slots: int) -> Text:
+    """Written problems as a batch, by way of the layout's plain-Python `write`."""
+    written = [layout.write(problem) for problem in problems]
+    tokens = np.zeros((len(problems), slots), np.int32)
+    for row, line in zip(tokens, written, strict=True):
+        row[: len(line)] = [layout.characters.index(character) for character in line]
+    prompts = [len(layout.prompt(problem)) for problem in problems]
+    lengths = [len(line) for line in written]
+    return Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts, lengths)))
+
+
+def every_index(of: Text) -> jax.Array:
+    """Queries at all tokens."""
+    return jnp.broadcast_to(jnp.arange(of.tokens.shape[1]), of.tokens.shape)
+
+
+def room(layout: Layout, digits: int) -> Room:
+    return layout.room((digits, digits))
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two trees hold the same arrays, bit for bit."""
+    left, right = jax.tree.leaves(first), jax.tree.leaves(second)
+    return len(left) == len(right) and all(
+        a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+        for a, b in zip(map(np.asarray, left), map(np.asarray, right), strict=True)
+    )
