@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
+
 from curta import training
 from curta.layouts import Text, layout_named
 from curta.model import Transformer

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from curta import training
 from curta.layouts import Layout, Room, Text, Where, layout_named
 from curta.model import Transformer

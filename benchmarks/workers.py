@@ -36,6 +36,7 @@ def curta(name: str, folder: Path) -> Measure:
     devices.configure()
     import jax
     import jax.numpy as jnp
+
     from curta import training
 
     recipe = CONFIGURATIONS[name].recipe()

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("CURTA_CACHE", str(ROOT / ".cache"))
 
 # Every annotation in the package is checked at run time, so it comes before any import of it.
-install_import_hook("curta", "beartype.beartype")
+install_import_hook("curta", "typecheck.checked")
 
 import hypothesis  # noqa: E402
 import jax  # noqa: E402
@@ -52,6 +52,11 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.load_profile("curta")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Beartype looks at a random item of a list: no randomness of the strategies themselves."""
+    config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module")
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,6 @@
 """The command line, as a user meets it."""
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,10 @@ SMALL = [
     "--training.batch=8", "--training.checkpoint_every=2", "--evaluation.digits=[2,5]",
     "--evaluation.count=4", "--evaluation.generated=2",
 ]  # fmt: skip
+SMALL_FILES_ONLY = (
+    "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
+)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -110,7 +113,10 @@ def test_a_member_can_be_chosen_before_the_problem(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ask", str(trained), "--member", "1", "1+2"]) == 0
-    assert "0 to 1" in (capsys.readouterr(), refused(capsys, "ask", str(trained), "1+2", "--member", "2"))[1]
+    assert (
+        "0 to 1"
+        in (capsys.readouterr(), refused(capsys, "ask", str(trained), "1+2", "--member", "2"))[1]
+    )
 
 
 def test_a_bad_line_of_a_file_is_named(
@@ -173,19 +179,9 @@ def test_a_place_that_cannot_be_written_is_one_line(
 def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
     """A limit on file size stands in for the disk: the system refuses the write just so."""
     before = {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()}
-    done = subprocess.run(
-        [sys.executable, "-m", "curta", "evaluate", str(trained), "--digits", "2", "--count", "2"],
-        capture_output=True,
-        text=True,
-        preexec_fn=_small_files_only,
-    )
+    command = ["evaluate", str(trained), "--digits", "2", "--count", "2"]
+    code = f"{SMALL_FILES_ONLY}; from curta.cli import main; sys.exit(main({command!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert "cannot write" in done.stderr.splitlines()[-1]
     assert {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()} == before
-
-
-def _small_files_only() -> None:
-    import signal
-
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tiny
 from curta.errors import UserError
 from curta.layouts import LAYOUTS, Layout, layout_named
 from curta.problems import Problem

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from curta.errors import UserError
 from curta.report import figures, write_report
 from curta.report.run_folder import read_run
 from curta.report.sections import DESCRIPTIONS
@@ -291,7 +292,7 @@ def test_failed_replace_leaves_the_old_report(
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(UserError, match="disk full"):
         write_report(tmp_path)
     assert (tmp_path / "report.html").read_bytes() == old
     assert files(tmp_path) == before

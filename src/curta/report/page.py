@@ -9,10 +9,11 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from .. import files
 from . import figures, results, sections
 from .images import inline_svg, png
 from .markup import Markup, element, join
-from .run_folder import Run, read_run, replace_file
+from .run_folder import Run, read_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +30,7 @@ def write_report(folder: Path) -> Path:
     page = render(run, plots).encode()
     pictures = {f"{name}.png": png(figure) for name, figure in plots.items()}
     for name, content in {**pictures, "report.html": page}.items():
-        replace_file(folder / name, content)
+        files.write(folder / name, content)
     return folder / "report.html"
 
 

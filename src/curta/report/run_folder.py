@@ -6,7 +6,6 @@ every key may be absent; the page shows what is there.
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +104,8 @@ class Run:
     @property
     def trained(self) -> tuple[int, int] | None:
         """Shortest and longest operand trained on, in digits."""
-        return self.info.get("trained_digits")
+        low, high = self.info.get("trained_digits", (0, 0))
+        return (low, high) if high else None
 
     @property
     def stopped(self) -> dict[int, int]:
@@ -123,16 +123,6 @@ def read_run(folder: Path) -> Run:
         metrics=list(_metrics(folder / "metrics.jsonl")),
         evaluation=_read_evaluation(folder / "evaluation.json"),
     )
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes beside `path`, then renames: readers see the old file or the new one, whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read_info(path: Path) -> Info:

@@ -1,0 +1,377 @@
+"""Each encoding against its definition; the window against dense attention in NumPy."""
+
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta import initial
+from curta.errors import UserError
+from curta.layouts import Kind, Layout, Room, Where, layout_named
+from curta.layouts.sums import SumLayout
+from curta.positions import Encoding, Positions, Shape
+from curta.positions.abacus import Abacus
+from curta.positions.coupled import Coupled
+from curta.positions.learned import Learned
+from curta.positions.nope import NoPE
+from curta.positions.rope import RoPE
+from curta.positions.window import Window, neighbourhood
+
+WIDTH, HEADS = 8, 2
+
+
+def built(settings: Positions, layout: str | Layout = "reversed") -> Encoding:
+    chosen = layout_named(layout) if isinstance(layout, str) else layout
+    encoding = settings.build(Shape(chosen, WIDTH, HEADS, attending=1))
+    return initial.draw(encoding, jax.random.key(0))
+
+
+def where_of(line: str, layout: str = "reversed") -> Where:
+    """Where the characters of one text stand."""
+    chosen = layout_named(layout)
+    tokens = jnp.array([[chosen.characters.index(character) for character in line]], jnp.int32)
+    return chosen.follow(tokens, jnp.array([len(line)], jnp.int32))[1]
+
+
+def rows(table: Any, indices: list[int]) -> np.ndarray:
+    return np.stack([np.asarray(table)[index] for index in indices])[None]
+
+
+# Encodings that know the index in the text, and the one that knows nothing.
+
+
+def test_learned_gives_the_vector_of_the_index() -> None:
+    encoding = built(Learned(length=16))
+    np.testing.assert_array_equal(
+        encoding.embed(where_of("21+3=51$")), rows(encoding.table, list(range(8)))
+    )
+
+
+def test_nope_gives_nothing_to_learn_and_nothing_to_see() -> None:
+    encoding = built(NoPE())
+    where = where_of("21+3=51$")
+    heads = jnp.ones((1, 8, HEADS, WIDTH // HEADS))
+    assert jax.tree.leaves(encoding) == []
+    assert encoding.embed(where) == 0.0
+    assert encoding.rotate(heads, where) is heads
+    assert encoding.bias((), encoding.links(where, where)) == 0.0
+
+
+def at(*indices: int) -> Where:
+    index = jnp.array([indices], jnp.int32)
+    return Where(index, jnp.zeros_like(index), jnp.zeros((1, len(indices), 1), jnp.int32))
+
+
+def test_rope_turns_pairs_of_features_by_the_index_times_their_frequency() -> None:
+    encoding = built(RoPE(base=100.0))
+    heads = jnp.arange(1.0, 5.0).reshape(1, 1, 1, 4)  # frequencies 1 and 1/10
+    turned = np.asarray(encoding.rotate(heads, at(3)))[0, 0, 0]
+    for pair, angle in ((0, 3.0), (1, 0.3)):
+        expected = complex(1 + pair, 3 + pair) * np.exp(1j * angle)
+        assert complex(turned[pair], turned[pair + 2]) == pytest.approx(expected, rel=1e-5)
+
+
+@given(query=st.integers(0, 50), key=st.integers(0, 50), shift=st.integers(0, 50))
+def test_rope_scores_depend_only_on_the_difference_of_indices(
+    query: int, key: int, shift: int
+) -> None:
+    encoding = built(RoPE())
+    q, k = jax.random.normal(jax.random.key(1), (2, 1, 1, 1, 4))
+
+    def score(first: int, second: int) -> float:
+        return float(jnp.vdot(encoding.rotate(q, at(first)), encoding.rotate(k, at(second))))
+
+    assert score(query, key) == pytest.approx(score(query + shift, key + shift), abs=2e-4)
+
+
+@given(index=st.integers(0, 1000))
+def test_rope_preserves_norms_and_leaves_the_first_token_alone(index: int) -> None:
+    encoding = built(RoPE())
+    heads = jax.random.normal(jax.random.key(2), (1, 1, HEADS, 4))
+    turned = encoding.rotate(heads, at(index))
+    np.testing.assert_allclose(
+        jnp.linalg.norm(turned, axis=-1), jnp.linalg.norm(heads, axis=-1), rtol=1e-5
+    )
+    np.testing.assert_array_equal(encoding.rotate(heads, at(0)), heads)
+
+
+# Encodings that know coordinates.
+
+
+def test_abacus_gives_digit_i_of_each_number_row_i_plus_1_and_all_else_row_0() -> None:
+    encoding = built(Abacus(rows=16))
+    expected = [1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 4, 0]  # 1 2 3 + 9 9 = 0 2 2 1 $
+    np.testing.assert_array_equal(
+        encoding.embed(where_of("123+99=0221$")), rows(encoding.table, expected)
+    )
+
+
+def test_abacus_displaces_all_digits_by_one_offset_and_no_sign() -> None:
+    encoding, where = built(Abacus(rows=16, max_offset=3)), where_of("12+9=12$")
+    seen = set()
+    for seed in range(40):
+        embedded = encoding.embed(encoding.jitter(where, jax.random.key(seed)))
+        matches = [
+            offset
+            for offset in range(16 - 3)
+            if np.array_equal(
+                embedded,
+                rows(encoding.table, [i + offset if i else 0 for i in (1, 2, 0, 1, 0, 1, 2, 0)]),
+            )
+        ]
+        assert len(matches) == 1
+        seen |= set(matches)
+    assert seen == {0, 1, 2, 3}
+
+
+def test_abacus_gives_padding_row_0() -> None:
+    layout, encoding = layout_named("reversed"), built(Abacus(rows=16))
+    _, where = layout.follow(jnp.zeros((1, 4), jnp.int32), jnp.array([2], jnp.int32))
+    np.testing.assert_array_equal(encoding.embed(where), rows(encoding.table, [1, 2, 0, 0]))
+
+
+def test_coupled_gives_equal_places_equal_vectors() -> None:
+    encoding = built(Coupled(rows=16), "coupled")
+    expected = [1, 2, 3, 1, 2, 0, 1, 2, 3]  # 1 2 + 9 9 = 0 2 $: places 0 1 2 0 1 -1 0 1 2
+    np.testing.assert_array_equal(
+        encoding.embed(where_of("12+99=02$", "coupled")), rows(encoding.tables[0], expected)
+    )
+
+
+def test_coupled_displaces_all_tokens_by_one_start() -> None:
+    encoding, where = built(Coupled(rows=16, max_start=3), "coupled"), where_of("1+9=01$", "coupled")
+    starts = set()
+    for seed in range(40):
+        moved = encoding.jitter(where, jax.random.key(seed)).coordinates - where.coordinates
+        assert len(set(np.asarray(moved).ravel().tolist())) == 1
+        starts.add(int(moved[0, 0, 0]))
+    assert starts == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Window()])
+def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Positions) -> None:
+    where = where_of("1+9=01$", "coupled")
+    assert tiny.same(built(settings, "coupled").jitter(where, jax.random.key(0)), where)
+
+
+# What is too long for a table is refused, what just fits is not.
+
+
+@pytest.mark.parametrize(
+    ("settings", "layout", "longest"),
+    [
+        (Learned(length=24), "reversed", 6),  # 6 + 6 digits, + and =, 7 digits and an end: 22
+        (Abacus(rows=8), "reversed", 6),  # the answer's 7th digit has row 7
+        (Coupled(rows=8), "coupled", 5),  # the end sign stands at place 6, row 7
+    ],
+)
+def test_texts_beyond_a_table_are_refused_in_one_line(
+    settings: Positions, layout: str, longest: int
+) -> None:
+    encoding, chosen = built(settings, layout), layout_named(layout)
+    encoding.check(tiny.room(chosen, longest))
+    with pytest.raises(UserError, match="too (long|many) for this model") as caught:
+        encoding.check(tiny.room(chosen, longest + 1))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("settings", [NoPE(), RoPE(), Window()])
+def test_encodings_without_tables_take_any_length(settings: Positions) -> None:
+    built(settings, "coupled").check(tiny.room(layout_named("coupled"), 100_000))
+
+
+def test_rope_needs_pairs_of_features() -> None:
+    with pytest.raises(UserError, match="must be even"):
+        RoPE().build(Shape(layout_named("reversed"), 6, 2, 1))
+
+
+@pytest.mark.parametrize(
+    ("reach", "complaint"),
+    [
+        ({"plce": (0, 1)}, "unknown axis of layout 'coupled' 'plce': did you mean 'place'"),
+        ({"place": (1, 2)}, "must include 0"),
+        ({}, "lacks the layout's axis 'place'"),
+    ],
+)
+def test_a_window_that_does_not_fit_its_layout_is_refused(
+    reach: dict[str, tuple[int, int]], complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        built(Window(reach=reach), "coupled")
+
+
+# The window: visibility, biases, and the table by which neighbours are found.
+
+
+class Grid(SumLayout):
+    """Two axes and every kind of wildness; only its kinds and axes matter here."""
+
+    name = "grid"
+    summary = "a layout for these tests"
+    kinds = (
+        Kind("cell"),
+        Kind("column", wild=("row",)),
+        Kind("line", wild=("place",)),
+        Kind("flag", wild=("place", "row")),
+    )
+    axes = ("place", "row")
+
+
+GRID = Grid()
+REACH = ((-1, 1), (-2, 0))
+EXTENTS = ((-1, 3), (0, 2))
+SLOTS = 12
+GRID_ROOM = Room(SLOTS - 1, 1, EXTENTS)
+
+spot = st.tuples(st.integers(0, 3), st.integers(-1, 3), st.integers(0, 2))
+
+
+def address(token: tuple[int, int, int]) -> tuple[int | str, ...]:
+    """What must be unique in a text: the kind, and the coordinates that are not wild."""
+    kind = GRID.kinds[token[0]]
+    free = [
+        "*" if axis in kind.wild else value
+        for axis, value in zip(GRID.axes, token[1:], strict=True)
+    ]
+    return token[0], *free
+
+
+grids = st.lists(spot, min_size=1, max_size=SLOTS, unique_by=address)
+
+
+def where_on_grid(tokens: list[tuple[int, int, int]]) -> Where:
+    """Tokens in the order in which they were written, then padding."""
+    padded = np.array([*tokens, *[(-1, 0, 0)] * (SLOTS - len(tokens))], np.int32)[None]
+    index = jnp.arange(SLOTS, dtype=jnp.int32)[None]
+    return Where(index, jnp.asarray(padded[..., 0]), jnp.asarray(padded[..., 1:]))
+
+
+def displacement(
+    query: tuple[int, int, int], key: tuple[int, int, int]
+) -> tuple[int, int] | None:
+    """Key minus query on each axis, 0 where the key is wild; None if out of reach."""
+    kind, steps = GRID.kinds[key[0]], []
+    for axis, (low, high), at_query, at_key in zip(
+        GRID.axes, REACH, query[1:], key[1:], strict=True
+    ):
+        step = 0 if axis in kind.wild else at_key - at_query
+        if not low <= step <= high:
+            return None
+        steps.append(step)
+    return tuple(steps)
+
+
+def dense_attention(
+    tokens: list[tuple[int, int, int]], biases: dict[Any, np.ndarray], q: Any, k: Any, v: Any
+) -> np.ndarray:
+    """Attention by the definition: each visible key, with its bias, one at a time."""
+    result = np.zeros((len(tokens), *q.shape[1:]))
+    for i, head in itertools.product(range(len(tokens)), range(q.shape[1])):
+        scores, values = [], []
+        for j in range(i + 1):
+            moved = displacement(tokens[i], tokens[j])
+            if moved is not None:
+                bias = biases[tokens[j][0], moved][head]
+                scores.append(q[i, head] @ k[j, head] / np.sqrt(q.shape[-1]) + bias)
+                values.append(v[j, head])
+        weights = np.exp(np.array(scores) - max(scores))
+        result[i, head] = weights @ np.array(values) / weights.sum()
+    return result
+
+
+GRID_WINDOW = built(Window(reach={"place": REACH[0], "row": REACH[1]}), GRID)
+HEADFULS = jax.random.normal(jax.random.key(5), (3, 1, SLOTS, HEADS, WIDTH // HEADS))
+
+
+@jax.jit
+def windowed(where: Where) -> Any:
+    links = GRID_WINDOW.links(GRID_WINDOW.index(where, GRID_ROOM), where)
+    return GRID_WINDOW.attend(GRID_WINDOW.layers[0], links, *HEADFULS)
+
+
+@given(tokens=grids)
+def test_windowed_attention_is_dense_attention_over_what_is_within_reach(
+    tokens: list[tuple[int, int, int]],
+) -> None:
+    legend = zip(*map(np.ndarray.tolist, neighbourhood(GRID, REACH)), strict=True)
+    biases = {
+        (kind, tuple(moved)): np.asarray(GRID_WINDOW.biases)[0, :, number]
+        for number, (kind, moved) in enumerate(legend)
+    }
+    expected = dense_attention(tokens, biases, *(np.asarray(part)[0] for part in HEADFULS))
+    found = np.asarray(windowed(where_on_grid(tokens)))[0, : len(tokens)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_neighbourhood_lists_every_kind_at_every_reachable_displacement_once() -> None:
+    kinds, displacements = neighbourhood(GRID, REACH)
+    listed = list(zip(kinds.tolist(), map(tuple, displacements.tolist()), strict=True))
+    cell = {(0, moved) for moved in itertools.product((-1, 0, 1), (-2, -1, 0))}
+    column = {(1, (place, 0)) for place in (-1, 0, 1)}
+    line = {(2, (0, row)) for row in (-2, -1, 0)}
+    assert set(listed) == cell | column | line | {(3, (0, 0))}
+    assert len(listed) == len(set(listed)) == GRID_WINDOW.fan_in(GRID_ROOM)
+
+
+@jax.jit
+def at_once(where: Where) -> Any:
+    return GRID_WINDOW.index(where, GRID_ROOM)
+
+
+@jax.jit
+def one_by_one(where: Where) -> Any:
+    def write(index: Any, slot: Any) -> tuple[Any, None]:
+        token = jax.tree.map(lambda part: part[:, slot][:, None], where)
+        return GRID_WINDOW.insert(index, token), None
+
+    blank = GRID_WINDOW.blank(where, SLOTS, GRID_ROOM)
+    return jax.lax.scan(write, blank, jnp.arange(SLOTS))[0]
+
+
+@given(tokens=grids)
+def test_an_index_built_token_by_token_is_the_one_built_at_once(
+    tokens: list[tuple[int, int, int]],
+) -> None:
+    where = where_on_grid(tokens)
+    assert tiny.same(at_once(where), one_by_one(where))
+
+
+@pytest.mark.parametrize("name", tiny.ENCODINGS)
+def test_links_are_the_same_whether_the_index_was_built_at_once_or_grew(name: str) -> None:
+    """Each query, asked as soon as it is written, sees what it sees in the whole text."""
+    recipe, layout = tiny.with_encoding(name), layout_named("coupled")
+    encoding = tiny.drawn(recipe, layout).positions
+    room = tiny.room(layout, 4)
+    where = layout.where(tiny.text(layout, tiny.random_sums(4, 4), room.total))
+    whole = encoding.links(encoding.index(where, room), where)
+    index = encoding.blank(where, room.total, room)
+    for slot in range(6):
+        token = jax.tree.map(lambda part, n=slot: part[:, n : n + 1], where)
+        index = encoding.insert(index, token)
+        np.testing.assert_array_equal(
+            encoding.links(index, token).visible[:, 0], whole.visible[:, slot]
+        )
+
+
+@given(tokens=grids, other=grids, cut=st.integers(1, SLOTS))
+def test_a_query_never_sees_what_was_written_after_it(
+    tokens: list[tuple[int, int, int]], other: list[tuple[int, int, int]], cut: int
+) -> None:
+    cut = min(cut, len(tokens))
+    taken = {address(token) for token in tokens[:cut]}
+    changed = tokens[:cut] + [token for token in other if address(token) not in taken]
+    one, two = (windowed(where_on_grid(line[:SLOTS])) for line in (tokens, changed))
+    np.testing.assert_array_equal(one[:, :cut], two[:, :cut])
+
+
+def test_coordinates_outside_of_the_room_are_nowhere() -> None:
+    """A model may write more digits than there is room for; they must not hide others."""
+    outside = [(0, 99, 0), (0, 0, -7), (2, 0, 50)]
+    where, alone = where_on_grid([(0, 0, 0), *outside]), where_on_grid([(0, 0, 0)])
+    assert tiny.same(at_once(where).slots, at_once(alone).slots)
