@@ -1,7 +1,6 @@
 """What many tests share: the smallest recipe, models, and problems in the forms they take."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import jax
@@ -57,7 +56,6 @@ def overrides(**changes: Any) -> dict[str, Any]:
     return flat | {path.replace("__", "."): value for path, value in changes.items()}
 
 
-@cache
 def drawn(of: Recipe, layout: Layout, seed: int = 0) -> Transformer:
     """A model with its random weights."""
     return initial.draw(model.build(of.model, of.positions, layout), jax.random.key(seed))

@@ -29,7 +29,7 @@ WIDTH, HEADS = 8, 2
 def built(settings: Positions, layout: str | Layout = "reversed") -> Encoding:
     chosen = layout_named(layout) if isinstance(layout, str) else layout
     encoding = settings.build(Shape(chosen, WIDTH, HEADS, attending=1))
-    return initial.draw(encoding, jax.random.key(0))
+    return initial.draw((encoding, initial.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
 def where_of(line: str, layout: str = "reversed") -> Where:
