@@ -61,9 +61,7 @@ def _reference(recipe: Recipe, model: Transformer, text: Text) -> tuple[Any, Tra
     return value, gradients
 
 
-def _logits(
-    recipe: Recipe, model: Transformer, text: Text, ours: Decoder, batch: Batch
-) -> float:
+def _logits(recipe: Recipe, model: Transformer, text: Text, ours: Decoder, batch: Batch) -> float:
     """Compared where a token is scored: elsewhere neither side promises anything."""
     room, goal = export.room(recipe), training.targets(text, export.room(recipe))
     where = layout_named(recipe.layout).where(text)
@@ -76,7 +74,9 @@ def _logits(
 def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: Decoder) -> float:
     """Weights after three updates with equal gradients."""
     trainer = Trainer(ours, dataclasses.asdict(recipe.optimizer), recipe.training.steps)
-    rates = Rates(*map(jnp.float32, (recipe.optimizer.learning_rate, recipe.optimizer.weight_decay)))
+    rates = Rates(
+        *map(jnp.float32, (recipe.optimizer.learning_rate, recipe.optimizer.weight_decay))
+    )
     chain = transformation(recipe.optimizer, rates, recipe.training.steps)
     state, given = chain.init(model), export.weights(gradients)
     for number in range(3):

@@ -49,7 +49,10 @@ CONFIGURATIONS = {
     each.name: each
     for each in (
         Configuration(
-            "a", "4 blocks, width 64, RoPE, 256 texts of 13 tokens", _plain(3, "rope", 256, **_SMALL), 20
+            "a",
+            "4 blocks, width 64, RoPE, 256 texts of 13 tokens",
+            _plain(3, "rope", 256, **_SMALL),
+            20,
         ),
         Configuration(
             "a-learned",
@@ -58,7 +61,10 @@ CONFIGURATIONS = {
             20,
         ),
         Configuration(
-            "b", "6 blocks, width 384, RoPE, 128 texts of 28 tokens", _plain(8, "rope", 128, **_LARGE), 3
+            "b",
+            "6 blocks, width 384, RoPE, 128 texts of 28 tokens",
+            _plain(8, "rope", 128, **_LARGE),
+            3,
         ),
         Configuration("c", "the default recipe, 64 texts of 34 tokens", {}, 100),
     )

@@ -37,7 +37,9 @@ def save(name: str, folder: Path, count: int) -> None:
     (folder / "settings.json").write_text(json.dumps(settings))
     np.savez(folder / "weights.npz", **weights(model))
     made = [batch(model, recipe, text) for text in texts(recipe, count)]
-    np.savez(folder / "batches.npz", **{name: np.stack([b[name] for b in made]) for name in made[0]})
+    np.savez(
+        folder / "batches.npz", **{name: np.stack([b[name] for b in made]) for name in made[0]}
+    )
 
 
 def member(recipe: Recipe, seed: int = 0) -> Transformer:
@@ -125,7 +127,9 @@ def weights(tree: Transformer) -> Arrays:
 
 def _attention(weight: Any, number: int) -> dict[str, Any]:
     return {
-        f"attention.{number}.qkv.weight": np.concatenate([weight.query.T, weight.key.T, weight.value.T]),
+        f"attention.{number}.qkv.weight": np.concatenate(
+            [weight.query.T, weight.key.T, weight.value.T]
+        ),
         f"attention.{number}.out.weight": weight.out.T,
         f"attention.{number}.norm.gain": weight.gain,
     }

@@ -21,7 +21,7 @@ class Spread:
     def __str__(self) -> str:
         if self.low == self.high:
             return short(self.median)
-        return f"{short(self.median)} ({short(self.low)}–{short(self.high)})"
+        return f"{short(self.median)} ({short(self.low)} to {short(self.high)})"
 
 
 def short(value: float) -> str:

@@ -89,7 +89,9 @@ class Attention(nn.Module):
         shape = (size.heads, size.neighbours)
         self.bias = nn.Parameter(torch.empty(shape)) if size.neighbours else None
 
-    def forward(self, x: Tensor, turn: Callable[..., Tensor], batch: Batch, at: Tensor | None) -> Tensor:
+    def forward(
+        self, x: Tensor, turn: Callable[..., Tensor], batch: Batch, at: Tensor | None
+    ) -> Tensor:
         h = self.norm(x)
         if at is None:
             q, k, v = (self._split(part) for part in self.qkv(h).chunk(3, dim=-1))

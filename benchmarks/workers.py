@@ -6,7 +6,6 @@ sleeps while other sides are measured: thread pools never run at the same time.
 """
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .configurations import CONFIGURATIONS
+from .machine import cores
 
 Measure = Callable[[int], float]
 """Runs that many steps; seconds for each."""
@@ -82,15 +82,11 @@ def _choose_threads(measure: Measure) -> None:
     import torch
 
     seconds = {}
-    for threads in sorted({1, _cores()}):
+    for threads in sorted({1, cores()}):
         torch.set_num_threads(threads)
         measure(2)
         seconds[threads] = min(measure(2) for _ in range(3))
     torch.set_num_threads(min(seconds, key=lambda threads: seconds[threads]))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 SIDES: dict[str, Callable[[str, Path], Measure]] = {

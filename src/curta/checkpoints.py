@@ -23,7 +23,8 @@ KEPT = 2
 
 def save(folder: Path, step: int, state: PyTree) -> None:
     """Writes a checkpoint, then removes all but the newest `KEPT`."""
-    data = safetensors.numpy.save(_named(jax.device_get(state)))
+    arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
+    data = safetensors.numpy.save(_named(arrays))
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     files.write(_path(folder, step, "safetensors"), data)
     files.write(_path(folder, step, "json"), json.dumps(record))
@@ -56,7 +57,7 @@ def load(folder: Path, step: int, like: PyTree) -> PyTree:
 def _vouched(path: Path, record: Path) -> bytes:
     try:
         data, expected = path.read_bytes(), json.loads(record.read_text("utf-8"))["sha256"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"checkpoint {str(path)!r} is missing or unreadable") from None
     if hashlib.sha256(data).hexdigest() != expected:
         raise UserError(
@@ -69,11 +70,7 @@ def _vouched(path: Path, record: Path) -> bytes:
 def _named(tree: PyTree) -> dict[str, Any]:
     """Leaves by their path, such as `.model.blocks[0].query`."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    named = {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
-    return {
-        name: np.ascontiguousarray(leaf) if isinstance(leaf, np.ndarray) else leaf
-        for name, leaf in named.items()
-    }
+    return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
 def _steps(folder: Path) -> list[int]:

@@ -38,6 +38,8 @@ def normal(*shape: int, scale: float) -> Any:
 def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
     """`tree` with every `Normal` replaced by an array."""
     leaves, structure = jax.tree.flatten(tree, is_leaf=_is_normal)
+    if not leaves:
+        return tree
     sizes = [int(np.prod(leaf.shape)) if _is_normal(leaf) else 0 for leaf in leaves]
     values = jnp.split(jax.random.normal(key, (sum(sizes),)), np.cumsum(sizes)[:-1])
     filled = [

@@ -70,9 +70,9 @@ class Recipe:
         layout = layout_named(self.layout)
         if self.task.operator not in layout.operators:
             raise UserError(f"layout {self.layout!r} cannot write operator {self.task.operator!r}")
-        self.positions.build(
-            Shape(layout, self.model.width, self.model.heads, self.model.attending)
-        )
+        shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
+        longest = layout.room((self.task.digits[1],) * 2)
+        self.positions.build(shape).check(longest, training=True)
 
 
 _RECIPE = TypeAdapter(Recipe)

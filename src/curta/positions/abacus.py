@@ -38,12 +38,12 @@ class AbacusEncoding(Encoding):
     max_offset: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
-    def check(self, room: Room) -> None:
-        _, last = room.extents[0]
-        if last >= len(self.table):
+    def check(self, room: Room, *, training: bool = False) -> None:
+        last = room.extents[0][1] + training * self.max_offset
+        if last >= self.table.shape[0]:
             raise UserError(
-                f"numbers of up to {last:,} digits are too long for this model: it has"
-                f" {len(self.table):,} Abacus rows (positions.rows)"
+                f"digit indices of up to {last:,}, offset included, are too many for this model:"
+                f" it has {self.table.shape[0]:,} Abacus rows (positions.rows)"
             )
 
     def jitter(self, where: Where, key: PRNGKeyArray) -> Where:

@@ -53,8 +53,8 @@ class Encoding(eqx.Module):
         """Parameters with the attending blocks as leading axis."""
         return ()
 
-    def check(self, room: Room) -> None:
-        """Raises UserError if texts of this size have no positions."""
+    def check(self, room: Room, *, training: bool = False) -> None:
+        """Raises UserError if texts of this size have no positions, displaced as in training."""
 
     def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
         """Random displacement in training, one draw for the whole batch."""

@@ -38,14 +38,14 @@ class CoupledEncoding(Encoding):
     tables: Weight  # axes rows width
     max_start: int = eqx.field(static=True)
 
-    def check(self, room: Room) -> None:
+    def check(self, room: Room, *, training: bool = False) -> None:
         rows = self.tables.shape[1]
-        for low, high in room.extents:
-            if high - min(low, -1) >= rows:
-                raise UserError(
-                    f"coordinates up to {high:,} are too many for this model: it has"
-                    f" {rows:,} coupled positions (positions.rows)"
-                )
+        highest = max(high for _, high in room.extents) + 1 + training * self.max_start
+        if highest >= rows:
+            raise UserError(
+                f"places of up to {highest:,}, random start included, are too many for this"
+                f" model: it has {rows:,} coupled positions (positions.rows)"
+            )
 
     def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
         start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)

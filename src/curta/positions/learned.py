@@ -25,11 +25,11 @@ class Learned:
 class LearnedEncoding(Encoding):
     table: Weight  # length width
 
-    def check(self, room: Room) -> None:
-        if room.total > len(self.table):
+    def check(self, room: Room, *, training: bool = False) -> None:
+        if room.total > self.table.shape[0]:
             raise UserError(
                 f"a text of up to {room.total:,} tokens is too long for this model: it has"
-                f" {len(self.table):,} learned positions (positions.length)"
+                f" {self.table.shape[0]:,} learned positions (positions.length)"
             )
 
     def embed(self, where: Where) -> Float[Array, "batch time width"]:

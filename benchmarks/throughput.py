@@ -1,0 +1,117 @@
+"""Problems examined and answers written per second: `python -m benchmarks.throughput`.
+
+A model of the default recipe, trained here first, is examined and asked through the
+calls that `curta eval` and `curta ask` make; writing the problems down and reading
+the answers back count. Everything is called once before it is measured. Examining
+is one teacher-forced pass; answers are generated token by token. The prompt's pass
+belongs to the time of an answer.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .spread import Spread, Table
+
+if TYPE_CHECKING:
+    from curta import Run
+    from curta.problems import Problem
+
+
+def tables(quick: bool) -> Iterator[Table]:
+    with _trained(50 if quick else 0) as run:
+        text = (__doc__ or "").partition("\n\n")[2]
+        repeats = 1 if quick else 7
+        yield Table(
+            "Examining", text, ["", "count", "a second", "seconds"], _exams(run, quick, repeats)
+        )
+        yield Table("Asking", "", ["", "count", "a second", "seconds"], _asks(run, quick, repeats))
+        head = ["length of operands", "tokens written", "tokens a second", "µs a token"]
+        yield Table("Writing long answers, one at a time", "", head, _writes(run, quick, repeats))
+
+
+@contextmanager
+def _trained(steps: int) -> Iterator["Run"]:
+    """A run in a folder that is removed afterwards."""
+    import curta
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CURTA_RUNS"] = folder
+        overrides = {"training.steps": steps} if steps else {}
+        yield curta.train("addition", overrides=overrides, evaluate=False)
+
+
+def _timed(call: Callable[[], Any], repeats: int) -> list[float]:
+    """Seconds of each call after a first one; results are on the host when it returns."""
+    call()
+    seconds = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - begun)
+    return seconds
+
+
+def _sums(digits: int, count: int) -> "list[Problem]":
+    from curta.tasks import problems
+
+    return problems("random", (digits, digits), count, seed=2)
+
+
+def _row(name: str, count: int, seconds: list[float]) -> list[str]:
+    rates = [count / each for each in seconds]
+    return [name, f"{count:,}", str(Spread.of(rates)), str(Spread.of(seconds))]
+
+
+def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
+    from curta.evaluation import exact, grid
+
+    rows = []
+    for digits, count in ((20, 4096), (100, 2048)):
+        exam = _sums(digits, count // 64 if quick else count)
+        seconds = _timed(lambda e=exam: exact(run.models, e), repeats)
+        rows.append(_row(f"sums of {digits} digits", len(exam), seconds))
+    size = 4 if quick else 40
+    settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
+    seconds = _timed(lambda: grid(run.models, settings), min(repeats, 3))
+    return [
+        *rows,
+        _row(f"grid of {size} x {size} lengths, 20 sums each", size * size * 20, seconds),
+    ]
+
+
+def _asks(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
+    count = 32 if quick else 512
+    asked = _sums(20, count)
+    at_once = _timed(lambda: run.write(asked), repeats)
+    single = asked[: count // 16]
+    in_turn = _timed(lambda: [run.write([problem]) for problem in single], repeats)
+    return [
+        _row("20 digits, all in one call", count, at_once),
+        _row("20 digits, one a call", len(single), in_turn),
+    ]
+
+
+def _writes(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
+    """Rates count the tokens of the answer, whose number is what the model wrote."""
+    rows = []
+    for digits in (20, 100) if quick else (100, 1000, 5000):
+        asked = _sums(digits, 1)
+        tokens = len(run.write(asked)[0])
+        seconds = _timed(lambda a=asked: run.write(a), repeats)
+        rates, costs = [tokens / each for each in seconds], [each / tokens for each in seconds]
+        cells = [str(Spread.of(rates)), str(Spread.of(costs, 1e6))]
+        rows.append([f"{digits:,} digits", f"{tokens:,}", *cells])
+    return rows
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    for table in tables(parser.parse_args().quick):
+        print(table)

@@ -1,0 +1,278 @@
+"""Runs: what they record, and that a kill at any moment changes no bit of the outcome."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import tiny
+
+import curta
+from curta import api, checkpoints, session, training
+from curta.errors import UserError
+from curta.session import Progress, Run
+
+ROWS = ("step", "member", "loss", "exact")
+
+
+def begin(name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+    return api.begin("addition", seeds, name, tiny.overrides(**changes))
+
+
+def trained(name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+    run = begin(name, seeds, **changes)
+    run.train()
+    return run
+
+
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    """The columns of metrics.jsonl that do not depend on the clock."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [tuple(json.loads(line)[column] for column in ROWS) for line in lines]
+
+
+def newest(folder: Path) -> dict[str, bytes]:
+    """Files of the checkpoints that count, by name."""
+    records = sorted((folder / "checkpoints").glob("*.json"))
+    paths = [path for record in records for path in (record, record.with_suffix(".safetensors"))]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+# What a run records.
+
+
+def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints() -> None:
+    run = trained(training__steps=25, training__checkpoint_every=15)
+    steps = (10, 15, 25)  # a chunk ends at 15, and with it an average
+    assert [row[:2] for row in rows(run.folder.path)] == [(s, m) for s in steps for m in (0, 1)]
+    assert all(0 < row[2] < 5 and 0 <= row[3] <= 1 for row in rows(run.folder.path))
+    assert sorted(newest(run.folder.path)) == [
+        f"000000{step}.{kind}" for step in (15, 25) for kind in ("json", "safetensors")
+    ]
+    info = run.folder.info
+    assert info["status"] == "finished"
+    assert info["stopped"] == {}
+    assert info["training_seconds"] > 0
+    assert info["parameters"] == sum(
+        leaf[0].size for leaf in jax.tree.leaves(run.models.stacked)
+    )
+
+
+def test_rows_are_means_of_the_steps_they_cover() -> None:
+    run = begin(training__steps=20, training__checkpoint_every=20)
+    mesh = training.mesh_for(2, run.recipe.training.batch)
+    members = training.spread(training.init(run.recipe, jnp.array([0, 1])), mesh)
+    step = training.compiled(run.recipe, mesh)
+    _, metrics = step(members, jnp.int32(0), jnp.int32(20))
+    run.train()
+    for step, member, loss, exact in rows(run.folder.path):
+        covered = slice(step - 10, step)
+        assert loss == pytest.approx(float(metrics.loss[member, covered].mean()), abs=2e-6)
+        assert exact == pytest.approx(float(metrics.exact[member, covered].mean()), abs=2e-6)
+
+
+def test_progress_is_shown_after_every_chunk() -> None:
+    shown: list[Progress] = []
+    begin().train(shown.append)
+    assert [progress.step for progress in shown] == [10, 20]
+    last = shown[-1]
+    assert last.steps == 20
+    assert len(last.loss) == len(last.exact) == 2
+    assert last.seconds > 0
+    assert last.problems_per_second > 0
+
+
+def test_training_a_finished_run_again_changes_nothing() -> None:
+    run = trained()
+    before = newest(run.folder.path), rows(run.folder.path)
+    curta.load("run").train()
+    assert (newest(run.folder.path), rows(run.folder.path)) == before
+    assert run.folder.info["status"] == "finished"
+
+
+def test_a_damaged_newest_checkpoint_is_refused_and_the_one_before_goes_on() -> None:
+    run = trained()
+    before = newest(run.folder.path), rows(run.folder.path)
+    last = run.folder.checkpoints / "00000020.safetensors"
+    last.write_bytes(last.read_bytes()[:-1])
+    with pytest.raises(UserError, match="is damaged"):
+        curta.load("run").train()
+    for kind in ("json", "safetensors"):  # what the message says
+        last.with_suffix(f".{kind}").unlink()
+    curta.load("run").train()
+    assert (newest(run.folder.path), rows(run.folder.path)) == before
+
+
+def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    init = training.init
+
+    def hot(*arguments: Any) -> training.Member:
+        members = init(*arguments)
+        rates = members.rates._replace(learning_rate=jnp.array([0.01, 1e30]))
+        return members._replace(rates=rates)
+
+    monkeypatch.setattr(training, "init", hot)
+    run = trained()
+    assert run.folder.info["status"] == "finished"
+    assert list(run.folder.info["stopped"]) == ["1"]
+    assert 0 <= run.folder.info["stopped"]["1"] < 10
+    values = {(step, member): loss for step, member, loss, _ in rows(run.folder.path)}
+    assert values[20, 1] is None
+    assert values[20, 0] is not None
+    json.loads((run.folder.path / "metrics.jsonl").read_text().splitlines()[-1])
+
+
+def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
+    run = trained(seeds=1, optimizer__learning_rate=1e30)
+    assert run.folder.info["status"] == "stopped"
+    assert list(run.folder.info["stopped"]) == ["0"]
+    assert checkpoints.latest(run.folder.checkpoints) == 10
+    curta.load("run").train()
+    assert run.folder.info["status"] == "stopped"
+
+
+# Asking.
+
+
+def test_answers_are_what_the_model_wrote() -> None:
+    run = trained()
+    asked = ["1+2", "12+34", "9999+1", "123456789012345678+1", "0+0"]
+    texts = run.write(asked, member=1)
+    assert [run.ask(line, member=1) for line in asked] == [
+        run.models.layout.read(text) for text in texts
+    ]
+    alone = [run.write([line], member=1)[0] for line in asked]
+    assert texts == alone
+
+
+def test_asking_a_member_that_is_not_there_is_refused() -> None:
+    run = trained()
+    for member in (-1, 2):
+        with pytest.raises(UserError, match=f"no member {member}: run 'run' has 0 to 1"):
+            run.ask("1+1", member)
+
+
+def test_asking_before_the_first_checkpoint_is_refused() -> None:
+    with pytest.raises(UserError, match=r"has no checkpoint yet.*resume run"):
+        begin().ask("1+1")
+
+
+def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
+    run = trained(positions__name="learned", positions__length=40)
+    with pytest.raises(UserError, match="too long for this model"):
+        run.ask("1" * 30 + "+1")
+
+
+def test_training_on_forgets_the_members_that_were_loaded() -> None:
+    run = trained(training__steps=10)
+    before = np.asarray(run.models.stacked.tokens)
+    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=20))
+    run.train()
+    assert not np.array_equal(before, run.models.stacked.tokens)
+
+
+# Chunks end at the same steps however a run is cut up.
+
+
+@pytest.mark.parametrize(("steps", "every"), [(1, 1), (250, 70), (1000, 500), (99, 100), (30, 1)])
+def test_chunks_end_at_checkpoints_at_the_end_and_at_multiples_of_a_chunk(
+    steps: int, every: int
+) -> None:
+    chunk = session.CHUNK
+    ends = {s for s in range(1, steps + 1) if s % every == 0 or s % chunk == 0 or s == steps}
+    for start in range(steps):
+        following = min(end for end in ends if end > start)
+        assert session._until_boundary(start, steps, every) == following - start
+
+
+# Kills, in a process of its own.
+
+SCRIPT = """
+import sys, curta, json
+name, overrides = sys.argv[1], json.loads(sys.argv[2])
+from curta import runs
+if name in runs.existing():
+    curta.load(name).train()
+else:
+    curta.train("addition", 2, run=name, overrides=overrides, evaluate=False)
+"""
+LONG = tiny.overrides(training__steps=400, training__checkpoint_every=5)
+
+
+def start(name: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, name, json.dumps(LONG)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def await_change(process: subprocess.Popen[str], path: Path) -> None:
+    """Waits until the file at `path` is another size, or the process has ended."""
+    before = size(path)
+    while process.poll() is None and size(path) == before:
+        time.sleep(0.002)
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The long run without a kill."""
+    runs = tmp_path_factory.mktemp("unbroken")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(runs))
+        finish(start("run"))
+    return runs / "run"
+
+
+def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
+    unbroken: Path, runs_folder: Path
+) -> None:
+    moments, folder, kills = random.Random(0), runs_folder / "run", 0
+    for _ in range(4):
+        process = start("run")
+        await_change(process, folder / "metrics.jsonl")
+        time.sleep(moments.uniform(0, 0.25))
+        kills += process.poll() is None
+        process.kill()
+        process.communicate()
+    finish(start("run"))
+    assert kills >= 2
+    assert rows(folder) == rows(unbroken)
+    assert newest(folder) == newest(unbroken)
+    info = json.loads((folder / "run.json").read_text())
+    assert info["status"] == "finished"
+
+
+def test_an_interrupt_leaves_a_checkpoint_from_which_the_run_ends_in_the_same_bits(
+    unbroken: Path, runs_folder: Path
+) -> None:
+    process, folder = start("run"), runs_folder / "run"
+    await_change(process, folder / "metrics.jsonl")
+    process.send_signal(signal.SIGINT)
+    finish(process)
+    assert json.loads((folder / "run.json").read_text())["status"] == "interrupted"
+    last = checkpoints.latest(folder / "checkpoints")
+    assert last is not None
+    assert rows(folder)[-1][0] == last < 400
+    finish(start("run"))
+    assert rows(folder) == rows(unbroken)
+    assert newest(folder) == newest(unbroken)

@@ -1,0 +1,248 @@
+"""Training: pure in (seed, step), resumable to the bit, members that do not disturb each other."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import tiny
+
+from curta import checkpoints, training
+from curta.layouts import layout_named
+from curta.recipe import Recipe
+from curta.training import Member, Metrics
+
+RECIPE = tiny.recipe()
+LAYOUT = layout_named(RECIPE.layout)
+
+
+@cache
+def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]:
+    """`RECIPE`'s steps for that many members on that many devices, compiled once."""
+    mesh = training.mesh_for(members, RECIPE.training.batch, jax.devices()[:devices])
+    call = training.compiled(RECIPE, mesh)
+
+    def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
+        after = call(training.spread(state, mesh), jnp.int32(first), jnp.int32(count))
+        members, metrics = jax.device_get(after)
+        return members, jax.tree.map(lambda column: column[:, :count], metrics)
+
+    return run
+
+
+def fresh(*seeds: int) -> Member:
+    return jax.device_get(training.init(RECIPE, jnp.asarray(seeds)))
+
+
+def member(of: Any, number: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[number], of)
+
+
+@pytest.fixture(scope="module")
+def four() -> tuple[Member, Metrics]:
+    """Seeds 0 and 1 after four steps, on one device."""
+    return program(2, 1)(fresh(0, 1), 0, 4)
+
+
+def test_two_steps_resume_and_two_more_are_four_steps(
+    four: tuple[Member, Metrics], tmp_path: Path
+) -> None:
+    state, before = program(2, 1)(fresh(0, 1), 0, 2)
+    checkpoints.save(tmp_path, 2, state)
+    like = jax.eval_shape(lambda: training.init(RECIPE, jnp.asarray([0, 1])))
+    state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like), 2, 2)
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
+    assert tiny.same(state, four[0])
+    assert tiny.same(joined, four[1])
+
+
+def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metrics]) -> None:
+    again = program(2, 1)(fresh(0, 1), 0, 4)
+    assert tiny.same(again, four)
+    _, first = program(2, 1)(fresh(5, 5), 7, 1)
+    _, other = program(2, 1)(fresh(5, 5), 8, 1)
+    assert first.loss[0] == first.loss[1]  # equal seeds, equal steps
+    assert first.loss[0] != other.loss[0]  # the same weights on another step's problems
+
+
+def test_other_seeds_have_other_weights_and_other_problems(four: tuple[Member, Metrics]) -> None:
+    one, two = member(fresh(0, 1), 0), member(fresh(0, 1), 1)
+    assert not np.array_equal(one.model.tokens, two.model.tokens)
+    swapped = one._replace(seed=two.seed)
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), one, swapped)
+    _, metrics = program(2, 1)(stacked, 0, 1)
+    assert metrics.loss[0] == four[1].loss[0, 0]
+    assert metrics.loss[1] != metrics.loss[0]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_member_trained_with_another_is_the_member_trained_alone(
+    four: tuple[Member, Metrics], number: int
+) -> None:
+    alone = program(1, 1)(fresh(number), 0, 4)
+    assert tiny.same(member(alone, 0), member(four, number))
+
+
+def test_members_on_their_own_devices_are_the_members_on_one(
+    four: tuple[Member, Metrics],
+) -> None:
+    """Up to rounding: XLA arranges another program's additions in another order."""
+    state, metrics = program(2, 2)(fresh(0, 1), 0, 4)
+    np.testing.assert_allclose(metrics.loss, four[1].loss, atol=1e-5)
+    np.testing.assert_array_equal(metrics.exact, four[1].exact)
+    assert tiny.same(program(2, 2)(fresh(0, 1), 0, 4), (state, metrics))
+
+
+def test_a_batch_divided_over_devices_has_the_loss_of_the_whole_batch(
+    four: tuple[Member, Metrics],
+) -> None:
+    """Up to rounding: each device adds up its own half first."""
+    state, metrics = program(1, 2)(fresh(0), 0, 4)
+    np.testing.assert_allclose(metrics.loss[0], four[1].loss[0], atol=1e-5)
+    np.testing.assert_array_equal(metrics.exact[0], four[1].exact[0])
+    assert state.alive.all()
+
+
+def with_second(state: Member, change: Callable[[Any], Any]) -> Member:
+    """The same members, with the second one's model changed."""
+
+    def changed(leaf: Any) -> Any:
+        copy = np.array(leaf)
+        copy[1] = change(copy[1])
+        return copy
+
+    return state._replace(model=jax.tree.map(changed, state.model))
+
+
+def test_a_poisoned_member_stops_and_the_other_never_notices(
+    four: tuple[Member, Metrics],
+) -> None:
+    poisoned = with_second(fresh(0, 1), lambda leaf: np.full_like(leaf, np.nan))
+    after, metrics = program(2, 1)(poisoned, 0, 4)
+    assert after.alive.tolist() == [True, False]
+    assert not np.isfinite(metrics.loss[1]).any()
+    assert tiny.same(member(after._replace(alive=poisoned.alive), 1), member(poisoned, 1))
+    assert tiny.same(member(after, 0), member(four[0], 0))
+
+
+def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
+    four: tuple[Member, Metrics],
+) -> None:
+    start = fresh(0, 1)
+    rates = start.rates._replace(learning_rate=np.array([0.01, 1e30], np.float32))
+    after, _ = program(2, 1)(start._replace(rates=rates), 0, 4)
+    assert after.alive.tolist() == [True, False]
+    assert tiny.same(member(after.model, 1), member(start.model, 1))
+    assert tiny.same(member(after.model, 0), member(four[0].model, 0))
+    harmless = after._replace(rates=start.rates)
+    later, _ = program(2, 1)(harmless, 4, 1)
+    assert later.alive.tolist() == [True, False]
+    assert tiny.same(member(later.model, 1), member(start.model, 1))
+
+
+def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
+    start = fresh(3, 3)
+    rates = start.rates._replace(learning_rate=np.array([0.01, 0.0], np.float32))
+    after, metrics = program(2, 1)(start._replace(rates=rates), 0, 1)
+    assert metrics.loss[0, 0] == metrics.loss[1, 0]
+    assert tiny.same(member(after.model, 1), member(start.model, 1))
+    assert not np.array_equal(after.model.tokens[0], start.model.tokens[0])
+
+
+def test_a_fresh_model_is_about_as_good_as_guessing(four: tuple[Member, Metrics]) -> None:
+    guessing = math.log(len(LAYOUT.characters))
+    assert 0.7 * guessing < four[1].loss[:, 0].mean() < 1.5 * guessing
+
+
+def test_members_start_alive_with_their_seeds_and_rates() -> None:
+    state = fresh(4, 9)
+    assert state.seed.tolist() == [4, 9]
+    assert state.alive.all()
+    assert state.rates.learning_rate.tolist() == [np.float32(0.01)] * 2
+
+
+# What is scored.
+
+
+def test_targets_by_example() -> None:
+    problem = tiny.Problem("+", (12, 3))  # 21+3=51$
+    room = tiny.room(LAYOUT, 2)  # 6 + 4 tokens
+    goal = training.targets(tiny.text(LAYOUT, [problem], room.total), room)
+    assert goal.queries.tolist() == [[4, 5, 6, 7]]  # = 5 1 $
+    assert LAYOUT.decode(goal.tokens[0, :3].tolist()) == "51$"
+    assert goal.scored.tolist() == [[True, True, True, False]]
+
+
+def test_targets_of_a_text_that_fills_its_room() -> None:
+    problem = tiny.Problem("+", (99, 99))  # 99+99=891$
+    room = tiny.room(LAYOUT, 2)
+    goal = training.targets(tiny.text(LAYOUT, [problem], room.total), room)
+    assert goal.queries.tolist() == [[5, 6, 7, 8]]
+    assert LAYOUT.decode(goal.tokens[0].tolist()) == "891$"
+    assert goal.scored.all()
+
+
+def test_loss_and_exact_are_those_computed_by_hand() -> None:
+    """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
+    model, room = tiny.drawn(RECIPE, LAYOUT), tiny.room(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
+    logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), room))
+    losses, flawless = [], []
+    for row, (start, end) in enumerate(zip(text.prompts.tolist(), text.lengths.tolist())):  # noqa: B905
+        right = []
+        for index in range(start, end):
+            scores, truth = logits[row, index - 1], int(text.tokens[row, index])
+            losses.append(np.log(np.exp(scores).sum()) - scores[truth])
+            right.append(scores.argmax() == truth)
+        flawless.append(all(right))
+    loss, exact = training.loss_and_exact(model, LAYOUT, text, room, jax.random.key(0))
+    assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
+    assert float(exact) == pytest.approx(np.mean(flawless))
+
+
+# Devices.
+
+
+@pytest.mark.parametrize(
+    ("members", "batch", "devices", "shape"),
+    [
+        (1, 8, 2, (1, 2)),
+        (2, 8, 2, (2, 1)),
+        (3, 8, 2, (1, 2)),
+        (4, 8, 2, (2, 1)),
+        (1, 7, 2, (1, 1)),
+        (5, 8, 1, (1, 1)),
+    ],
+)
+def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
+    members: int, batch: int, devices: int, shape: tuple[int, int]
+) -> None:
+    mesh = training.mesh_for(members, batch, jax.devices()[:devices])
+    assert mesh.devices.shape == shape
+    assert mesh.axis_names == ("member", "batch")
+
+
+# A recipe whose training problems do not fit its own encoding.
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"positions__name": "learned", "positions__length": 12},
+        {"positions__name": "abacus", "positions__rows": 16, "positions__max_offset": 20},
+        {"positions__name": "coupled", "positions__rows": 16, "positions__max_start": 20},
+    ],
+    ids=lambda changes: changes["positions__name"],
+)
+def test_a_recipe_whose_encoding_is_too_short_for_its_own_problems_is_refused(
+    changes: dict[str, Any],
+) -> None:
+    """Else rows beyond the table are silently those of its end."""
+    with pytest.raises(ValueError, match="too (long|many)|rows|length"):
+        recipe: Recipe = tiny.recipe(task__digits=[1, 10], **changes)
+        training.init(recipe, jnp.asarray([0]))
