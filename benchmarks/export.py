@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from safetensors.numpy import save_file
 
 from curta import training
 from curta.layouts import Layout, Room, Text, Where, layout_named
@@ -35,11 +36,10 @@ def save(name: str, folder: Path, count: int) -> None:
         "steps": recipe.training.steps,
     }
     (folder / "settings.json").write_text(json.dumps(settings))
-    np.savez(folder / "weights.npz", **weights(model))
+    save_file(weights(model), folder / "weights.safetensors")
     made = [batch(model, recipe, text) for text in texts(recipe, count)]
-    np.savez(
-        folder / "batches.npz", **{name: np.stack([b[name] for b in made]) for name in made[0]}
-    )
+    stacked = {name: np.stack([each[name] for each in made]) for name in made[0]}
+    save_file(stacked, folder / "batches.safetensors")
 
 
 def member(recipe: Recipe, seed: int = 0) -> Transformer:
@@ -100,13 +100,13 @@ def size(recipe: Recipe, model: Transformer) -> Size:
     """Curta's sizes as those of the PyTorch model."""
     fields: dict[str, Any] = dataclasses.asdict(recipe.model)
     layout = layout_named(recipe.layout)
-    window = isinstance(model.positions, WindowEncoding)
+    biases = getattr(model.positions, "biases", None)
     return Size(
         **fields | {"kinds": len(layout.kinds) if model.kinds is not None else 0},
         vocabulary=len(layout.characters),
         positions=recipe.positions.name,
         position_rows=getattr(recipe.positions, "length", 0),
-        neighbours=model.positions.biases.shape[-1] if window else 0,
+        neighbours=0 if biases is None else biases.shape[-1],
     )
 
 
@@ -122,7 +122,7 @@ def weights(tree: Transformer) -> Arrays:
         named |= {f"attention.{number}.bias": None if biases is None else biases[number]}
     for number in range(tree.settings.blocks):
         named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
-    return {name: np.asarray(array) for name, array in named.items() if array is not None}
+    return {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
 
 
 def _attention(weight: Any, number: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .spread import Spread, Table
@@ -74,7 +75,7 @@ def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
     rows = []
     for digits, count in ((20, 4096), (100, 2048)):
         exam = _sums(digits, count // 64 if quick else count)
-        seconds = _timed(lambda e=exam: exact(run.models, e), repeats)
+        seconds = _timed(partial(exact, run.models, exam), repeats)
         rows.append(_row(f"sums of {digits} digits", len(exam), seconds))
     size = 4 if quick else 40
     settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
@@ -103,7 +104,7 @@ def _writes(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
     for digits in (20, 100) if quick else (100, 1000, 5000):
         asked = _sums(digits, 1)
         tokens = len(run.write(asked)[0])
-        seconds = _timed(lambda a=asked: run.write(a), repeats)
+        seconds = _timed(partial(run.write, asked), repeats)
         rates, costs = [tokens / each for each in seconds], [each / tokens for each in seconds]
         cells = [str(Spread.of(rates)), str(Spread.of(costs, 1e6))]
         rows.append([f"{digits:,} digits", f"{tokens:,}", *cells])

@@ -105,21 +105,23 @@ class Attention(nn.Module):
         return x + self.out(seen.transpose(1, 2).reshape(x.shape))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, batch: Batch, at: Tensor | None) -> Tensor:
-        if self.bias is not None:
-            return self._near(q, k, v, batch)
+        if self.bias is not None and batch.neighbours is not None:
+            return _near(q, k, v, self.bias, batch.neighbours)
         if at is None:
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
         mask = torch.arange(k.shape[2]) <= at[:, None, :, None]
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-    def _near(self, q: Tensor, k: Tensor, v: Tensor, batch: Batch) -> Tensor:
-        biases = F.pad(self.bias, (0, 1), value=HIDDEN)
-        bias = F.embedding(batch.neighbours, biases.T).permute(0, 3, 1, 2)
-        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5 + bias
-        return scores.softmax(-1) @ v
-
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def _near(q: Tensor, k: Tensor, v: Tensor, biases: Tensor, neighbours: Tensor) -> Tensor:
+    """Attention with a learned bias per head and neighbour; that of the others hides them."""
+    biases = F.pad(biases, (0, 1), value=HIDDEN)
+    bias = F.embedding(neighbours, biases.T).permute(0, 3, 1, 2)
+    scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5 + bias
+    return scores.softmax(-1) @ v
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -144,6 +146,8 @@ class Feedforward(nn.Module):
 
 class Decoder(nn.Module):
     """Embeddings, blocks of which the first `attending` have attention, head."""
+
+    angles: Tensor
 
     def __init__(self, size: Size) -> None:
         super().__init__()

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from .configurations import CONFIGURATIONS
 from .machine import cores
 
@@ -57,13 +55,14 @@ def curta(name: str, folder: Path) -> Measure:
 def eager(name: str, folder: Path, compiles: bool = False) -> Measure:
     """PyTorch on batches made beforehand, with the number of threads that is faster."""
     import torch
+    from safetensors.numpy import load_file
 
     from .torch_model import Size, Trainer, batches, from_arrays, loss
 
     settings = json.loads((folder / "settings.json").read_text())
-    model = from_arrays(Size(**settings["size"]), dict(np.load(folder / "weights.npz")))
+    model = from_arrays(Size(**settings["size"]), load_file(folder / "weights.safetensors"))
     trainer = Trainer(model, settings["optimizer"], settings["steps"])
-    data = list(batches(dict(np.load(folder / "batches.npz"))))
+    data = list(batches(load_file(folder / "batches.safetensors")))
     if compiles:
         trainer.objective = torch.compile(loss)
 

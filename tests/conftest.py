@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test has its own, empty folder of runs."""
     folder = tmp_path / "runs"
     monkeypatch.setenv("CURTA_RUNS", str(folder))
-    yield folder
+    return folder

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import tiny
 
+import tiny
 from curta import checkpoints, training
 from curta.errors import UserError
 from curta.training import Member

@@ -48,7 +48,7 @@ def test_a_crash_before_the_rename_leaves_the_old_file(
 
 def test_a_path_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match="cannot write .*in/the/way.*: Not a directory") as caught:
+    with pytest.raises(UserError, match=r"cannot write .*in/the/way.*: Not a directory") as caught:
         files.write(tmp_path / "file" / "in/the/way", "x")
     assert "\n" not in str(caught.value)
 

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import tiny
 from jaxtyping import Array
 
+import tiny
 from curta import recipe as recipes
 from curta.errors import UserError
 from curta.layouts import Layout, Room, Text, Where, layout_named

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tiny
 from curta import training
 from curta.layouts import layout_named
 from curta.model import Transformer
@@ -44,7 +44,9 @@ def updates(settings: Optimizer, rate: float, decay: float, *given: Transformer)
 
 
 def close(found: Any, expected: Any) -> None:
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7), found, expected)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7), found, expected
+    )
 
 
 # The learning rate over time.

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import tiny
 
 import curta
+import tiny
 from curta import api, checkpoints, session, training
 from curta.errors import UserError
 from curta.session import Progress, Run
@@ -62,9 +62,7 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
     assert info["status"] == "finished"
     assert info["stopped"] == {}
     assert info["training_seconds"] > 0
-    assert info["parameters"] == sum(
-        leaf[0].size for leaf in jax.tree.leaves(run.models.stacked)
-    )
+    assert info["parameters"] == sum(leaf[0].size for leaf in jax.tree.leaves(run.models.stacked))
 
 
 def test_rows_are_means_of_the_steps_they_cover() -> None:

@@ -38,6 +38,8 @@ def begin(
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen or len(set(chosen)) < len(chosen):
         raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
+    if not all(-(2**31) <= seed < 2**31 for seed in chosen):
+        raise UserError(f"a seed is a whole number of at most 31 bits, not one of {chosen}")
     devices.configure()
     return Run(runs.create(resolved, recipe, chosen, name))
 

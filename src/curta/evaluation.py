@@ -124,7 +124,7 @@ def examples(models: Models, settings: Evaluation) -> list[dict[str, Any]]:
 def _examined(models: Models, settings: Evaluation, category: str, digits: int) -> dict[str, Any]:
     exam = problems(category, (digits, digits), settings.count, settings.seed)
     right = exact(models, exam)
-    sample, room = exam[: settings.generated], room_for(models, exam)
+    sample, room = exam[: max(1, settings.generated)], room_for(models, exam)
     truth = [problem.truth for problem in sample]
     written = [_answers(models, member, sample, room) for member in range(models.members)]
     generated = np.array([[a == t for a, t in zip(row, truth, strict=True)] for row in written])

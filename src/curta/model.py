@@ -63,6 +63,14 @@ ACTIVATIONS = {
 }
 
 
+UNROLLED = 8
+"""Blocks written out one after the other in the compiled program, at most.
+
+A loop copies each block's weights and activations: four blocks of width 64 took 98 ms
+a step in a loop and 73 ms written out.
+"""
+
+
 class Attention(eqx.Module):
     """Attention weights of all attending blocks, stacked along a leading axis."""
 
@@ -240,7 +248,7 @@ def _through(
     """`x` through `count` stacked blocks; fewer than two need no loop to be compiled."""
     if count < 2:
         return block(x, _at(parts, 0))[0] if count else x
-    return jax.lax.scan(block, x, parts)[0]
+    return jax.lax.scan(block, x, parts, unroll=min(count, UNROLLED))[0]
 
 
 def _at(tree: Any, which: int | slice) -> Any:

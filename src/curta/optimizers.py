@@ -5,11 +5,12 @@ them compiles nothing anew; everything else is part of the program.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
+from annotated_types import Ge, Gt, Le, Lt
 from jaxtyping import Array, Float, Int, PyTree
 from optax.contrib import MuonDimensionNumbers
 
@@ -21,14 +22,14 @@ class Optimizer:
     """Which optimiser, how its rate runs, and at what norm gradients are clipped (0: never)."""
 
     name: Literal["sgd", "adam", "adamw", "muon"] = "adamw"
-    learning_rate: float = 1e-2
-    weight_decay: float = 0.01
-    momentum: float = 0.9
-    beta2: float = 0.98
-    clip: float = 1.0
+    learning_rate: Annotated[float, Gt(0.0)] = 1e-2
+    weight_decay: Annotated[float, Ge(0.0)] = 0.01
+    momentum: Annotated[float, Ge(0.0), Lt(1.0)] = 0.9
+    beta2: Annotated[float, Ge(0.0), Lt(1.0)] = 0.98
+    clip: Annotated[float, Ge(0.0)] = 1.0
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
-    warmup: float = 0.1
-    final: float = 0.0
+    warmup: Annotated[float, Ge(0.0), Le(1.0)] = 0.1
+    final: Annotated[float, Ge(0.0), Le(1.0)] = 0.0
 
 
 class Rates(NamedTuple):

@@ -5,6 +5,7 @@ line that names the field. `with_overrides` lays `section.field = value` pairs o
 top, which is what the command line does.
 """
 
+import copy
 import dataclasses
 import json
 import tomllib
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from pydantic import Field, TypeAdapter, ValidationError
 
 from .errors import UserError, unknown
@@ -45,7 +46,7 @@ class Evaluation:
     of 0 leaves the heat map out.
     """
 
-    digits: tuple[Count, ...] = (20, 100)
+    digits: Annotated[tuple[Count, ...], MinLen(1)] = (20, 100)
     count: Count = 200
     generated: Count = 8
     grid: Annotated[int, Ge(0)] = 0
@@ -69,7 +70,9 @@ class Recipe:
     def __post_init__(self) -> None:
         layout = layout_named(self.layout)
         if self.task.operator not in layout.operators:
-            raise UserError(f"layout {self.layout!r} cannot write operator {self.task.operator!r}")
+            raise unknown(
+                f"operator of layout {self.layout!r}", self.task.operator, layout.operators
+            )
         shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
         longest = layout.room((self.task.digits[1],) * 2)
         self.positions.build(shape).check(longest, training=True)
@@ -101,7 +104,7 @@ def read(name: str) -> dict[str, Any]:
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     """Checks every field; a UserError names the first that is wrong."""
     try:
-        return _RECIPE.validate_json(json.dumps(fields), strict=True, extra="forbid")
+        return _RECIPE.validate_json(json.dumps(fields, default=str), strict=True, extra="forbid")
     except ValidationError as error:
         raise _complaint(error, where) from None
 
@@ -116,9 +119,10 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
 
     A new `positions.name` begins that section anew: each encoding has its own fields.
     """
-    result = json.loads(json.dumps(fields))
+    result = copy.deepcopy(dict(fields))
     name = overrides.get("positions.name")
-    if name is not None and name != result.get("positions", {}).get("name"):
+    positions = result.get("positions", {})
+    if name is not None and isinstance(positions, dict) and name != positions.get("name"):
         result["positions"] = {}
     for path, value in overrides.items():
         *sections, field = path.split(".")
@@ -172,7 +176,12 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return UserError(f"{where}: {unknown('field', field, field_paths())}")
+        paths = field_paths()
+        sections = {path.partition(".")[0] for path in paths}
+        return UserError(f"{where}: {unknown('field', field, paths if '.' in field else sections)}")
+    if first["type"] == "union_tag_not_found":
+        choices = ", ".join(sorted(known["positions"]))
+        return UserError(f"{where}: positions.name is missing: choose from {choices}")
     if first["type"] == "union_tag_invalid":
         tag = first["ctx"]["tag"]
         return UserError(f"{where}: {unknown('position encoding', tag, known['positions'])}")

@@ -28,6 +28,9 @@ from .recipe import Recipe
 FORMAT = 1
 """Version of the folder's form; a newer one is refused by name."""
 
+REQUIRED = ("format", "seeds", "status", "stopped")
+"""Fields of run.json without which a run cannot be used."""
+
 
 class Folder:
     """The files of one run."""
@@ -45,7 +48,11 @@ class Folder:
 
     @property
     def info(self) -> dict[str, Any]:
-        return _json(self.path / "run.json", self.name)
+        content = _json(self.path / "run.json", self.name)
+        missing = [field for field in REQUIRED if field not in content]
+        if missing:
+            raise UserError(f"run {self.name!r} is damaged: run.json lacks {missing[0]!r}")
+        return content
 
     def update(self, **fields: Any) -> None:
         """Replaces fields of run.json."""
@@ -126,7 +133,7 @@ def find(name: str) -> Folder:
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
         raise unknown("run", name, existing())
     folder = Folder(path)
-    made = folder.info.get("format")
+    made = folder.info["format"]
     if not isinstance(made, int) or made > FORMAT:
         raise UserError(f"run {name!r} was made by a newer version (format {made}): update curta")
     return folder

@@ -82,6 +82,7 @@ def unequal_problem(rng: np.random.Generator, first: int, second: int) -> Proble
 def carry_problem(rng: np.random.Generator, first: int, second: int) -> Problem:
     """A carry that runs through every place, such as 99...9 + 1 or 6238 + 3762."""
     value = _random_int(rng, max(first, second))
+    value += value % 10 == 0  # else the carry would begin above the zeros
     nines = 10 ** max(first, second) - 1
     operands = (nines, 1) if rng.random() < 0.25 else (value, nines - value + 1)
     return Problem("+", operands if rng.random() < 0.5 else operands[::-1])

@@ -62,7 +62,7 @@ def targets(text: Text, room: Room) -> Targets:
     last = text.tokens.shape[1] - 1
     rows = jnp.arange(len(queries))[:, None]
     tokens = text.tokens[rows, jnp.minimum(queries + 1, last)]
-    return Targets(jnp.minimum(queries, last), tokens, scored)
+    return Targets(jnp.minimum(queries, last - 1), tokens, scored)
 
 
 def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
@@ -93,7 +93,8 @@ def loss_and_exact(
     """
     goal = targets(text, room)
     where = model.positions.jitter(layout.where(text), key)
-    logits = model(text.tokens, where, goal.queries, room)
+    tokens, where = jax.tree.map(lambda leaf: leaf[:, :-1], (text.tokens, where))
+    logits = model(tokens, where, goal.queries, room)  # nothing follows the last token
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, goal.tokens)
     flawless = jnp.all((jnp.argmax(logits, -1) == goal.tokens) | ~goal.scored, axis=1)
     scored = total(jnp.sum(goal.scored)).astype(jnp.float32)

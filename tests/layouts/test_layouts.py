@@ -202,7 +202,8 @@ def test_following_a_text_is_stepping_through_its_tokens(
 def test_a_layout_says_what_its_tokens_mean(layout: Layout) -> None:
     assert layout.characters.startswith("0123456789")
     assert len(set(layout.characters)) == len(layout.characters)
-    assert layout.summary and "\n" not in layout.summary
+    assert layout.summary
+    assert "\n" not in layout.summary
     assert layout.start(3).shape == (3, layout.states)
 
 

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tiny
 from curta import initial
 from curta.errors import UserError
 from curta.layouts import Kind, Layout, Room, Where, layout_named
@@ -145,7 +145,8 @@ def test_coupled_gives_equal_places_equal_vectors() -> None:
 
 
 def test_coupled_displaces_all_tokens_by_one_start() -> None:
-    encoding, where = built(Coupled(rows=16, max_start=3), "coupled"), where_of("1+9=01$", "coupled")
+    encoding = built(Coupled(rows=16, max_start=3), "coupled")
+    where = where_of("1+9=01$", "coupled")
     starts = set()
     for seed in range(40):
         moved = encoding.jitter(where, jax.random.key(seed)).coordinates - where.coordinates
@@ -176,7 +177,7 @@ def test_texts_beyond_a_table_are_refused_in_one_line(
 ) -> None:
     encoding, chosen = built(settings, layout), layout_named(layout)
     encoding.check(tiny.room(chosen, longest))
-    with pytest.raises(UserError, match="too (long|many) for this model") as caught:
+    with pytest.raises(UserError, match=r"too (long|many) for this model") as caught:
         encoding.check(tiny.room(chosen, longest + 1))
     assert "\n" not in str(caught.value)
 
@@ -252,9 +253,7 @@ def where_on_grid(tokens: list[tuple[int, int, int]]) -> Where:
     return Where(index, jnp.asarray(padded[..., 0]), jnp.asarray(padded[..., 1:]))
 
 
-def displacement(
-    query: tuple[int, int, int], key: tuple[int, int, int]
-) -> tuple[int, int] | None:
+def displacement(query: tuple[int, int, int], key: tuple[int, int, int]) -> tuple[int, int] | None:
     """Key minus query on each axis, 0 where the key is wild; None if out of reach."""
     kind, steps = GRID.kinds[key[0]], []
     for axis, (low, high), at_query, at_key in zip(

@@ -58,7 +58,7 @@ def demo(options: Namespace) -> int:
     hard = ("9" * 1000 + "+1", *SUMS)
     for text, answer in zip(hard, run.write(hard), strict=True):
         console().print(answer_line(parse(text), run.models.layout.read(answer)))
-    console().print(f'\nAsk it yourself: [bold]curta ask {run.name} "12+34"[/bold]')
+    console().print(f'\nAsk it yourself: [bold]{sys.argv[0]} ask {run.name} "12+34"[/bold]')
     return 0
 
 

@@ -29,7 +29,7 @@ class Abacus:
     max_offset: int = 100
 
     def build(self, shape: Shape) -> Encoding:
-        table = normal(self.rows, shape.width, scale=0.02)
+        table = normal(self.rows, shape.width, scale=1.0)
         return AbacusEncoding(table, self.max_offset, shape.layout)
 
 

@@ -30,7 +30,7 @@ class Coupled:
     max_start: int = 100
 
     def build(self, shape: Shape) -> Encoding:
-        tables = normal(len(shape.layout.axes), self.rows, shape.width, scale=0.02)
+        tables = normal(len(shape.layout.axes), self.rows, shape.width, scale=1.0)
         return CoupledEncoding(tables, self.max_start)
 
 

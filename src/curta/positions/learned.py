@@ -19,7 +19,7 @@ class Learned:
     length: int = 512
 
     def build(self, shape: Shape) -> Encoding:
-        return LearnedEncoding(normal(self.length, shape.width, scale=0.02))
+        return LearnedEncoding(normal(self.length, shape.width, scale=1.0))
 
 
 class LearnedEncoding(Encoding):

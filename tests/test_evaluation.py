@@ -1,0 +1,137 @@
+"""Exact match: one teacher-forced pass says what generation would show."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tiny
+from curta import evaluation, training
+from curta.errors import UserError
+from curta.evaluation import Models
+from curta.generation import completions
+from curta.layouts import layout_named
+from curta.problems import Problem
+from curta.recipe import Evaluation
+from curta.tasks import problems
+
+LAYOUT = layout_named("coupled")
+EXAM = [*tiny.random_sums(60, 3), *problems("carry", (3, 3), 4, 0)]
+
+
+def half_trained(name: str, digits: int) -> Models:
+    """Two members that have learned short sums, and no others."""
+    recipe = tiny.with_encoding(
+        name, training__steps=500, training__batch=32, task__digits=[1, digits]
+    )
+    mesh = training.mesh_for(2, recipe.training.batch)
+    members = training.spread(training.init(recipe, jnp.array([0, 1])), mesh)
+    steps = training.compiled(recipe, mesh)
+    for first in range(0, 500, 100):
+        members, _ = steps(members, jnp.int32(first), jnp.int32(100))
+    return Models(jax.device_get(members).model, LAYOUT, 2)
+
+
+@pytest.fixture(scope="module")
+def windowed() -> Models:
+    return half_trained("window", 2)
+
+
+def generated(models: Models, exam: list[Problem]) -> np.ndarray:
+    """Whether each member really writes each sum."""
+    room = evaluation.room_for(models, exam)
+    return np.array(
+        [
+            [
+                LAYOUT.read(text) == sum(problem.operands)
+                for text, problem in zip(
+                    completions(models.member(member), LAYOUT, exam, room), exam, strict=True
+                )
+            ]
+            for member in range(2)
+        ]
+    )
+
+
+def test_exact_match_is_what_generation_shows_problem_by_problem(windowed: Models) -> None:
+    found = evaluation.exact(windowed, EXAM)
+    assert found.shape == (2, len(EXAM))
+    assert 0 < found.mean() < 1, "the models should be right at times and wrong at times"
+    np.testing.assert_array_equal(found, generated(windowed, EXAM))
+
+
+def test_exact_match_is_what_generation_shows_with_an_encoding_of_all_keys() -> None:
+    models = half_trained("coupled", 1)
+    found = evaluation.exact(models, EXAM)
+    assert 0 < found.mean() < 1
+    np.testing.assert_array_equal(found, generated(models, EXAM))
+
+
+def test_members_are_in_order(windowed: Models) -> None:
+    found = evaluation.exact(windowed, EXAM)
+    turned = jax.tree.map(lambda leaf: leaf[::-1], windowed.stacked)
+    swapped = evaluation.exact(windowed._replace(stacked=turned), EXAM)
+    assert (found[0] != found[1]).any()
+    np.testing.assert_array_equal(swapped, found[::-1])
+
+
+def test_an_exam_in_several_passes_is_the_exam_in_one(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the last pass is not full."""
+    whole = evaluation.exact(windowed, EXAM[:21])
+    monkeypatch.setattr(evaluation, "BUDGET", evaluation.BUDGET >> 9)
+    room = evaluation.room_for(windowed, EXAM[:21])
+    assert evaluation._batch_size(windowed, room, 21) < 16
+    np.testing.assert_array_equal(evaluation.exact(windowed, EXAM[:21]), whole)
+
+
+def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Models) -> None:
+    settings = Evaluation(digits=(2, 3), count=8, generated=8)
+    table = evaluation.lengths(windowed, settings)
+    assert [(row["digits"], row["category"]) for row in table] == [
+        (digits, category) for digits in (2, 3) for category in ("random", "unequal", "carry")
+    ]
+    for row in table:
+        exam = problems(row["category"], (row["digits"],) * 2, 8, settings.seed)
+        shares = generated(windowed, exam).mean(axis=1).tolist()
+        assert row["exact"] == shares == row["generated"]["exact"]
+        assert row["count"] == row["generated"]["count"] == 8
+        assert row["generated"]["agrees"] is True
+
+
+def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> None:
+    table = evaluation.lengths(windowed, Evaluation(digits=(2,), count=4, generated=0))
+    json.loads(json.dumps(table, allow_nan=False))
+
+
+def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
+    settings, shown = Evaluation(digits=(2,), grid=3, grid_count=6), list[float]()
+    table = evaluation.grid(windowed, settings, shown.append)
+    cells = np.array(table["exact"])
+    assert (table["max_digits"], table["digits"], table["count"]) == (3, [1, 2, 3], 6)
+    assert cells.shape == (2, 3, 3)
+    exam = problems("random", (1, 2), 6, settings.seed)
+    np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, exam).mean(1), atol=1e-6)
+    assert shown[-1] == 1.0
+
+
+def test_examples_show_what_each_member_answers(windowed: Models) -> None:
+    rows = evaluation.examples(windowed, Evaluation(digits=(2,)))
+    assert [row["member"] for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
+    for row in rows:
+        first, second = row["problem"].split("+")
+        assert row["truth"] == str(int(first) + int(second))
+        assert row["answer"] is None or row["answer"].isdecimal()
+
+
+def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
+    recipe = tiny.with_encoding("learned")
+    stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
+    models = Models(stacked, LAYOUT, 1)
+    fits = [Problem("+", (10**18, 10**18))]  # 40 + 21 tokens of 64
+    assert evaluation.room_for(models, fits).total >= 61
+    with pytest.raises(UserError, match="too long for this model"):
+        evaluation.room_for(models, [Problem("+", (10**30, 10**30))])

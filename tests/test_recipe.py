@@ -1,0 +1,218 @@
+"""Recipes: read strictly, with one line and the nearest right name for every mistake."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tiny
+from curta import recipe as recipes
+from curta.errors import UserError
+from curta.positions.abacus import Abacus
+from curta.positions.rope import RoPE
+from curta.positions.window import Window
+from curta.recipe import Recipe
+
+
+def parsed(overrides: dict[str, Any], base: dict[str, Any] = tiny.TINY) -> Recipe:
+    return recipes.parse(recipes.with_overrides(base, overrides), where="recipe 'mine'")
+
+
+def refusal(overrides: dict[str, Any]) -> str:
+    """The one line with which these overrides are refused."""
+    with pytest.raises(UserError) as caught:
+        parsed(overrides)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("recipe 'mine': ")
+    return str(caught.value).removeprefix("recipe 'mine': ")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "line"),
+    [
+        ({"model.widht": 32}, "unknown field 'model.widht': did you mean 'model.width'?"),
+        ({"training.step": 5}, "unknown field 'training.step': did you mean 'training.steps'?"),
+        ({"layot": "coupled"}, "unknown field 'layot': did you mean 'layout'?"),
+        ({"layout": "reversd"}, "unknown layout 'reversd': did you mean 'reversed'?"),
+        ({"positions.name": "ropes"}, "unknown position encoding 'ropes': did you mean 'rope'?"),
+        (
+            {"positions.name": "abacus", "positions.row": 9},
+            "unknown field 'positions.row': did you mean 'positions.rows'?",
+        ),
+        (
+            {"positions.name": "window", "positions.reach": {"plce": [0, 1]}},
+            "unknown axis of layout 'coupled' 'plce': did you mean 'place'?",
+        ),
+    ],
+)
+def test_a_wrong_name_is_told_with_the_nearest_right_one(
+    overrides: dict[str, Any], line: str
+) -> None:
+    assert refusal(overrides) == line
+
+
+def test_an_unknown_section_is_told_with_the_nearest_right_one() -> None:
+    assert refusal({"modle.width": 32}) == "unknown field 'modle': did you mean 'model'?"
+
+
+def test_positions_without_a_name_are_told_what_is_missing() -> None:
+    assert "positions.name" in refusal({"positions.rows": 9})
+
+
+def test_an_operator_that_the_layout_cannot_write_is_told_with_those_it_can() -> None:
+    line = refusal({"task.operator": "plus"})
+    assert "'plus'" in line
+    assert "+" in line.replace("'plus'", "")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("model.width", "wide", 'model.width should be a valid integer, not "wide"'),
+        ("model.width", 32.5, "model.width should be a valid integer.*, not 32.5"),
+        ("model.tied", 1, "model.tied should be a valid boolean, not 1"),
+        ("layout", 3, "layout should be a valid string, not 3"),
+        ("task.digits", [1, 2, 3], "task.digits .*"),
+        ("task.digits", 3, "task.digits .*"),
+        ("model", 3, "model .*"),
+        ("evaluation.digits", [3, 0], "evaluation.digits.1 should be .* 1, not 0"),
+    ],
+)
+def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: str) -> None:
+    with pytest.raises(UserError, match=f"^recipe 'mine': {complaint}$"):
+        parsed({field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "names"),
+    [
+        ("model.width", 0, "model.width"),
+        ("model.heads", 3, "model.heads 3"),
+        ("model.attending", 3, "model.attending 3"),
+        ("model.norm", "batch", "model.norm"),
+        ("task.digits", [5, 4], "task.digits"),
+        ("task.digits", [0, 4], "task.digits"),
+        ("task.carry_chains", 1.5, "task.carry_chains"),
+        ("training.batch", -1, "training.batch"),
+        ("optimizer.name", "adamm", "optimizer.name"),
+        ("positions", {"name": "window", "reach": {"place": [1, 2]}}, "positions.reach.place"),
+        ("evaluation.generated", -1, "evaluation.generated"),
+        ("evaluation.digits", [], "evaluation.digits"),
+        ("optimizer.learning_rate", float("nan"), "optimizer.learning_rate"),
+        ("optimizer.learning_rate", -1.0, "optimizer.learning_rate"),
+    ],
+)
+def test_a_bad_value_is_told_with_its_field(field: str, value: Any, names: str) -> None:
+    assert names in refusal({field: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = [", "positions = 3", "[model]\nwidth = 2020-01-01", "[model]\nwidth = 10:00:00"],
+)
+def test_a_file_with_something_else_in_it_is_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        recipes.load(str(path))
+    assert "\n" not in str(caught.value)
+    assert "mine.toml" in str(caught.value)
+
+
+def test_a_section_that_is_a_value_cannot_be_overridden() -> None:
+    for base in ({"positions": 3}, {"model": 3}):
+        section = next(iter(base))
+        with pytest.raises(UserError, match=section):
+            parsed({f"{section}.name": "rope"}, base)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot read recipe .*none\.toml.*: No such file"):
+        recipes.load(str(tmp_path / "none.toml"))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"cannot read recipe .*binary\.toml.* no UTF-8 text"):
+        recipes.load(str(tmp_path / "binary.toml"))
+
+
+def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(UserError, match="unknown recipe 'adition': did you mean 'addition'"):
+        recipes.load("adition")
+
+
+# What is dumped can be read again, and says everything.
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_every_shipped_recipe_survives_dump_and_load(name: str, tmp_path: Path) -> None:
+    recipe, path = recipes.load(name), tmp_path / "again.toml"
+    path.write_text(recipes.dump(recipe), "utf-8")
+    assert recipes.load(str(path)) == recipe
+    assert recipe.summary
+
+
+@given(
+    digits=st.tuples(st.integers(1, 9), st.integers(9, 15)),
+    rate=st.floats(1e-6, 10),
+    summary=st.text(st.characters(codec="utf-8")),
+    name=st.sampled_from(sorted(tiny.ENCODINGS)),
+)
+def test_any_recipe_survives_dump_and_load(
+    digits: tuple[int, int], rate: float, summary: str, name: str
+) -> None:
+    recipe = tiny.with_encoding(
+        name, task__digits=list(digits), optimizer__learning_rate=rate, summary=summary
+    )
+    assert recipes.parse(tomllib.loads(recipes.dump(recipe)), where="dump") == recipe
+
+
+def test_a_dump_holds_every_field_defaults_included() -> None:
+    table = tomllib.loads(recipes.dump(recipes.parse({}, where="nothing")))
+    for path in recipes.field_paths():
+        if not path.startswith("positions."):
+            assert recipes.lookup(table, path) is not None, path
+
+
+def test_an_empty_recipe_is_the_defaults() -> None:
+    assert recipes.parse({}, where="nothing") == Recipe()
+
+
+# Overrides.
+
+
+def test_overrides_change_their_fields_and_no_other() -> None:
+    before = recipes.with_overrides(tiny.TINY, {})
+    changed = parsed({"model.width": 32, "layout": "reversed", "positions.name": "rope"})
+    assert (changed.model.width, changed.layout, changed.positions) == (32, "reversed", RoPE())
+    assert changed.task == tiny.recipe().task
+    assert before == tiny.TINY
+
+
+def test_another_encoding_begins_its_section_anew() -> None:
+    base = {"positions": {"name": "window", "reach": {"place": [-1, 1]}}}
+    overrides = {"positions.rows": 999, "positions.name": "abacus"}
+    assert parsed(overrides, base).positions == Abacus(rows=999)
+
+
+def test_the_same_encoding_keeps_its_section() -> None:
+    base = {"positions": {"name": "abacus", "rows": 999}}
+    overrides = {"positions.name": "abacus", "positions.max_offset": 7}
+    assert parsed(overrides, base).positions == Abacus(rows=999, max_offset=7)
+
+
+def test_an_override_reaches_into_a_table() -> None:
+    base = {"positions": {"name": "window", "reach": {"place": [0, 1]}}}
+    assert parsed({"positions.reach.place": [-1, 0]}, base).positions == Window(
+        reach={"place": (-1, 0)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [("3", 3), ("3.5", 3.5), ("true", True), ("[1, 2]", [1, 2]), ("adamw", "adamw"), ("1_0", 10)],
+)
+def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
+    assert recipes.value(text) == meaning
+    assert type(recipes.value(text)) is type(meaning)
