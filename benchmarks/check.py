@@ -42,7 +42,7 @@ def differences(recipe: Recipe) -> dict[str, float]:
     expected, gradients = _reference(recipe, model, text)
     value = loss(ours, batch)
     value.backward()
-    found = {name: np.array(p.grad) for name, p in ours.named_parameters()}
+    found = {name: p.grad.numpy() for name, p in ours.named_parameters()}
     return {
         "logits": _logits(recipe, model, text, ours, batch),
         "loss": abs(float(expected) - value.item()),
