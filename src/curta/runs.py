@@ -157,9 +157,11 @@ def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
     layout = layout_named(recipe.layout)
     positions = (type(recipe.positions).__doc__ or "").partition("\n")[0].rstrip(".")
+    fields = vars(recipe.positions)
     given = [
         f"layout {layout.name}: {layout.summary}",
         f"positions {recipe.positions.name}: {positions}",
+        *(f"positions.{name} {fields[name]}" for name in fields if name != "name"),
     ]
     if recipe.model.kinds:
         given.append("kinds: the part that each token plays in the layout is embedded")
