@@ -1,17 +1,33 @@
 """Exact arithmetic on digit arrays, on the device, for any length.
 
 Numbers are int32 arrays of decimal digits, least significant first, padded with
-zeros at the significant end. Python's ints are the truth (see `problems`); this
-is how training data is computed without leaving the device.
+zeros at the significant end. Python's ints are the truth (see `operations`);
+this is how training data is computed without leaving the device.
 """
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Int
+
+
+class Numbers(NamedTuple):
+    """Numbers of a batch of problems, least significant digit first; length 0 is no number."""
+
+    digits: Int[Array, "batch numbers width"]
+    lengths: Int[Array, "batch numbers"]
 
 
 def add(a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]) -> Int[Array, "*batch more"]:
-    """Sum of two numbers, one digit wider than the operands.
+    """Sum of two numbers, one digit wider than the operands."""
+    sums = a + b
+    return carried(jnp.concatenate([sums, jnp.zeros_like(sums[..., :1])], axis=-1))
+
+
+def carried(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
+    """Digits of a number whose columns may hold more than nine; the last must not overflow.
 
     Carries ripple through a scan over places: one pass, whatever the chain.
     """
@@ -20,12 +36,109 @@ def add(a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]) -> Int[Arr
         total = column + carry
         return total // 10, total % 10
 
-    columns = jnp.moveaxis(a + b, -1, 0)
-    carry, low = jax.lax.scan(place, jnp.zeros_like(columns[0]), columns)
-    return jnp.concatenate([jnp.moveaxis(low, 0, -1), carry[..., None]], axis=-1)
+    return _ripple(place, columns)
+
+
+def with_carries(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
+    """As `carried`, but each place as digit + 10 x what it carries on."""
+    found = carried(columns)
+    carry = (found - columns) % 10
+    return found + 10 * ((columns + carry) // 10)
+
+
+def subtract(
+    a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
+) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch width"]]:
+    """Digits of a - b modulo ten to the width, and whether each place borrowed.
+
+    The last place borrows just when a < b.
+    """
+
+    def place(borrow: Array, column: Array) -> tuple[Array, tuple[Array, Array]]:
+        rest = column - borrow
+        return (rest < 0).astype(rest.dtype), (rest % 10, rest < 0)
+
+    return _ripple(place, a - b)
+
+
+def distance(
+    a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
+) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch"]]:
+    """Digits of |a - b|, and whether a < b."""
+    (down, borrows), (up, _) = subtract(a, b), subtract(b, a)
+    less = borrows[..., -1]
+    return jnp.where(less[..., None], up, down), less
+
+
+def multiply(
+    a: Int[Array, "*batch first"], b: Int[Array, "*batch second"]
+) -> Int[Array, "*batch both"]:
+    """Product, as wide as both factors together."""
+    width = a.shape[-1] + b.shape[-1]
+    row = jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, b.shape[-1])])
+
+    def add_row(columns: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
+        place, digit = now
+        return columns + jnp.roll(row, place, axis=-1) * digit[..., None], None
+
+    places = jnp.arange(b.shape[-1])
+    columns = jnp.zeros((*a.shape[:-1], width), a.dtype)
+    return carried(jax.lax.scan(add_row, columns, (places, jnp.moveaxis(b, -1, 0)))[0])
+
+
+def divide(
+    a: Int[Array, "batch first"], b: Int[Array, "batch second"]
+) -> tuple[Int[Array, "batch first"], Int[Array, "batch second"]]:
+    """Quotient and remainder, by subtraction as on paper; the divisor must not be zero."""
+    divisor = jnp.pad(b, ((0, 0), (0, 1)))
+
+    def step(remainder: Array, digit: Array) -> tuple[Array, Array]:
+        rest, counts = jnp.concatenate([digit[:, None], remainder[:, :-1]], axis=1), 0 * digit
+        for _ in range(9):
+            less, borrows = subtract(rest, divisor)
+            fits = ~borrows[:, -1]
+            rest, counts = jnp.where(fits[:, None], less, rest), counts + fits
+        return rest, counts
+
+    rest, counts = jax.lax.scan(step, jnp.zeros_like(divisor), a.T[::-1])
+    return counts[::-1].T, rest[:, :-1]
+
+
+def ascending(numbers: Numbers) -> Numbers:
+    """Each problem's numbers in ascending order, absent ones last; equal ones keep theirs."""
+    width = numbers.digits.shape[-1]
+    keys = [numbers.digits[..., place] for place in range(width)]
+    order = jnp.lexsort((*keys, numbers.lengths == 0), axis=-1)
+    digits = jnp.take_along_axis(numbers.digits, order[..., None], axis=1)
+    return Numbers(digits, jnp.take_along_axis(numbers.lengths, order, axis=1))
+
+
+def reverse(
+    digits: Int[Array, "*batch width"], lengths: Int[Array, "*batch"]
+) -> Int[Array, "*batch width"]:
+    """The first `lengths` digits in opposite order."""
+    places = jnp.arange(digits.shape[-1])
+    source = lengths[..., None] - 1 - places
+    turned = jnp.take_along_axis(digits, jnp.maximum(source, 0), axis=-1)
+    return jnp.where(source >= 0, turned, 0)
 
 
 def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
     """Number of digits without leading zeros; zero itself has one digit."""
     places = jnp.arange(1, digits.shape[-1] + 1)
     return jnp.maximum(1, jnp.max(jnp.where(digits > 0, places, 0), axis=-1))
+
+
+def cut(numbers: Numbers) -> Numbers:
+    """Digits cut to the lengths; a leading zero becomes a one, but zero itself stays."""
+    places, lengths = jnp.arange(numbers.digits.shape[-1]), numbers.lengths[..., None]
+    leading = (places == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
+    digits = jnp.where(leading, 1, numbers.digits)
+    return Numbers(jnp.where(places < lengths, digits, 0), numbers.lengths)
+
+
+def _ripple(place: Callable[[Array, Array], tuple[Array, Any]], columns: Array) -> Any:
+    """What `place` says of each column, scanned from the least significant one on."""
+    turned = jnp.moveaxis(columns, -1, 0)
+    _, found = jax.lax.scan(place, jnp.zeros_like(turned[0]), turned)
+    return jax.tree.map(lambda part: jnp.moveaxis(part, 0, -1), found)

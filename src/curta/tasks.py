@@ -1,38 +1,76 @@
-"""Which problems are drawn: on the device for training, as Python ints for tests."""
+"""Which problems are drawn: on the device for training, as Python ints for tests.
 
-from collections.abc import Callable
+Both come from the same few lines: random numbers, a stated share of which an
+operation's special cases then turn into rare ones. Only the source of the random
+bits differs, and that a test problem has exactly the size that was asked for.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge, Gt, Le
 from jaxtyping import Array, Int, PRNGKeyArray, UInt
 
+from .decimals import to_int
+from .digits import Numbers, cut
 from .errors import UserError
-from .layouts import Numbers
-from .problems import Problem
+from .operations.cases import below
+from .problems import Problem, operation_named
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
+Span = tuple[int, int]
+
+RANDOM = "random"
+"""The category of problems without anything special."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Addition of two numbers whose digit counts are uniform and independent.
+    """Problems of one operation; digit counts are uniform and independent.
 
-    A share of the problems, `carry_chains`, has operands of one length whose
-    digits mostly add up to nine, so that carries run far; else they hardly would.
+    `digits` bounds the digit count of every operand, `second`, where given, that
+    of all but the first; `operands` bounds their number. A share `special` of the
+    problems is divided evenly among the operation's special cases. Where a recipe
+    has several tasks, `weight` is the share of problems that each contributes.
     """
 
     operator: str = "+"
-    digits: tuple[int, int] = (1, 10)
-    carry_chains: Rate = 0.25
+    digits: Span = (1, 10)
+    second: Span | None = None
+    operands: Span | None = None
+    special: Rate = 0.25
+    weight: Annotated[float, Gt(0.0)] = 1.0
 
     def __post_init__(self) -> None:
-        low, high = self.digits
-        if not 1 <= low <= high:
-            raise UserError(f"task.digits must be two counts, 1 <= low <= high, not {low}..{high}")
+        operation = operation_named(self.operator)
+        for name in ("digits", "second", "operands"):
+            low, high = getattr(self, name) or (1, 1)
+            if not 1 <= low <= high:
+                raise UserError(f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}")
+        few, many = self.counts
+        if few < operation.least or many > (operation.most or many):
+            raise UserError(f"task.operands {few}..{many}: not what {operation.name} takes")
+
+    @property
+    def counts(self) -> Span:
+        """Fewest and most operands."""
+        least = operation_named(self.operator).least
+        return self.operands or (least, least)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Bounds on the digit count of each operand."""
+        return (self.digits,) + (self.second or self.digits,) * (self.counts[1] - 1)
+
+    @property
+    def widest(self) -> tuple[int, ...]:
+        """The highest digit count of each operand."""
+        return tuple(high for _, high in self.spans)
 
     def draw(self, key: PRNGKeyArray, batch: int) -> Numbers:
         """A batch for training, a pure function of `key`.
@@ -40,71 +78,84 @@ class Task:
         All randomness comes from one draw of bits: each further one would add
         to every step, and more to compilation than the rest of this function.
         """
-        low, high = self.digits
-        bits = jax.random.bits(key, (batch, 4 + 3 * high))
-        choice, digits, noise = jnp.split(bits, [4, 4 + 2 * high], axis=1)
-        lengths = low + _below(choice[:, :2], high - low + 1)
-        chain = _below(choice[:, 2], 1 << 16) < round(self.carry_chains * (1 << 16))
-        lengths = jnp.where(chain[:, None], lengths[:, :1], lengths)
-        operands = _below(digits, 10).reshape(batch, 2, high)
-        nines = chain[:, None] & (_below(noise, 5) > 0)
-        second = jnp.where(nines, 9 - operands[:, 0], operands[:, 1])
-        return numbers(operands.at[:, 1].set(second), lengths)
+        operands, width = len(self.spans), max(self.widest)
+        bits = jax.random.bits(key, (batch, 2 + operands * (1 + 2 * width)))
+        choices, lengths, bits = jnp.split(bits, [2, 2 + operands], axis=1)
+        low, high = jnp.array(self.spans).T
+        few, many = self.counts
+        there = jnp.arange(operands) < few + below(choices[:, :1], many - few + 1)
+        lengths = jnp.where(there, low + below(lengths, high - low + 1), 0)
+        kinds = _plan(self.operator, self.special, choices[:, 1])
+        return _drawn(self.operator, lengths, bits, kinds)
 
 
-def numbers(
-    digits: Int[Array, "batch operands width"], lengths: Int[Array, "batch operands"]
+def categories(operator: str) -> list[str]:
+    """Kinds of test problems: random ones, and each special case."""
+    return [RANDOM, *operation_named(operator).cases]
+
+
+def problems(
+    operator: str, category: str, size: Sequence[int], count: int, seed: int
+) -> list[Problem]:
+    """`count` test problems whose operands have `size` digits, a pure function of the arguments.
+
+    Special cases may make operands shorter, never longer.
+    """
+    kind = categories(operator).index(category)
+    rng = np.random.default_rng([seed, *category.encode(), *operator.encode(), *size])
+    bits = rng.integers(0, 1 << 32, (count, 2 * len(size) * max(size)), np.uint32)
+    lengths = np.tile(np.array(size, np.int32), (count, 1))
+    found = _examined(operator, lengths, bits, np.full(count, kind, np.int32))
+    return [Problem(operator, operands) for operands in _ints(found)]
+
+
+def as_size(size: int | str, operator: str) -> tuple[int, ...]:
+    """Digits of each operand: 20, "50/25" for the first / the others, "20x5" for 20 of 5."""
+    least = operation_named(operator).least
+    first, _, rest = str(size).partition("/")
+    count, times, digits = first.partition("x")
+    if rest:
+        return (int(first),) + (int(rest),) * (least - 1)
+    return (int(digits),) * int(count) if times else (int(first),) * least
+
+
+def _plan(operator: str, special: float, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:
+    """0 for a random problem, else the number of its special case."""
+    cases = len(operation_named(operator).cases)
+    chosen = below(bits >> 16, 1 << 16) < round(special * (1 << 16))
+    return jnp.where(chosen, 1 + below(bits & 0xFFFF, cases), 0)
+
+
+def _drawn(
+    operator: str,
+    lengths: Int[Array, "batch operands"],
+    bits: UInt[Array, "batch bits"],
+    kinds: Int[Array, " batch"],
 ) -> Numbers:
-    """Cuts digit rows to `lengths`; a leading zero becomes a one, but zero itself stays."""
-    places = jnp.arange(digits.shape[-1])
-    leading = (places == lengths[..., None] - 1) & (lengths[..., None] > 1) & (digits == 0)
-    digits = jnp.where(leading, 1, digits)
-    return Numbers(jnp.where(places < lengths[..., None], digits, 0), lengths)
+    """Problems from random bits: two for each digit, its value and noise for special cases."""
+    operation = operation_named(operator)
+    values, noise = jnp.split(bits.reshape(*lengths.shape, -1), 2, axis=-1)
+    plain = cut(Numbers(below(values, 10), lengths))
+    found = plain
+    for number, case in enumerate(operation.cases.values(), 1):
+        mine = kinds == number
+        special = case(plain, noise)
+        found = Numbers(
+            jnp.where(mine[:, None, None], special.digits, found.digits),
+            jnp.where(mine[:, None], special.lengths, found.lengths),
+        )
+    return operation.admit(found)
 
 
-def _below(bits: UInt[Array, "*shape"], bound: int) -> Int[Array, "*shape"]:
-    """Whole numbers in 0..bound-1; the bias of the modulus is below one in 10^7 here."""
-    return (bits % jnp.uint32(bound)).astype(jnp.int32)
+_examined = partial(jax.jit, static_argnums=0)(_drawn)
 
 
-def random_problem(rng: np.random.Generator, first: int, second: int) -> Problem:
-    """Two operands of exactly these digit counts."""
-    return Problem("+", (_random_int(rng, first), _random_int(rng, second)))
-
-
-def unequal_problem(rng: np.random.Generator, first: int, second: int) -> Problem:
-    """One operand of full length and one that is shorter, either way round."""
-    shorter = int(rng.integers(1, second + 1))
-    operands = (_random_int(rng, first), _random_int(rng, shorter))
-    return Problem("+", operands if rng.random() < 0.5 else operands[::-1])
-
-
-def carry_problem(rng: np.random.Generator, first: int, second: int) -> Problem:
-    """A carry that runs through every place, such as 99...9 + 1 or 6238 + 3762."""
-    value = _random_int(rng, max(first, second))
-    value += value % 10 == 0  # else the carry would begin above the zeros
-    nines = 10 ** max(first, second) - 1
-    operands = (nines, 1) if rng.random() < 0.25 else (value, nines - value + 1)
-    return Problem("+", operands if rng.random() < 0.5 else operands[::-1])
-
-
-CATEGORIES: dict[str, Callable[[np.random.Generator, int, int], Problem]] = {
-    "random": random_problem,
-    "unequal": unequal_problem,
-    "carry": carry_problem,
-}
-"""Kinds of test problems, so that a report shows where errors are."""
-
-
-def problems(category: str, digits: tuple[int, int], count: int, seed: int) -> list[Problem]:
-    """`count` test problems, a pure function of the arguments."""
-    tag = sorted(CATEGORIES).index(category)
-    rng = np.random.default_rng([seed, tag, *digits])
-    return [CATEGORIES[category](rng, *digits) for _ in range(count)]
-
-
-def _random_int(rng: np.random.Generator, digits: int) -> int:
-    """Uniform among the numbers of exactly that many digits, zero included for one digit."""
-    low = 0 if digits == 1 else 10 ** (digits - 1)
-    span = 10**digits - low
-    return low + int.from_bytes(rng.bytes(digits // 2 + 8), "little") % span
+def _ints(found: Numbers) -> list[tuple[int, ...]]:
+    """Operands of each problem as Python ints."""
+    digits, lengths = (np.asarray(part) for part in found)
+    lines = (digits[..., ::-1] + ord("0")).astype(np.uint8)
+    texts = [[row.tobytes().decode() for row in operands] for operands in lines]
+    return [
+        tuple(to_int(text) for text, length in zip(row, counts, strict=True) if length)
+        for row, counts in zip(texts, lengths.tolist(), strict=True)
+    ]

@@ -1,14 +1,37 @@
 """Ways of writing problems down. A new one is one file and one line here."""
 
+from ..digits import Numbers
 from ..errors import unknown
-from .base import Kind, Layout, Numbers, Room, Text, Where
+from .base import Kind, Layout, Room, Text, Where
+from .calculator import Calculator
+from .comparison import PlaceByPlace
+from .copying import Copying
 from .coupled import Coupled
+from .difference import Difference
+from .division import LongDivision
+from .insertion import Insertion
 from .padded import Padded
 from .plain import Plain
+from .product import Product
 from .reversed import Reversed
+from .running import Running
 
 LAYOUTS: dict[str, Layout] = {
-    layout.name: layout for layout in (Plain(), Reversed(), Padded(), Coupled())
+    layout.name: layout
+    for layout in (
+        Plain(),
+        Reversed(),
+        Padded(),
+        Coupled(),
+        Running(),
+        Difference(),
+        Product(),
+        LongDivision(),
+        Insertion(),
+        PlaceByPlace(),
+        Copying(),
+        Calculator(),
+    )
 }
 
 __all__ = ["LAYOUTS", "Kind", "Layout", "Numbers", "Room", "Text", "Where", "layout_named"]

@@ -18,6 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from ..digits import Numbers
+from ..errors import UserError, unknown
+from ..operations import Answer
 from ..problems import Problem
 
 END = "$"
@@ -27,19 +30,14 @@ class Kind(NamedTuple):
     """The part that a token plays, and the axes on which it stands everywhere.
 
     A kind that is wild on an axis is found by every query on that axis: the
-    sign of a result belongs to all of its places.
+    sign of a result belongs to all of its places. Kinds of different groups never
+    stand in one text.
     """
 
     name: str
     digit: bool = False
     wild: tuple[str, ...] = ()
-
-
-class Numbers(NamedTuple):
-    """Operands of a batch of problems, least significant digit first."""
-
-    digits: Int[Array, "batch operands width"]
-    lengths: Int[Array, "batch operands"]
+    group: int = 0
 
 
 class Text(NamedTuple):
@@ -89,29 +87,42 @@ class Layout(ABC):
     characters: str
     kinds: tuple[Kind, ...]
     axes: tuple[str, ...]
-    operators: str
+    operators: tuple[str, ...]
+    most: int | None = None
+    """How many operands there may be; None is any number."""
     states: int
     """How many integers `step` carries from token to token."""
 
-    @abstractmethod
-    def write(self, problem: Problem) -> str:
-        """The whole text: prompt, completion and the end sign."""
+    def accept(self, operator: str, operands: int) -> None:
+        """Raises UserError if such problems cannot be written."""
+        if operator not in self.operators:
+            raise unknown(f"operator of layout {self.name!r}", operator, self.operators)
+        if self.most is not None and operands > self.most:
+            raise UserError(f"layout {self.name!r} holds {self.most} operands, not {operands}")
 
     @abstractmethod
     def prompt(self, problem: Problem) -> str:
-        """The part of `write` that is given to the model."""
+        """The part of the text that is given to the model."""
 
     @abstractmethod
-    def read(self, completion: str) -> int | None:
+    def working(self, problem: Problem) -> str:
+        """What the model is to write: the trace if there is one, and the answer."""
+
+    def write(self, problem: Problem) -> str:
+        """The whole text: prompt, working and the end sign."""
+        return self.prompt(problem) + self.working(problem) + END
+
+    @abstractmethod
+    def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
 
     @abstractmethod
-    def room(self, digits: Sequence[int]) -> Room:
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
         """Bounds for every problem whose operands have at most `digits` digits each."""
 
     @abstractmethod
-    def tokens(self, numbers: Numbers) -> Text:
-        """The device-side `write`."""
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        """The device-side `write`, for problems that fit the room."""
 
     @abstractmethod
     def step(
@@ -165,6 +176,15 @@ def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> 
 
 def flipped(piece: Piece) -> Piece:
     return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
+
+
+def grid(
+    tokens: Int[Array, "batch ..."], valid: Bool[Array, "batch ..."]
+) -> Piece:
+    """A block of tokens, written in the order of its axes."""
+    batch = len(tokens)
+    valid = jnp.broadcast_to(valid, tokens.shape)
+    return Piece(tokens.reshape(batch, -1), valid.reshape(batch, -1))
 
 
 def sign(token: int, batch: int) -> Piece:

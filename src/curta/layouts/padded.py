@@ -1,10 +1,15 @@
 """`321+540=8610$`: reversed, operands zero-padded to one width, the answer to one more."""
 
-from .sums import SumLayout
+from .base import END
+from .direct import SIGN, DirectLayout
 
 
-class Padded(SumLayout):
+class Padded(DirectLayout):
     name = "padded"
     summary = "reversed and zero-padded; index within each number as coordinate"
     axes = ("index",)
+    operators = ("+",)
+    most = 2
+    characters = "0123456789+=" + END
+    kinds = DirectLayout.kinds[:SIGN]
     padded = True

@@ -1,9 +1,9 @@
 """`123+45=168$`: as people write it, most significant digit first."""
 
-from .sums import SumLayout
+from .direct import DirectLayout
 
 
-class Plain(SumLayout):
+class Plain(DirectLayout):
     name = "plain"
     summary = "digits in the usual order; index within each number as coordinate"
     axes = ("index",)

@@ -4,10 +4,10 @@ Written so, an answer digit needs nothing that is still to be written.
 Source: Lee et al., Teaching Arithmetic to Small Transformers, arXiv 2307.03381.
 """
 
-from .sums import SumLayout
+from .direct import DirectLayout
 
 
-class Reversed(SumLayout):
+class Reversed(DirectLayout):
     name = "reversed"
     summary = "least significant digit first; index within each number as coordinate"
     axes = ("index",)

@@ -1,0 +1,135 @@
+"""What the direct layouts have in common: `123+45=168$`, the answer and nothing else.
+
+They differ in the order of digits, in padding, in what their coordinates say of
+signs, and in the operators they write; each has its file. An operation that is a
+word stands first, as one letter: `s210,7,33=7,33,210$`.
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_int, to_text
+from ..digits import Numbers
+from ..operations import OPERATIONS, Answer, Result
+from ..problems import Problem
+from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
+
+MARKS = "".join(operation.mark for operation in OPERATIONS.values())
+FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
+
+
+class DirectLayout(Layout):
+    """Operands and operator, equals, answer, end. A token below ten is that digit."""
+
+    characters = "0123456789" + MARKS + ",=" + END
+    kinds = (
+        Kind("first", digit=True),
+        Kind("operator"),
+        Kind("second", digit=True),
+        Kind("equals"),
+        Kind("answer", digit=True),
+        Kind("end"),
+        Kind("sign"),
+    )
+    operators = tuple(OPERATIONS)
+    states = 2  # which part is being written, and how many digits of a number stand already
+    reverse = True
+    padded = False
+
+    def prompt(self, problem: Problem) -> str:
+        width = max(len(to_text(value)) for value in problem.operands)
+        mark = problem.operation.mark
+        texts = [self._text(value, width) for value in problem.operands]
+        return f"{mark}{','.join(texts)}=" if mark.isalpha() else f"{mark.join(texts)}="
+
+    def working(self, problem: Problem) -> str:
+        width = max(len(to_text(value)) for value in problem.operands) + 1
+        truth = problem.truth
+        if isinstance(truth, tuple):
+            return ",".join(self._text(value, width) for value in truth)
+        return "-" * (truth < 0) + self._text(abs(truth), width)
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        answer, end, _ = completion.partition(END)
+        minus = OPERATIONS[operator].signed and answer.startswith("-")
+        texts = answer.removeprefix("-" if minus else "").split(",")
+        if not end or not all(text.isdecimal() for text in texts):
+            return None
+        numbers = [to_int(self._order(text)) * (-1) ** minus for text in texts]
+        return OPERATIONS[operator].value(numbers)
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        operation = OPERATIONS[operator]
+        answer, widest = operation.widths(digits), max(digits)
+        operands = len(digits) * widest if self.padded else sum(digits)
+        marks = len(digits) + operation.mark.isalpha()
+        work = sum(answer) + len(answer) + operation.signed
+        return Room(operands + marks, work, ((-1, max(widest, *answer)),))
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        mark = OPERATIONS[operator].mark
+        result = OPERATIONS[operator].answer(operands)
+        before, between = (mark, ",") if mark.isalpha() else ("", mark)
+        batch = len(operands.digits)
+        prompt = [self._sign(character, batch) for character in before]
+        widest = jnp.max(operands.lengths, axis=1, keepdims=True)
+        prompt += [*self._listed(self._fit(operands, widest), between), self._sign("=", batch)]
+        answer = self._fit(result.numbers, widest + 1)
+        work = [*self._negative(operator, result), *self._listed(answer, ",")]
+        stop = self._sign(END, batch)
+        return join(prompt, [*work, stop], room.total, self.characters.index(END))
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        part, count = state[..., 0], state[..., 1]
+        equals, stop = self.characters.index("="), self.characters.index(END)
+        is_digit = token < 10
+        between = jnp.where(part == 2, SIGN if len(self.kinds) > SIGN else OPERATOR, OPERATOR)
+        signs = jnp.where(token == equals, EQUALS, jnp.where(token == stop, FINISH, between))
+        kind = jnp.where(is_digit, 2 * part, signs)
+        place = jnp.where(is_digit, count, self.sign_place(token, count))
+        after = jnp.where(token == equals, 2, jnp.maximum(part, 1))
+        part = jnp.where(is_digit | (token == stop), part, after)
+        count = jnp.where(is_digit, count + 1, jnp.where(token == stop, count, 0))
+        return jnp.stack([part, count], -1), kind, place[..., None]
+
+    def sign_place(self, token: Int[Array, "*batch"], count: Int[Array, "*batch"]) -> Array:
+        """Coordinate of a token that is no digit: nowhere, before any digit's."""
+        return jnp.full_like(count, -1)
+
+    def _text(self, value: int, width: int) -> str:
+        text = to_text(value)
+        return self._order(text.rjust(width, "0") if self.padded else text)
+
+    def _order(self, text: str) -> str:
+        return text[::-1] if self.reverse else text
+
+    def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
+        """The numbers, padded to one width or more if the layout does so."""
+        if not self.padded:
+            return numbers
+        lengths = jnp.maximum(numbers.lengths, widest)
+        return numbers._replace(lengths=jnp.where(numbers.lengths > 0, lengths, 0))
+
+    def _sign(self, character: str, batch: int) -> Piece:
+        return sign(self.characters.index(character), batch)
+
+    def _negative(self, operator: str, result: Result) -> list[Piece]:
+        if not OPERATIONS[operator].signed:
+            return []
+        return [self._sign("-", len(result.negative))._replace(valid=result.negative[:, None])]
+
+    def _listed(self, numbers: Numbers, between: str) -> list[Piece]:
+        """The numbers with a sign before each but the first; absent ones leave nothing."""
+        pieces = []
+        for place in range(numbers.lengths.shape[1]):
+            lengths = numbers.lengths[:, place]
+            piece = number(numbers.digits[:, place], lengths)
+            mark = self._sign(between, len(lengths)) if place else None
+            pieces += [mark._replace(valid=lengths[:, None] > 0)] if mark else []
+            pieces.append(piece if self.reverse else flipped(piece))
+        return pieces
+

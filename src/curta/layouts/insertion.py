@@ -1,0 +1,191 @@
+"""`s210,007,033=`: insertion sort, one comparison and exchange after the other.
+
+Number k is inserted into the ordered list of those before it: at each slot i the
+smaller of the list's number and the one carried is left behind, the larger carried
+on, and the last one carried becomes the end of the list. Numbers are padded to one
+width and written most significant digit first, so that both results can be written
+at once, digit by digit: a pair of the smaller's and the larger's digit. Which of the
+two is which shows in the smaller's: a plain digit while they are equal, `a` to `j`
+once the list's number is smaller, `k` to `t` once the carried one is.
+"""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from .. import digits
+from ..decimals import to_int, to_text
+from ..digits import Numbers
+from ..operations import Answer
+from ..problems import Problem
+from .base import END, Kind, Piece, Room, Text, grid, join
+from .traced import CARRIED, TracedLayout, ladder
+
+OPERATOR, NUMBER, COMMA, EQUALS, SMALLER, LARGER, NEXT, TURN, RESULT, ANSWER, FINISH = range(11)
+
+
+class Insertion(TracedLayout):
+    name = "insertion"
+    summary = "insertion sort by pairs; place, turn and slot of every token as coordinates"
+    characters = CARRIED + "S,=|;" + END
+    kinds = (
+        Kind("operator"),
+        Kind("number", digit=True, wild=("slot",)),
+        Kind("comma"),
+        Kind("equals"),
+        Kind("smaller", digit=True),
+        Kind("larger", digit=True),
+        Kind("next"),
+        Kind("turn"),
+        Kind("result"),
+        Kind("answer", digit=True),
+        Kind("end"),
+    )
+    axes = ("place", "turn", "slot")
+    operators = ("sort",)
+    states = 6  # part (numbers, pairs, answer), place, turn, slot, larger due, how many numbers
+
+    def prompt(self, problem: Problem) -> str:
+        return f"S{','.join(padded(problem.operands))}="
+
+    def working(self, problem: Problem) -> str:
+        ordered, turns = padded(problem.operands)[:1], []
+        for carried in padded(problem.operands)[1:]:
+            slots = []
+            for slot, number in enumerate(ordered):
+                slots.append(written_pair(number, carried))
+                ordered[slot], carried = min(number, carried), max(number, carried)
+            ordered.append(carried)
+            turns.append("|".join(slots))
+        return f"{';'.join(turns)}={','.join(ordered)}"
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        text, end, _ = completion.partition(END)
+        _, equals, answer = text.rpartition("=")
+        numbers = answer.split(",")
+        if not end or not equals or not all(number.isdecimal() for number in numbers):
+            return None
+        return tuple(map(to_int, numbers))
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        count, width = len(digits), max(digits)
+        pairs = count * (count - 1) // 2
+        prompt = 1 + count * (width + 1)
+        return Room(
+            prompt,
+            pairs * (2 * width + 1) + count * (width + 1) + 1,
+            ((-1, width), (0, count), (0, count)),
+        )
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        batch = len(operands.digits)
+        width = jnp.max(operands.lengths, axis=1)
+        there = operands.lengths > 0
+        numbers = digits.reverse(operands.digits, jnp.broadcast_to(width[:, None], there.shape))
+        pairs, ordered = self._pairs(numbers, there, width)
+        first, equals, end = (self.one(character, batch) for character in ("S", "=", END))
+        prompt = [first, self._listed(numbers, there, width), equals]
+        answer = self._listed(ordered, there, width)
+        return join(prompt, [pairs, equals, answer, end], room.total, self.code(END))
+
+    def step(
+        self, state: Int[Array, "*batch 6"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 6"], Int[Array, "*batch"], Int[Array, "*batch 3"]]:
+        part, place, turn, slot, due, count = jnp.moveaxis(state, -1, 0)
+        digit, equals, end = token < 30, token == self.code("="), token == self.code(END)
+        kind = ladder(
+            token,
+            (digit & (token >= 10), SMALLER),
+            (digit, jnp.array([NUMBER, SMALLER, ANSWER])[part] + ((part == 1) & (due > 0))),
+            (equals, jnp.where(part == 0, EQUALS, RESULT)),
+            (end, FINISH),
+            (token == self.code(","), COMMA),
+            (token == self.code("|"), NEXT),
+            (token == self.code(";"), TURN),
+            (True, OPERATOR),
+        )
+        here = jnp.where(digit | end, place, -1)
+        count = jnp.where(kind == EQUALS, turn + 1, count)
+        listed = (kind == COMMA) & (part == 0)
+        turn = ladder(
+            token,
+            ((kind == TURN) | listed, turn + 1),
+            (kind == EQUALS, 1),
+            (kind == RESULT, count),
+            (True, turn),
+        )
+        slot = ladder(
+            token,
+            ((kind == NEXT) | (kind == COMMA) & (part > 0), slot + 1),
+            ((kind == TURN) | (kind == RESULT), 0),
+            (True, slot),
+        )
+        due = (kind == SMALLER).astype(jnp.int32)
+        part = jnp.where(equals, jnp.minimum(part + 1, 2), part)
+        seen = jnp.stack([here, turn, slot], -1)
+        return jnp.stack([part, here + 1 - due, turn, slot, due, count], -1), kind, seen
+
+    def _pairs(self, numbers: Array, there: Array, width: Array) -> tuple[Piece, Array]:
+        """All pairs, a separator before each but the first; and the ordered numbers."""
+        batch, count, wide = numbers.shape
+        plan = [(turn, slot) for turn in range(1, count) for slot in range(turn)]
+        plan = jnp.array(plan, jnp.int32).reshape(-1, 2)
+
+        def exchange(now: tuple[Array, Array], spot: Array) -> tuple[tuple[Array, Array], Array]:
+            ordered, carried = now
+            turn, slot = spot
+            carried = jnp.where(slot == 0, numbers[:, turn], carried)
+            smaller, larger = _exchanged(ordered[:, slot], carried)
+            after = ordered.at[:, slot].set(smaller % 10)
+            after = after.at[:, turn].set(jnp.where(slot == turn - 1, larger, after[:, turn]))
+            ordered = jnp.where(there[:, turn, None, None], after, ordered)
+            return (ordered, larger), jnp.stack([smaller, larger], axis=-1)
+
+        (ordered, _), pairs = jax.lax.scan(exchange, (numbers, numbers[:, 0]), plan)
+        pairs = jnp.moveaxis(pairs, 0, 1).reshape(batch, len(plan), 2 * wide)
+        marks = jnp.where(plan[:, 1] == 0, self.code(";"), self.code("|"))[None, :, None]
+        marked = jnp.concatenate([jnp.broadcast_to(marks, (batch, len(plan), 1)), pairs], axis=-1)
+        valid = there[:, plan[:, 0], None] & (jnp.arange(-1, 2 * wide) < 2 * width[:, None, None])
+        found = grid(marked, valid)
+        return Piece(found.tokens[:, 1:], found.valid[:, 1:]), ordered
+
+    def _listed(self, numbers: Array, there: Array, width: Array) -> Piece:
+        """Numbers with commas between."""
+        batch, count, wide = numbers.shape
+        commas = jnp.full((batch, count, 1), self.code(","))
+        valid = there[..., None] & (jnp.arange(-1, wide) < width[:, None, None])
+        found = grid(jnp.concatenate([commas, numbers], axis=-1), valid)
+        return Piece(found.tokens[:, 1:], found.valid[:, 1:])
+
+
+def _exchanged(
+    number: Int[Array, "batch width"], carried: Int[Array, "batch width"]
+) -> tuple[Int[Array, "batch width"], Int[Array, "batch width"]]:
+    """The smaller with its flags, and the larger; most significant digit first."""
+    signs = jnp.sign(number - carried)
+    at = jnp.argmax(signs != 0, axis=1)[:, None]
+    sign = jnp.take_along_axis(signs, at, axis=1)
+    decided = jnp.arange(number.shape[1]) >= at
+    flag = jnp.where(decided, jnp.where(sign < 0, 1, jnp.where(sign > 0, 2, 0)), 0)
+    smaller, larger = (jnp.where(sign > 0, *pair) for pair in ((carried, number), (number, carried)))
+    return smaller + 10 * flag, larger
+
+
+def padded(operands: Sequence[int]) -> list[str]:
+    """All numbers with as many digits as the longest."""
+    texts = [to_text(value) for value in operands]
+    width = max(map(len, texts))
+    return [text.rjust(width, "0") for text in texts]
+
+
+def written_pair(number: str, carried: str) -> str:
+    """Digits of the smaller, with flags, and of the larger, in turn."""
+    text, flag = "", 0
+    for one, other in zip(number, carried, strict=True):
+        if flag == 0 and one != other:
+            flag = 1 if one < other else 2
+        smaller, larger = (other, one) if flag == 2 else (one, other)
+        text += CARRIED[10 * flag + int(smaller)] + larger
+    return text

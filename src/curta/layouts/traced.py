@@ -1,0 +1,52 @@
+"""What layouts with a trace have in common.
+
+A trace is the working that stands between the prompt and the answer, written so
+that every next token is a function of a few tokens near it. Digits that carry or
+borrow are letters: `a` to `j` are 0 to 9 with one carried on, `k` to `t` with two.
+Every row begins with a separator at place -1, so that its first digit is seen
+from there as each further digit is from the one before it.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_int
+from ..operations import OPERATIONS, Answer
+from .base import END, Layout, Piece, sign
+
+DIGITS = "0123456789"
+CARRIED = DIGITS + "abcdefghijklmnopqrst"
+"""Digits with nothing, one or two carried on, by 10 x carry + digit."""
+
+
+class TracedLayout(Layout):
+    """A layout whose answer stands after the last `=`, least significant digit first."""
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        text, end, _ = completion.partition(END)
+        _, equals, answer = text.rpartition("=")
+        if not end or not equals or not answer.isdecimal():
+            return None
+        return OPERATIONS[operator].value([to_int(answer[::-1])])
+
+    def one(self, character: str, batch: int) -> Piece:
+        """A character that stands in every text."""
+        return sign(self.characters.index(character), batch)
+
+    def code(self, character: str) -> int:
+        return self.characters.index(character)
+
+
+def row_digits(value: int, width: int) -> list[int]:
+    """The lowest `width` digits of a number, least significant first."""
+    return [value // 10**place % 10 for place in range(width)]
+
+
+def ladder(token: Int[Array, "*batch"], *rungs: tuple[Array, Array | int]) -> Array:
+    """The value beside the first condition that holds; the last condition always should."""
+    conditions, values = zip(*rungs, strict=True)
+    shape = jnp.shape(token)
+    return jnp.select(
+        [jnp.broadcast_to(c, shape) for c in conditions],
+        [jnp.broadcast_to(jnp.asarray(v, jnp.int32), shape) for v in values],
+    )

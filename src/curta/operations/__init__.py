@@ -1,0 +1,27 @@
+"""What Curta can calculate. A new operation is one file and one line here."""
+
+from .addition import Addition
+from .base import Answer, Case, Noise, Operation, Result
+from .comparison import Comparison
+from .copying import Copy, Reverse
+from .division import Quotient, Remainder
+from .multiplication import Multiplication
+from .sorting import Sorting
+from .subtraction import Subtraction
+
+OPERATIONS: dict[str, Operation] = {
+    operation.symbol: operation
+    for operation in (
+        Addition(),
+        Subtraction(),
+        Multiplication(),
+        Quotient(),
+        Remainder(),
+        Comparison(),
+        Sorting(),
+        Copy(),
+        Reverse(),
+    )
+}
+
+__all__ = ["OPERATIONS", "Answer", "Case", "Noise", "Operation", "Result"]

@@ -1,0 +1,35 @@
+"""`1+22+333`: the sum of two numbers or more."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+
+from .. import digits
+from ..digits import Numbers
+from . import cases
+from .base import Operation, Result
+
+
+class Addition(Operation):
+    symbol = mark = "+"
+    name = "addition"
+    example = "12+34"
+    most = None
+    cases = {
+        "unequal": cases.unequal,
+        "carry": cases.carry,
+        "nines": cases.nines,
+        "zero": cases.zero,
+    }
+
+    def truth(self, *operands: int) -> int:
+        return sum(operands)
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return (max(digits) + len(str(len(digits) - 1)),)
+
+    def answer(self, operands: Numbers) -> Result:
+        wide = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
+        columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, wide)))
+        total = digits.carried(columns)[:, None]
+        return Result(Numbers(total, digits.length(total)), jnp.zeros(len(total), bool))

@@ -1,0 +1,73 @@
+"""The contract of an operation: its truth, its digit arithmetic, its special cases.
+
+The truth is Python's own: plain ints, nothing of ours. `answer` computes the same
+on the device for a whole batch of digit arrays. A special case turns random
+problems into rare ones; training draws a stated share from them, and each is a
+category of the examination, so that a report shows where errors are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from jaxtyping import Array, Bool, UInt
+
+from ..digits import Numbers
+
+Answer = int | bool | tuple[int, ...]
+"""What a problem comes to: a number, true or false, or several numbers in order."""
+
+Noise = UInt[Array, "batch numbers width"]
+Case = Callable[[Numbers, Noise], Numbers]
+"""Random problems into problems of one kind, given fresh random bits for each digit."""
+
+
+class Result(NamedTuple):
+    """Answers of a batch: one or more numbers each, and whether they are below zero."""
+
+    numbers: Numbers
+    negative: Bool[Array, " batch"]
+
+
+class Operation(ABC):
+    """What can be done with numbers. Stateless; registered by its symbol in `OPERATIONS`."""
+
+    symbol: str
+    name: str
+    mark: str
+    """One character that stands for the operation in a written problem."""
+    example: str
+    least: int = 2
+    most: int | None = 2
+    """How many operands there may be; None is any number."""
+    signed: bool = False
+    """Whether answers may be below zero."""
+    cases: Mapping[str, Case]
+
+    @abstractmethod
+    def truth(self, *operands: int) -> Answer:
+        """The answer, by Python itself."""
+
+    @abstractmethod
+    def answer(self, operands: Numbers) -> Result:
+        """The answer on the device."""
+
+    @abstractmethod
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        """The most digits of each number of the answer, given those of the operands."""
+
+    def refuse(self, operands: tuple[int, ...]) -> str | None:
+        """Why these operands have no answer, if they have none."""
+        return None
+
+    def value(self, numbers: Sequence[int]) -> Answer | None:
+        """The answer that these numbers write down; None if they cannot be one."""
+        return numbers[0] if len(numbers) == 1 else None
+
+    def admit(self, operands: Numbers) -> Numbers:
+        """Random operands, with those replaced that have no answer."""
+        return operands
+
+    def text(self, operands: tuple[str, ...]) -> str:
+        """The problem as people write it, from its operands' digits."""
+        return self.symbol.join(operands)

@@ -1,0 +1,141 @@
+"""Special cases that several operations share; each maps random problems to rare ones.
+
+Lengths may shrink but never grow, so a case fits wherever its problems did.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, UInt
+
+from .. import digits
+from ..digits import Numbers, cut
+from .base import Noise
+
+
+def unequal(operands: Numbers, noise: Noise) -> Numbers:
+    """All operands but one are shorter than they were."""
+    lengths, count = operands.lengths, operands.lengths.shape[1]
+    shorter = jnp.minimum(lengths, 1 + below(noise[..., 0], jnp.maximum(lengths - 1, 1)))
+    kept = jnp.arange(count) == below(noise[:, :1, -1] >> 8, count)
+    return cut(Numbers(operands.digits, jnp.where(kept, lengths, shorter)))
+
+
+def smaller_first(operands: Numbers, noise: Noise) -> Numbers:
+    """The first operand is shorter than the longest other, unless that has one digit only."""
+    lengths = operands.lengths
+    most = jnp.maximum(jnp.max(lengths[:, 1:], axis=1) - 1, 1)
+    first = jnp.minimum(lengths[:, 0], 1 + below(noise[:, 0, 0], most))
+    return cut(operands._replace(lengths=lengths.at[:, 0].set(first)))
+
+
+def equal(operands: Numbers, noise: Noise) -> Numbers:
+    """Every operand is the first; of different lengths, as much of it as fits."""
+    same = jnp.broadcast_to(operands.digits[:, :1], operands.digits.shape)
+    return cut(Numbers(same, _least(operands)))
+
+
+def near(operands: Numbers, noise: Noise) -> Numbers:
+    """Every operand is the first but for one digit."""
+    same = equal(operands, noise)
+    width = same.digits.shape[-1]
+    place = below(noise[..., 0], jnp.maximum(same.lengths, 1))[..., None]
+    moved = (same.digits + 1 + below(noise, 9)) % 10
+    changed = (jnp.arange(width) == place) & (jnp.arange(same.digits.shape[1]) > 0)[:, None]
+    return cut(Numbers(jnp.where(changed, moved, same.digits), same.lengths))
+
+
+def carry(operands: Numbers, noise: Noise) -> Numbers:
+    """The first two operands' digits mostly add up to nine, so that carries run far.
+
+    In half of the problems the carry runs through every place, as in 6238 + 3762.
+    """
+    lengths = operands.lengths.at[:, :2].set(_least(operands)[:, :2])
+    first = operands.digits[:, 0]
+    whole = below(noise[:, 0, :1] >> 8, 2) > 0
+    nines = whole | (below(noise[:, 1], 5) > 0)
+    second = jnp.where(nines, 9 - first, operands.digits[:, 1])
+    lowest = whole & (jnp.arange(first.shape[-1]) == 0)
+    first = jnp.where(lowest, jnp.maximum(first, 1), first)
+    second = jnp.where(lowest, 10 - first, second)
+    return cut(Numbers(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
+
+
+def borrow(operands: Numbers, noise: Noise) -> Numbers:
+    """The first operand is mostly zeros: borrows run across them."""
+    zeros = below(noise[:, 0], 5) > 0
+    return cut(operands._replace(digits=operands.digits.at[:, 0].multiply(1 - zeros)))
+
+
+def zero(operands: Numbers, noise: Noise) -> Numbers:
+    """One operand is zero."""
+    return _one_operand_is(0, operands, noise)
+
+
+def one(operands: Numbers, noise: Noise) -> Numbers:
+    """One operand is one."""
+    return _one_operand_is(1, operands, noise)
+
+
+def nines(operands: Numbers, noise: Noise) -> Numbers:
+    """Nines throughout but for a few digits."""
+    replaced = below(noise, 8) > 0
+    return cut(operands._replace(digits=jnp.where(replaced, 9, operands.digits)))
+
+
+def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
+    """Every operand ends in zeros."""
+    zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
+    kept = jnp.arange(operands.digits.shape[-1]) >= zeros
+    return cut(operands._replace(digits=operands.digits * kept))
+
+
+def few_digits(operands: Numbers, noise: Noise) -> Numbers:
+    """Only two different digits, one of them zero: long runs of the same digit."""
+    digit = operands.digits[..., :1]
+    return cut(operands._replace(digits=digit * below(noise, 2)))
+
+
+def exact(operands: Numbers, noise: Noise) -> Numbers:
+    """The first operand is a multiple of the second."""
+    return _multiple(operands, jnp.zeros_like(operands.digits[:, 0]))
+
+
+def almost(operands: Numbers, noise: Noise) -> Numbers:
+    """The first operand is one less than a multiple of the second."""
+    unit = jnp.zeros_like(operands.digits[:, 0]).at[:, 0].set(1)
+    return _multiple(operands, unit)
+
+
+def below(
+    bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]
+) -> Int[Array, "*shape"]:
+    """Whole numbers in 0..bound-1; the bias of the modulus is below one in 10^7 here."""
+    return (bits % jnp.asarray(bound).astype(jnp.uint32)).astype(jnp.int32)
+
+
+def _least(operands: Numbers) -> Array:
+    """The smallest length for all operands that are there."""
+    there = operands.lengths > 0
+    huge = jnp.iinfo(jnp.int32).max
+    least = jnp.min(jnp.where(there, operands.lengths, huge), axis=1, keepdims=True)
+    return jnp.where(there, least, 0)
+
+
+def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
+    count = operands.lengths.shape[1]
+    chosen = jnp.arange(count) == below(noise[:, :1, 0], count)
+    there = chosen & (operands.lengths > 0)
+    lengths = jnp.where(there, 1, operands.lengths)
+    return cut(Numbers(jnp.where(there[..., None], digit, operands.digits), lengths))
+
+
+def _multiple(operands: Numbers, less: Array) -> Numbers:
+    """First operand replaced by a multiple of the second that is no longer, minus `less`."""
+    first, second = operands.digits[:, 0], operands.digits[:, 1]
+    places = operands.lengths[:, 0] - operands.lengths[:, 1]
+    factor = jnp.where(jnp.arange(first.shape[-1]) < jnp.maximum(places, 1)[:, None], first, 0)
+    product = digits.multiply(factor, second)[:, : first.shape[-1]]
+    product = jnp.where((places >= 0)[:, None], product, 0)
+    rest, less_than = digits.distance(product, less)
+    rest = jnp.where(less_than[:, None], product, rest)
+    lengths = operands.lengths.at[:, 0].set(digits.length(rest))
+    return Numbers(operands.digits.at[:, 0].set(rest), lengths)

@@ -1,0 +1,34 @@
+"""`12<34`: whether the first number is less than the second."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+
+from .. import digits
+from ..digits import Numbers
+from . import cases
+from .base import Operation, Result
+
+
+class Comparison(Operation):
+    """The answer is true or false; on the device, the number 1 or 0."""
+
+    symbol = mark = "<"
+    name = "comparison"
+    example = "12<34"
+    cases = {"unequal": cases.unequal, "equal": cases.equal, "near": cases.near}
+
+    def truth(self, *operands: int) -> bool:
+        first, second = operands
+        return first < second
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return (1,)
+
+    def answer(self, operands: Numbers) -> Result:
+        _, less = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
+        number = less.astype(jnp.int32)[:, None, None]
+        return Result(Numbers(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
+
+    def value(self, numbers: Sequence[int]) -> bool | None:
+        return {(0,): False, (1,): True}.get(tuple(numbers))

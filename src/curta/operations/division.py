@@ -1,0 +1,72 @@
+"""`123//4` and `123%4`: quotient and remainder, as Python has them for whole numbers."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+
+from .. import digits
+from ..digits import Numbers
+from . import cases
+from .base import Operation, Result
+
+
+class Division(Operation):
+    """What quotient and remainder share."""
+
+    cases = {
+        "larger": cases.smaller_first,
+        "exact": cases.exact,
+        "almost": cases.almost,
+        "equal": cases.equal,
+        "trailing zeros": cases.trailing_zeros,
+        "zero": cases.zero,
+        "one": cases.one,
+    }
+
+    def refuse(self, operands: tuple[int, ...]) -> str | None:
+        return "division by zero has no answer" if operands[1] == 0 else None
+
+    def admit(self, operands: Numbers) -> Numbers:
+        second = operands.digits[:, 1]
+        nothing = jnp.all(second == 0, axis=-1)
+        return operands._replace(digits=operands.digits.at[:, 1, 0].add(nothing))
+
+    def both(self, operands: Numbers) -> tuple[Result, Result]:
+        found = digits.divide(operands.digits[:, 0], operands.digits[:, 1])
+        never = jnp.zeros(len(operands.digits), bool)
+        quotient, remainder = (
+            Result(Numbers(part[:, None], digits.length(part)[:, None]), never) for part in found
+        )
+        return quotient, remainder
+
+
+class Quotient(Division):
+    symbol, mark = "//", "/"
+    name = "division"
+    example = "123//4"
+
+    def truth(self, *operands: int) -> int:
+        first, second = operands
+        return first // second
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return (digits[0],)
+
+    def answer(self, operands: Numbers) -> Result:
+        return self.both(operands)[0]
+
+
+class Remainder(Division):
+    symbol = mark = "%"
+    name = "modulo"
+    example = "123%4"
+
+    def truth(self, *operands: int) -> int:
+        first, second = operands
+        return first % second
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return (digits[1],)
+
+    def answer(self, operands: Numbers) -> Result:
+        return self.both(operands)[1]

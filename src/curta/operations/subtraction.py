@@ -1,0 +1,33 @@
+"""`12-34`: the difference of two numbers, of either sign."""
+
+from collections.abc import Sequence
+
+from .. import digits
+from ..digits import Numbers
+from . import cases
+from .base import Operation, Result
+
+
+class Subtraction(Operation):
+    symbol = mark = "-"
+    name = "subtraction"
+    example = "12-34"
+    signed = True
+    cases = {
+        "unequal": cases.unequal,
+        "borrow": cases.borrow,
+        "equal": cases.equal,
+        "near": cases.near,
+        "zero": cases.zero,
+    }
+
+    def truth(self, *operands: int) -> int:
+        first, second = operands
+        return first - second
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return (max(digits),)
+
+    def answer(self, operands: Numbers) -> Result:
+        rest, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
+        return Result(Numbers(rest[:, None], digits.length(rest)[:, None]), negative)
