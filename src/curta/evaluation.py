@@ -6,8 +6,10 @@ examination also generates a sample token by token and says whether both agree.
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import jax
@@ -19,16 +21,20 @@ from jaxtyping import Array, Bool
 from .generation import bucket, completions, widths
 from .layouts import Layout, Room, Text
 from .model import Transformer
-from .problems import Problem, to_text
+from .operations import Answer
+from .problems import Problem, answer_text
 from .recipe import Evaluation
-from .tasks import CATEGORIES, problems
-from .training import mesh_for, targets
+from .tasks import RANDOM, as_size, categories, problems
+from .training import Targets, mesh_for, targets
 
 BUDGET = 1 << 17
 """Query-key pairs in one pass: more do not fit into the processor's caches.
 
 200 problems of 1,000 digits took 2.4 s with four times as many, 0.9 s with these.
 """
+
+BLOCK = 4096
+"""Longest completion that is scored in one piece; longer ones need no more memory."""
 
 
 class Models(NamedTuple):
@@ -45,7 +51,10 @@ class Models(NamedTuple):
 def exact(
     models: Models, exam: Sequence[Problem], room: Room | None = None
 ) -> Bool[np.ndarray, "members problems"]:
-    """Whether each member answers each problem without an error; `room` may be one that fits."""
+    """Whether each member answers each problem without an error; `room` may be one that fits.
+
+    All problems are of one operation.
+    """
     room = room or room_for(models, exam)
     size = _batch_size(models, room, len(exam))
     right = [
@@ -56,10 +65,16 @@ def exact(
 
 
 def room_for(models: Models, exam: Sequence[Problem]) -> Room:
-    """Room for all of these problems; UserError if the model has no positions for them."""
-    widest = np.max([widths(problem) for problem in exam], axis=0)
-    check(models, models.layout.room(widest.tolist()))
-    return models.layout.room([bucket(int(width)) for width in widest])
+    """Room for all of these problems; UserError if the model has no positions for them.
+
+    Where texts grow no faster than their operands, sizes are rounded up to a few, so
+    that few programs are compiled.
+    """
+    operator, layout = exam[0].operator, models.layout
+    widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
+    layout.accept(operator, len(widest))
+    check(models, layout.room(operator, widest))
+    return layout.room(operator, [bucket(width) for width in widest] if layout.linear else widest)
 
 
 def check(models: Models, room: Room) -> None:
@@ -67,33 +82,39 @@ def check(models: Models, room: Room) -> None:
     jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(room)
 
 
-def lengths(models: Models, settings: Evaluation) -> list[dict[str, Any]]:
-    """Exact match for each digit count and category of problems, every member on its own."""
+def lengths(
+    models: Models, operator: str, size: int | str, settings: Evaluation
+) -> list[dict[str, Any]]:
+    """Exact match for each category of problems of one size, every member on its own."""
     return [
-        _examined(models, settings, category, digits)
-        for digits in settings.digits
-        for category in CATEGORIES
+        _examined(models, operator, size, category, settings) for category in categories(operator)
     ]
 
 
 def grid(
-    models: Models, settings: Evaluation, progress: Callable[[float], None] = lambda share: None
+    models: Models,
+    operator: str,
+    settings: Evaluation,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, Any]:
     """Exact match for every pair of digit counts up to `settings.grid`."""
     counts = list(range(1, settings.grid + 1))
-    room, rows = models.layout.room((settings.grid, settings.grid)), []
+    room, rows = models.layout.room(operator, (settings.grid, settings.grid)), []
     check(models, room)
     for first in counts:
         exam = [
             problem
             for second in counts
-            for problem in problems("random", (first, second), settings.grid_count, settings.seed)
+            for problem in problems(
+                operator, RANDOM, (first, second), settings.grid_count, settings.seed
+            )
         ]
         cells = exact(models, exam, room).reshape(models.members, len(counts), -1)
         rows.append(cells.mean(axis=-1))
         progress(first / settings.grid)
     table = np.stack(rows, axis=1)
     return {
+        "operator": operator,
         "max_digits": settings.grid,
         "digits": counts,
         "count": settings.grid_count,
@@ -101,54 +122,86 @@ def grid(
     }
 
 
-def examples(models: Models, settings: Evaluation) -> list[dict[str, Any]]:
+def examples(
+    models: Models, operator: str, size: int | str, settings: Evaluation
+) -> list[dict[str, Any]]:
     """A few generated answers of every member."""
     exam = [
         problem
-        for category in CATEGORIES
-        for problem in problems(category, (settings.digits[0],) * 2, 2, settings.seed + 1)
+        for category in categories(operator)
+        for problem in problems(
+            operator, category, as_size(size, operator), 2, settings.seed + 1
+        )
     ]
     room = room_for(models, exam)
     return [
         {
             "problem": str(problem),
-            "truth": to_text(problem.truth),
-            "answer": None if answer is None else to_text(answer),
+            "truth": answer_text(problem.truth),
+            "answer": None if answer is None else answer_text(answer),
+            "text": text,
             "member": member,
         }
         for member in range(models.members)
-        for problem, answer in zip(exam, _answers(models, member, exam, room), strict=True)
+        for problem, (text, answer) in zip(
+            exam, _answers(models, member, exam, room), strict=True
+        )
     ]
 
 
-def _examined(models: Models, settings: Evaluation, category: str, digits: int) -> dict[str, Any]:
-    exam = problems(category, (digits, digits), settings.count, settings.seed)
-    right = exact(models, exam)
-    sample, room = exam[: max(1, settings.generated)], room_for(models, exam)
-    truth = [problem.truth for problem in sample]
-    written = [_answers(models, member, sample, room) for member in range(models.members)]
-    generated = np.array([[a == t for a, t in zip(row, truth, strict=True)] for row in written])
+def _examined(
+    models: Models, operator: str, size: int | str, category: str, settings: Evaluation
+) -> dict[str, Any]:
+    digits = as_size(size, operator)
+    exam = problems(operator, category, digits, settings.count, settings.seed)
+    room = room_for(models, exam)
+    right = exact(models, exam, room)
     return {
-        "digits": digits,
+        "operator": operator,
+        "size": str(size),
+        "digits": max(digits),
         "category": category,
         "count": len(exam),
         "exact": right.mean(axis=1).round(6).tolist(),
-        "generated": {
-            "count": len(sample),
-            "exact": generated.mean(axis=1).round(6).tolist(),
-            "agrees": bool((generated == right[:, : len(sample)]).all()),
-        },
+        "generated": _generated(models, exam[: settings.generated], right, room),
     }
 
 
-def _answers(models: Models, member: int, exam: Sequence[Problem], room: Room) -> list[int | None]:
+def _generated(
+    models: Models, sample: Sequence[Problem], right: Bool[np.ndarray, "members problems"], room: Room
+) -> dict[str, Any]:
+    """Exact match of real generation, whether it agrees, and how fast it wrote."""
+    truth = [problem.truth for problem in sample]
+    _answers(models, 0, sample, room)  # compiles, so that only writing is timed
+    begun = time.perf_counter()
+    written = [_answers(models, member, sample, room) for member in range(models.members)]
+    seconds = time.perf_counter() - begun
+    tokens = sum(len(text) for answers in written for text, _ in answers)
+    exact = np.array(
+        [[a == t for (_, a), t in zip(answers, truth, strict=True)] for answers in written]
+    )
+    return {
+        "count": len(sample),
+        "exact": exact.mean(axis=1).round(6).tolist(),
+        "agrees": bool((exact == right[:, : len(sample)]).all()),
+        "tokens_per_second": round(tokens / seconds),
+    }
+
+
+def _answers(
+    models: Models, member: int, exam: Sequence[Problem], room: Room
+) -> list[tuple[str, Answer | None]]:
+    """What a member writes, and the answer in it."""
     texts = completions(models.member(member), models.layout, exam, room)
-    return [models.layout.read(text) for text in texts]
+    return [
+        (text, models.layout.read(problem.operator, text))
+        for text, problem in zip(texts, exam, strict=True)
+    ]
 
 
 def _batch_size(models: Models, room: Room, count: int) -> int:
     """A power of two that fits the budget and is no larger than needed."""
-    pairs = room.completion * models.stacked.positions.fan_in(room)
+    pairs = min(room.completion, BLOCK) * models.stacked.positions.fan_in(room)
     fits = 1 << int(math.log2(max(1, BUDGET // pairs)))
     return min(fits, 1 << (count - 1).bit_length())
 
@@ -185,6 +238,25 @@ def _compiled(layout: Layout, room: Room, mesh: Mesh) -> Callable[[Transformer, 
 
 
 def _flawless(model: Transformer, text: Text, where: Any, room: Room) -> Bool[Array, " batch"]:
+    """Whether every scored token is the most likely one; long completions block by block."""
     goal = targets(text, room)
+    blocks = -(-room.completion // BLOCK)
+    if blocks == 1:
+        return _right_tokens(model, text, where, room, goal).all(axis=1)
+    size = -(-room.completion // blocks)
+    spare = blocks * size - room.completion
+
+    def split(part: Array) -> Array:
+        padded = jnp.pad(part, ((0, 0), (0, spare)))
+        return jnp.moveaxis(padded.reshape(len(part), blocks, size), 1, 0)
+
+    parts = Targets(*map(split, goal))
+    right = jax.lax.map(lambda part: _right_tokens(model, text, where, room, part), parts)
+    return right.all(axis=(0, 2))
+
+
+def _right_tokens(
+    model: Transformer, text: Text, where: Any, room: Room, goal: Targets
+) -> Bool[Array, "batch queries"]:
     logits = model(text.tokens, where, goal.queries, room)
-    return ((logits.argmax(-1) == goal.tokens) | ~goal.scored).all(axis=1)
+    return (logits.argmax(-1) == goal.tokens) | ~goal.scored

@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from .decimals import to_text
 from .layouts import Layout, Room, Where
 from .layouts.base import END
 from .model import Cache, Transformer
-from .problems import Problem, to_text
+from .problems import Problem
 
 
 class Writing(NamedTuple):

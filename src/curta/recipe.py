@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import tomli_w
 from annotated_types import Ge, MinLen
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from .errors import UserError, unknown
 from .layouts import layout_named
@@ -24,9 +24,11 @@ from .model import Model
 from .optimizers import Optimizer
 from .positions import Positions, Shape
 from .positions.window import Window
-from .tasks import Task
+from .tasks import Task, shares
 
 Count = Annotated[int, Ge(1)]
+Size = Count | Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*([/x][1-9][0-9]*)?$")]
+Sizes = Annotated[tuple[Size, ...], MinLen(1)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,18 +42,25 @@ class Training:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """The exam after training: digit counts, problems of each kind, the grid's size.
+    """The exam after training: sizes, problems of each kind, the grid's size.
 
-    `generated` problems of each kind are also written token by token. A `grid`
-    of 0 leaves the heat map out.
+    A size in `digits` is the digit count of every operand, or "50/25" for one of the
+    first and one of the others, or "20x5" for 20 operands of 5 digits; a table holds
+    the sizes of each operator. `generated`
+    problems of each kind are also written token by token. A `grid` of 0 leaves the
+    heat map out.
     """
 
-    digits: Annotated[tuple[Count, ...], MinLen(1)] = (20, 100)
+    digits: Sizes | dict[str, Sizes] = (20, 100)
     count: Count = 200
     generated: Count = 8
     grid: Annotated[int, Ge(0)] = 0
     grid_count: Count = 20
     seed: int = 1
+
+    def sizes(self, operator: str) -> tuple[int | str, ...]:
+        """The sizes at which this operator is examined."""
+        return self.digits.get(operator, ()) if isinstance(self.digits, dict) else self.digits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +69,7 @@ class Recipe:
 
     summary: str = ""
     layout: str = "coupled"
-    task: Task = Task()
+    task: Task | Annotated[tuple[Task, ...], MinLen(1)] = Task()
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
     model: Model = Model()
     optimizer: Optimizer = Optimizer()
@@ -69,13 +78,26 @@ class Recipe:
 
     def __post_init__(self) -> None:
         layout = layout_named(self.layout)
-        if self.task.operator not in layout.operators:
-            raise unknown(
-                f"operator of layout {self.layout!r}", self.task.operator, layout.operators
-            )
         shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
-        longest = layout.room((self.task.digits[1],) * 2)
-        self.positions.build(shape).check(longest, training=True)
+        encoding = self.positions.build(shape)
+        for task in self.tasks:
+            layout.accept(task.operator, task.counts[1])
+            encoding.check(layout.room(task.operator, task.widest), training=True)
+        operators = [task.operator for task in self.tasks]
+        if len(set(operators)) < len(operators):
+            raise UserError(f"task: one of the operators {' '.join(operators)} comes twice")
+        if self.training.batch < len(self.tasks):
+            raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """All tasks, also where there is only one."""
+        return (self.task,) if isinstance(self.task, Task) else self.task
+
+    @property
+    def shares(self) -> tuple[int, ...]:
+        """How many problems of each batch every task contributes."""
+        return shares(self.tasks, self.training.batch)
 
 
 _RECIPE = TypeAdapter(Recipe)
@@ -200,7 +222,7 @@ def _options() -> list[Any]:
 
 def as_table(recipe: Recipe) -> dict[str, Any]:
     """The recipe's fields as nested tables."""
-    table: dict[str, Any] = _RECIPE.dump_python(recipe, mode="json")
+    table: dict[str, Any] = _RECIPE.dump_python(recipe, mode="json", exclude_none=True)
     return table
 
 

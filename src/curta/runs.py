@@ -115,8 +115,8 @@ def create(recipe: Recipe, recipe_name: str, seeds: list[int], name: str | None 
         "versions": versions(),
         "device": devices.description(),
         "steps": recipe.training.steps,
-        "trained_digits": list(recipe.task.digits),
-        "operators": [recipe.task.operator],
+        "trained_digits": trained_digits(recipe),
+        "operators": [task.operator for task in recipe.tasks],
         "structure": structure(recipe),
         "stopped": {},
     }
@@ -157,7 +157,7 @@ def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
     layout = layout_named(recipe.layout)
     positions = (type(recipe.positions).__doc__ or "").partition("\n")[0].rstrip(".")
-    fields = vars(recipe.positions)
+    fields = {name: value for name, value in vars(recipe.positions).items() if value != {}}
     given = [
         f"layout {layout.name}: {layout.summary}",
         f"positions {recipe.positions.name}: {positions}",
@@ -166,6 +166,12 @@ def structure(recipe: Recipe) -> str:
     if recipe.model.kinds:
         given.append("kinds: the part that each token plays in the layout is embedded")
     return "; ".join(given) + "."
+
+
+def trained_digits(recipe: Recipe) -> list[int]:
+    """The fewest and the most digits of any operand in training."""
+    spans = [span for task in recipe.tasks for span in task.spans]
+    return [min(low for low, _ in spans), max(high for _, high in spans)]
 
 
 def last_step(folder: Folder) -> int:

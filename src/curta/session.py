@@ -15,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import checkpoints, evaluation, runs, training
-from .errors import UserError
+from .errors import UserError, unknown
 from .generation import bucket, completions, widths
 from .layouts import layout_named
 from .model import parameters
+from .operations import Answer
 from .problems import Problem, parse
-from .recipe import Recipe
+from .recipe import Evaluation, Recipe
 from .report import write_report
 from .runs import Folder
 from .training import CHUNK, Member, Metrics
@@ -28,8 +29,8 @@ from .training import CHUNK, Member, Metrics
 BUCKET = 10
 """Steps that one line of metrics averages over."""
 
-TOGETHER = 4096
-"""Digits of operands that are calculated with at once: more do not fit into the caches.
+TOGETHER = 1 << 14
+"""Tokens of problems that are calculated with at once: more do not fit into the caches.
 
 512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
 """
@@ -79,7 +80,7 @@ class Run:
         An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
         """
         self.__dict__.pop("models", None)
-        mesh = training.mesh_for(len(self.seeds), self.recipe.training.batch)
+        mesh = training.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
         call, compiling = _compiled(self.recipe, mesh, training.spread(state, mesh))
         state = training.spread(state, mesh)
@@ -92,24 +93,33 @@ class Run:
             status = self._chunks(call, state, first, seconds, show, interrupted)
         self.folder.update(status=status)
 
-    def ask(self, problem: str | Problem, member: int = 0) -> int | None:
-        """The model's answer; None if what it wrote is no number."""
-        return self.models.layout.read(self.write([problem], member)[0])
+    def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
+        """The model's answer; None if what it wrote is no answer."""
+        asked = parse(problem) if isinstance(problem, str) else problem
+        return self.models.layout.read(asked.operator, self.write([asked], member)[0])
 
     def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[str]:
         """What the model itself writes after each problem, in its layout."""
         if not 0 <= member < len(self.seeds):
             raise UserError(f"no member {member}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
+        self.accept(asked)
         model, texts = self.models.member(member), dict[int, str]()
-        for size, group in _by_size(asked).items():
+        for group in _by_size(asked):
             room = evaluation.room_for(self.models, [asked[i] for i in group])
-            for part in _parts(group, max(1, TOGETHER // size)):
+            for part in _parts(group, max(1, TOGETHER // room.total)):
                 chosen = [asked[i] for i in part]
                 texts |= dict(
                     zip(part, completions(model, self.models.layout, chosen, room), strict=True)
                 )
         return [texts[i] for i in range(len(asked))]
+
+    def accept(self, problems: Sequence[Problem]) -> None:
+        """Raises UserError for a problem that this run was not trained on."""
+        known = [task.operator for task in self.recipe.tasks]
+        for problem in problems:
+            if problem.operator not in known:
+                raise unknown(f"operator of run {self.name!r}", problem.operator, known)
 
     def evaluate(
         self,
@@ -122,18 +132,26 @@ class Run:
         """
         settings = replace(self.recipe.evaluation, **changes)
         models = self.models  # before anything is said: a run without a checkpoint is refused
-        table: dict[str, Any] = {"seed": settings.seed, "lengths": []}
-        for digits in settings.digits:
-            progress(f"{digits:,} digits")
-            table["lengths"] += evaluation.lengths(models, replace(settings, digits=(digits,)))
+        table: dict[str, Any] = {"seed": settings.seed, "lengths": [], "examples": []}
+        for operator, size in self._sizes(settings):
+            progress(f"{operator} at {size} digits")
+            table["lengths"] += evaluation.lengths(models, operator, size, settings)
         if settings.grid:
+            operator = self.recipe.tasks[0].operator
             table["grid"] = evaluation.grid(
-                models, settings, lambda share: progress(f"grid {share:.0%}")
+                models, operator, settings, lambda share: progress(f"grid {share:.0%}")
             )
-        table["examples"] = evaluation.examples(models, settings)
+        for task in self.recipe.tasks:
+            for size in settings.sizes(task.operator)[:1]:
+                table["examples"] += evaluation.examples(models, task.operator, size, settings)
         self.folder.save_evaluation(table)
         write_report(self.folder.path)
         return table
+
+    def _sizes(self, settings: Evaluation) -> list[tuple[str, int | str]]:
+        """Every operator with every size at which it is examined."""
+        tasks = self.recipe.tasks
+        return [(task.operator, size) for task in tasks for size in settings.sizes(task.operator)]
 
     def _restored(self, step: int) -> Member:
         like = jax.eval_shape(lambda: training.init(self.recipe, jnp.asarray(self.seeds)))
@@ -225,12 +243,13 @@ def _rows(
     return rows
 
 
-def _by_size(problems: Sequence[Problem]) -> dict[int, list[int]]:
+def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
     """Indices of problems that fit the same compiled program."""
-    groups: dict[int, list[int]] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     for number, problem in enumerate(problems):
-        groups.setdefault(bucket(max(widths(problem))), []).append(number)
-    return groups
+        shape = (problem.operator, *map(bucket, widths(problem)))
+        groups.setdefault(shape, []).append(number)
+    return list(groups.values())
 
 
 def _parts(items: list[int], size: int) -> Iterator[list[int]]:

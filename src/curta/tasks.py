@@ -89,6 +89,17 @@ class Task:
         return _drawn(self.operator, lengths, bits, kinds)
 
 
+def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
+    """How many problems of each batch every task contributes: at least one, by its weight."""
+    whole = sum(task.weight for task in tasks)
+    exact = [(batch - len(tasks)) * task.weight / whole for task in tasks]
+    counts = [1 + int(share) for share in exact]
+    by_rest = sorted(range(len(tasks)), key=lambda i: int(exact[i]) - exact[i])
+    for i in by_rest[: batch - sum(counts)]:
+        counts[i] += 1
+    return tuple(counts)
+
+
 def categories(operator: str) -> list[str]:
     """Kinds of test problems: random ones, and each special case."""
     return [RANDOM, *operation_named(operator).cases]

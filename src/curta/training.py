@@ -102,18 +102,39 @@ def loss_and_exact(
     return loss, jnp.sum(flawless).astype(jnp.float32) / total(jnp.float32(len(flawless)))
 
 
+def objective(
+    model: Transformer,
+    recipe: Recipe,
+    data: PRNGKeyArray,
+    jitter: PRNGKeyArray,
+    shards: int,
+    total: Callable[[Array], Array],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """This device's part of a step's loss and exact match, each task at its share.
+
+    Every task has room of its own, so short problems are not padded to long ones.
+    """
+    layout = layout_named(recipe.layout)
+    found = []
+    for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
+        room = layout.room(task.operator, task.widest)
+        key = jax.random.fold_in(data, number) if number else data
+        drawn = _share(task.draw(key, share), shards)
+        text = layout.tokens(task.operator, drawn, room)
+        values = loss_and_exact(model, layout, text, room, jitter, total)
+        found.append([value * (share / recipe.training.batch) for value in values])
+    loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
+    return loss, exact
+
+
 def step(
     recipe: Recipe, shards: int, member: Member, number: Int[Array, ""]
 ) -> tuple[Member, Metrics]:
     """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
-    layout = layout_named(recipe.layout)
-    room = layout.room((recipe.task.digits[1],) * 2)
-    data, jitter = _keys(member.seed, number)
-    drawn = recipe.task.draw(data, recipe.training.batch)
-    text = layout.tokens(_share(drawn, shards))
     total = partial(jax.lax.psum, axis_name="batch")
-    objective = jax.value_and_grad(loss_and_exact, has_aux=True)
-    (loss, exact), gradients = objective(member.model, layout, text, room, jitter, total)
+    learn = jax.value_and_grad(objective, has_aux=True)
+    keys = _keys(member.seed, number)
+    (loss, exact), gradients = learn(member.model, recipe, *keys, shards, total)
     loss, exact, gradients = total((loss, exact, gradients))
     chain = transformation(recipe.optimizer, member.rates, recipe.training.steps)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
@@ -146,6 +167,11 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
     shards = math.gcd(batch, len(devices) // across)
     grid = [devices[i * shards : (i + 1) * shards] for i in range(across)]
     return Mesh(grid, ("member", "batch"))
+
+
+def training_mesh(recipe: Recipe, members: int) -> Mesh:
+    """The mesh to train on: each device gets an equal part of every task."""
+    return mesh_for(members, math.gcd(*recipe.shares))
 
 
 def compiled(

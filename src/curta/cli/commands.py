@@ -1,6 +1,7 @@
 """What each command does: a few calls, and something printed."""
 
 import json
+import re
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -57,7 +58,7 @@ def demo(options: Namespace) -> int:
 
     hard = ("9" * 1000 + "+1", *SUMS)
     for text, answer in zip(hard, run.write(hard), strict=True):
-        console().print(answer_line(parse(text), run.models.layout.read(answer)))
+        console().print(answer_line(parse(text), run.models.layout.read("+", answer)))
     console().print(f'\nAsk it yourself: [bold]{sys.argv[0]} ask {run.name} "12+34"[/bold]')
     return 0
 
@@ -70,6 +71,7 @@ def ask(options: Namespace) -> int:
     lines = [options.problem] if options.file is None else _lines(options.file)
     problems = _parsed(lines, options.file)
     run = load(options.run)
+    run.accept(problems)
     for problem, text in zip(problems, run.write(problems, options.member), strict=True):
         print(_answer(run, problem, text, options.trace))
     return 0
@@ -81,7 +83,7 @@ def evaluate(options: Namespace) -> int:
 
     run = load(options.run)
     changes = {
-        "digits": _counts(options.digits),
+        "digits": _sizes(options.digits),
         "grid": options.grid,
         "count": options.count,
         "seed": options.seed,
@@ -109,8 +111,7 @@ def show(options: Namespace) -> int:
 
     recipe = recipes.load(options.recipe)
     layout, problem = layout_named(recipe.layout), parse(options.problem)
-    if problem.operator not in layout.operators:
-        raise UserError(f"layout {layout.name!r} cannot write operator {problem.operator!r}")
+    layout.accept(problem.operator, len(problem.operands))
     console().print(written(layout, problem))
     return 0
 
@@ -189,20 +190,17 @@ def _parsed(lines: list[str], file: str | None) -> list[Any]:
 
 
 def _answer(run: "Run", problem: Any, text: str, trace: bool) -> str:
-    from ..problems import to_text
+    from ..problems import answer_text
 
-    value = run.models.layout.read(text)
-    answer = f"invalid: {text}" if value is None else to_text(value)
+    value = run.models.layout.read(problem.operator, text)
+    answer = f"invalid: {text}" if value is None else answer_text(value)
     return f"{answer}\t{run.models.layout.prompt(problem)}{text}" if trace else answer
 
 
-def _counts(text: str | None) -> tuple[int, ...] | None:
+def _sizes(text: str | None) -> tuple[int | str, ...] | None:
     if text is None:
         return None
-    try:
-        counts = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        counts = ()
-    if not counts or min(counts) < 1:
-        raise UserError(f"--digits {text!r}: write counts from 1 up, such as 20,100,1000")
-    return counts
+    parts = tuple(text.split(","))
+    if not all(re.fullmatch(r"[1-9][0-9]*([/x][1-9][0-9]*)?", part) for part in parts):
+        raise UserError(f"--digits {text!r}: write counts from 1 up, such as 20,100 or 50/25 or 20x5")
+    return tuple(int(part) if part.isdecimal() else part for part in parts)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ..layouts import Layout
+    from ..operations import Answer
     from ..problems import Problem
     from ..session import Progress as Step
     from ..session import Run
@@ -32,7 +33,7 @@ def notice(what: RenderableType | None) -> None:
 
 def opening(run: "Run") -> str:
     plan, count = run.recipe.training, len(run.seeds)
-    low, high = run.recipe.task.digits
+    low, high = run.folder.info["trained_digits"]
     members = f"{count} members" if count > 1 else "1 member"
     return (
         f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
@@ -90,7 +91,7 @@ def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
     """Exact match for each length and category: median, range, and every seed."""
     plural = "s" if len(seeds) > 1 else ""
     view = Table(title=f"exact match, {len(seeds)} seed{plural}", title_justify="left")
-    for heading in ("digits", "problems", "count", "median", "min", "max", "generated"):
+    for heading in ("digits", "problems", "count", "median", "min", "max", "generated", "tokens/s"):
         view.add_column(heading, justify="left" if heading == "problems" else "right")
     if len(seeds) > 1:
         view.add_column("every seed")
@@ -121,15 +122,16 @@ def runs_table(names: Sequence[str]) -> Table:
     return view
 
 
-def answer_line(problem: "Problem", answer: int | None) -> Text:
+def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from ..problems import to_text
+    from ..decimals import to_text
+    from ..problems import answer_text
 
-    operands = f" {problem.operator} ".join(_short(to_text(value)) for value in problem.operands)
-    given = "invalid" if answer is None else _short(to_text(answer))
+    asked = problem.operation.text(tuple(_short(to_text(value)) for value in problem.operands))
+    given = "invalid" if answer is None else _short(answer_text(answer))
     right = answer == problem.truth
     verdict = ("  right", "green") if right else ("  WRONG", "bold red")
-    return Text.assemble(f"{operands} = ", (given, "bold"), verdict)
+    return Text.assemble(f"{asked} = ", (given, "bold"), verdict)
 
 
 def written(layout: "Layout", problem: "Problem") -> Group:
@@ -171,7 +173,9 @@ def _exam_row(row: dict[str, Any], many: bool) -> list[str]:
     figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
     same = f"all {exact[0]:.3f}" if len(set(exact)) == 1 else ""
     every = [same or " ".join(f"{value:.3f}" for value in exact)] if many else []
-    return [f"{row['digits']:,}", row["category"], str(row["count"]), *figures, generated, *every]
+    asked = f"{row['operator']} {row['category']}"
+    speed = f"{sample['tokens_per_second']:,}"
+    return [_size(row), asked, str(row["count"]), *figures, generated, speed, *every]
 
 
 def _run_row(name: str) -> list[str]:
@@ -184,8 +188,12 @@ def _run_row(name: str) -> list[str]:
     except UserError as error:
         return [name, "", "", f"[red]{error}[/red]", ""]
     best = max(exam, key=lambda row: row["digits"], default=None)
-    shown = f"{_median(best['exact']):.3f} at {best['digits']:,} digits" if best else ""
+    shown = f"{_median(best['exact']):.3f} at {_size(best)} digits" if best else ""
     return [name, str(info.get("recipe")), str(len(info["seeds"])), info["status"], shown]
+
+
+def _size(row: dict[str, Any]) -> str:
+    return f"{row['digits']:,}" if row["size"].isdecimal() else row["size"]
 
 
 def _median(values: Sequence[float]) -> float:

@@ -88,6 +88,8 @@ class Layout(ABC):
     kinds: tuple[Kind, ...]
     axes: tuple[str, ...]
     operators: tuple[str, ...]
+    linear: bool = True
+    """Whether texts grow in proportion to their operands."""
     most: int | None = None
     """How many operands there may be; None is any number."""
     states: int

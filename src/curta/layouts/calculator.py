@@ -36,6 +36,7 @@ class Calculator(Layout):
             for kind in part.kinds
         ),
     )
+    linear = False
     axes = tuple(dict.fromkeys(axis for part in PARTS for axis in part.axes))
     operators = tuple(operator for part in PARTS for operator in part.operators)
     states = 1 + sum(part.states for part in PARTS)  # which layout, and the state of each

@@ -52,6 +52,7 @@ class LongDivision(TracedLayout):
         Kind("answer", digit=True),
         Kind("end"),
     )
+    linear = False
     axes = ("place", "row", "step")
     operators = ("//", "%")
     states = 6  # kind of the next digit, place, row, step, digits of the divisor, modulo or not

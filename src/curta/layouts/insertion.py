@@ -43,6 +43,7 @@ class Insertion(TracedLayout):
         Kind("answer", digit=True),
         Kind("end"),
     )
+    linear = False
     axes = ("place", "turn", "slot")
     operators = ("sort",)
     states = 6  # part (numbers, pairs, answer), place, turn, slot, larger due, how many numbers

@@ -40,6 +40,7 @@ class Product(TracedLayout):
         Kind("answer", digit=True),
         Kind("end"),
     )
+    linear = False
     axes = ("place", "row")
     operators = ("*",)
     states = 5  # part (first, second, rows, answer), place, row, step in the place, rows in all

@@ -36,6 +36,7 @@ class Running(TracedLayout):
         Kind("answer", digit=True),
         Kind("end"),
     )
+    linear = False
     axes = ("place", "row")
     operators = ("+",)
     states = 3  # part (operands, trace, answer), place, row

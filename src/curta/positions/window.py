@@ -24,28 +24,43 @@ from ..layouts import Kind, Layout, Room, Where
 from .base import HIDDEN, Encoding, Keys, Links, Queries, Shape
 
 ABSENT = -1
+NOBODY, SELF = -1, -2
+"""In a list of neighbours, instead of a kind: a gap, and the query's own token."""
+
+Reach = dict[str, tuple[int, int]]
+Neighbour = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class Window:
-    """Attention limited to `reach`, lowest and highest displacement on each axis."""
+    """Attention limited to `reach`, lowest and highest displacement on each axis.
+
+    With `sees`, a query sees only itself and the kinds named there; where a kind
+    names an axis, that reach is its own.
+    """
 
     name: Literal["window"] = "window"
-    reach: dict[str, tuple[int, int]] = field(default_factory=lambda: {"place": (0, 1)})
+    reach: Reach = field(default_factory=lambda: {"place": (0, 1)})
+    sees: dict[str, Reach] = field(default_factory=dict)
 
     def build(self, shape: Shape) -> Encoding:
-        for axis, (low, high) in self.reach.items():
-            if axis not in shape.layout.axes:
-                raise unknown(f"axis of layout {shape.layout.name!r}", axis, shape.layout.axes)
-            if not low <= 0 <= high:
-                raise UserError(f"positions.reach.{axis} must include 0, not {low}..{high}")
-        missing = set(shape.layout.axes) - set(self.reach)
+        self._check(shape.layout)
+        near = neighbours(shape.layout, self)
+        count = len(near) * len(near[0])
+        biases = normal(shape.attending, shape.heads, count, scale=1.0)
+        return WindowEncoding(biases, near, shape.layout)
+
+    def _check(self, layout: Layout) -> None:
+        kinds = [kind.name for kind in layout.kinds]
+        for kind in self.sees:
+            if kind not in kinds:
+                raise unknown(f"kind of layout {layout.name!r}", kind, kinds)
+        _check_reach("positions.reach", self.reach, layout, must_see_itself=not self.sees)
+        for kind, reach in self.sees.items():
+            _check_reach(f"positions.sees.{kind}", reach, layout)
+        missing = set(layout.axes) - set(self.reach)
         if missing:
             raise UserError(f"positions.reach lacks the layout's axis {min(missing)!r}")
-        reach = tuple(self.reach[axis] for axis in shape.layout.axes)
-        neighbours = len(neighbourhood(shape.layout, reach)[0])
-        biases = normal(shape.attending, shape.heads, neighbours, scale=1.0)
-        return WindowEncoding(biases, reach, shape.layout)
 
 
 class Table(NamedTuple):
@@ -59,8 +74,8 @@ class Table(NamedTuple):
 
 
 class WindowEncoding(Encoding):
-    biases: Weight  # attending heads neighbours
-    reach: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    biases: Weight  # attending heads groups*neighbours
+    near: tuple[tuple[Neighbour, ...], ...] = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
     @property
@@ -73,7 +88,8 @@ class WindowEncoding(Encoding):
     def blank(self, like: Where, slots: int, room: Room) -> Table:
         extents = np.array(room.extents, np.int32)
         sizes = [self._sizes(kind, extents) for kind in self.layout.kinds]
-        ends = np.cumsum([np.prod(size) for size in sizes])
+        seen = self._seen()
+        ends = np.cumsum([np.prod(size) * mine for size, mine in zip(sizes, seen, strict=True)])
         strides = [
             self._strides(kind, size) for kind, size in zip(self.layout.kinds, sizes, strict=True)
         ]
@@ -85,6 +101,11 @@ class WindowEncoding(Encoding):
     def _sizes(self, kind: Kind, extents: np.ndarray) -> list[int]:
         spans = zip(self.layout.axes, extents, strict=True)
         return [1 if axis in kind.wild else int(high - low + 1) for axis, (low, high) in spans]
+
+    def _seen(self) -> list[bool]:
+        """For each kind whether any query sees it; the others need no address."""
+        listed = {kind for group in self.near for kind, _ in group}
+        return [number in listed for number in range(len(self.layout.kinds))]
 
     def _strides(self, kind: Kind, sizes: list[int]) -> list[int]:
         rest = [int(np.prod(sizes[axis + 1 :])) for axis in range(len(sizes))]
@@ -98,21 +119,45 @@ class WindowEncoding(Encoding):
         return index._replace(slots=index.slots.at[rows, address].set(new.index, mode="drop"))
 
     def fan_in(self, room: Room) -> int:
-        return self.biases.shape[-1]
+        return len(self.near[0])
 
     def links(self, index: Table, queries: Where) -> Links:
-        kinds, displacements = neighbourhood(self.layout, self.reach)
+        kinds, displacements = self._listed(queries)
         wanted = queries.coordinates[:, :, None, :] + displacements
-        address = self._address(index, jnp.asarray(kinds), wanted)
+        address = self._address(index, kinds, wanted)
         rows = jnp.arange(len(address))[:, None, None]
-        keys = index.slots.at[rows, address].get(mode="fill", fill_value=ABSENT)
+        found = index.slots.at[rows, address].get(mode="fill", fill_value=ABSENT)
+        keys = jnp.where(kinds == SELF, queries.index[:, :, None], found)
         visible = (keys != ABSENT) & (keys <= queries.index[:, :, None])
         return Links(queries, jnp.where(visible, keys, 0), visible)
+
+    def _listed(self, queries: Where) -> tuple[Array, Array]:
+        """Kinds and displacements of each query's neighbours."""
+        kinds = jnp.array([[kind for kind, _ in group] for group in self.near])
+        displacements = jnp.array([[moved for _, moved in group] for group in self.near])
+        if len(self.near) == 1:
+            return kinds[0], displacements[0]
+        group = self._group(queries)
+        return kinds[group], displacements[group]
+
+    def _group(self, queries: Where) -> Int[Array, "batch time"]:
+        return jnp.array([kind.group for kind in self.layout.kinds])[queries.kind]
+
+    def _bias(self, layer: Array, queries: Where) -> Array:
+        """Score biases, neighbours x heads, of each query or of all alike."""
+        groups, heads = len(self.near), len(layer)
+        table = layer.reshape(heads, groups, -1).transpose(1, 2, 0)
+        if groups == 1:
+            return table[0]
+        chosen = jax.nn.one_hot(self._group(queries), groups, dtype=layer.dtype)
+        biases = chosen @ table.reshape(groups, -1)  # a product: its gradient is one too
+        return biases.reshape(*queries.kind.shape, -1, heads)
 
     def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
         """As the dense form, over the listed neighbours only: no batched matrix products."""
         near_k, near_v = _gather(k, links.keys), _gather(v, links.keys)
-        scores = jnp.sum(q[:, :, None] * near_k, axis=-1) * q.shape[-1] ** -0.5 + layer.T
+        scores = jnp.sum(q[:, :, None] * near_k, axis=-1) * q.shape[-1] ** -0.5
+        scores = scores + self._bias(layer, links.queries)
         scores = jnp.where(links.visible[..., None], scores, HIDDEN)
         weights = jax.nn.softmax(scores, axis=2)
         return jnp.sum(weights[..., None] * near_v, axis=2)
@@ -122,24 +167,41 @@ class WindowEncoding(Encoding):
         offset, stride = table.offsets[kind], table.strides[kind]
         inside = (stride == 0) | (coordinates >= table.lows) & (coordinates <= table.highs)
         address = offset + jnp.sum(stride * (coordinates - table.lows), axis=-1)
-        known = (kind >= 0) & jnp.all(inside, axis=-1)
+        known = (kind >= 0) & jnp.array(self._seen())[kind] & jnp.all(inside, axis=-1)
         return jnp.where(known, address, table.slots.shape[1])
 
 
-def neighbourhood(
-    layout: Layout, reach: tuple[tuple[int, int], ...]
-) -> tuple[Int[np.ndarray, " neighbours"], Int[np.ndarray, "neighbours axes"]]:
-    """Kind and displacement of every neighbour that a query may have."""
-    kinds, displacements = [], []
+def neighbours(layout: Layout, window: Window) -> tuple[tuple[Neighbour, ...], ...]:
+    """Kind and displacement of every neighbour that a query of each group may have."""
+    groups: dict[int, list[Neighbour]] = {kind.group: [] for kind in layout.kinds}
     for number, kind in enumerate(layout.kinds):
-        ranges = [
-            (0,) if axis in kind.wild else range(low, high + 1)
-            for axis, (low, high) in zip(layout.axes, reach, strict=True)
-        ]
-        for displacement in itertools.product(*ranges):
-            kinds.append(number)
-            displacements.append(displacement)
-    return np.array(kinds, np.int32), np.array(displacements, np.int32)
+        if not window.sees or kind.name in window.sees:
+            groups[kind.group] += _displaced(number, kind, layout, window)
+    own: list[Neighbour] = [(SELF, (0,) * len(layout.axes))] if window.sees else []
+    longest = max(map(len, groups.values()))
+    gap = (NOBODY, (0,) * len(layout.axes))
+    return tuple(
+        (*own, *near, *[gap] * (longest - len(near))) for _, near in sorted(groups.items())
+    )
+
+
+def _displaced(number: int, kind: Kind, layout: Layout, window: Window) -> list[Neighbour]:
+    reach = window.reach | window.sees.get(kind.name, {})
+    ranges = [
+        (0,) if axis in kind.wild else range(reach[axis][0], reach[axis][1] + 1)
+        for axis in layout.axes
+    ]
+    return [(number, displacement) for displacement in itertools.product(*ranges)]
+
+
+def _check_reach(where: str, reach: Reach, layout: Layout, must_see_itself: bool = False) -> None:
+    for axis, (low, high) in reach.items():
+        if axis not in layout.axes:
+            raise unknown(f"axis of layout {layout.name!r}", axis, layout.axes)
+        if low > high:
+            raise UserError(f"{where}.{axis} must be lowest and highest, not {low}..{high}")
+        if must_see_itself and not low <= 0 <= high:
+            raise UserError(f"{where}.{axis} must include 0, not {low}..{high}")
 
 
 def _gather(heads: Keys, keys: Int[Array, "batch queries neighbours"]) -> Array:
