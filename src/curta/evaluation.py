@@ -18,14 +18,15 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Bool
 
+from .batches import padded
 from .generation import bucket, completions, widths
-from .layouts import Layout, Room, Text
+from .layouts import Layout, Room, Text, Where
 from .model import Transformer
 from .operations import Answer
 from .problems import Problem, answer_text
 from .recipe import Evaluation
 from .tasks import RANDOM, as_size, categories, problems
-from .training import Targets, mesh_for, targets
+from .training import mesh_for
 
 BUDGET = 1 << 17
 """Query-key pairs in one pass: more do not fit into the processor's caches.
@@ -237,26 +238,23 @@ def _compiled(layout: Layout, room: Room, mesh: Mesh) -> Callable[[Transformer, 
     return jax.jit(spread)
 
 
-def _flawless(model: Transformer, text: Text, where: Any, room: Room) -> Bool[Array, " batch"]:
+def _flawless(model: Transformer, text: Text, where: Where, room: Room) -> Bool[Array, " batch"]:
     """Whether every scored token is the most likely one; long completions block by block."""
-    goal = targets(text, room)
+    batch = padded(text, where, room)
     blocks = -(-room.completion // BLOCK)
-    if blocks == 1:
-        return _right_tokens(model, text, where, room, goal).all(axis=1)
     size = -(-room.completion // blocks)
     spare = blocks * size - room.completion
 
     def split(part: Array) -> Array:
-        padded = jnp.pad(part, ((0, 0), (0, spare)))
-        return jnp.moveaxis(padded.reshape(len(part), blocks, size), 1, 0)
+        filled = jnp.pad(part, ((0, 0), (0, spare)))
+        return jnp.moveaxis(filled.reshape(len(part), blocks, size), 1, 0)
 
-    parts = Targets(*map(split, goal))
-    right = jax.lax.map(lambda part: _right_tokens(model, text, where, room, part), parts)
-    return right.all(axis=(0, 2))
+    def right(part: tuple[Array, Array, Array]) -> Array:
+        queries, goals, scored = part
+        logits = model(batch.tokens, batch.where, queries, room)
+        return jnp.all((logits.argmax(-1) == goals) | ~scored, axis=1)
 
-
-def _right_tokens(
-    model: Transformer, text: Text, where: Any, room: Room, goal: Targets
-) -> Bool[Array, "batch queries"]:
-    logits = model(text.tokens, where, goal.queries, room)
-    return (logits.argmax(-1) == goal.tokens) | ~goal.scored
+    parts = (batch.queries, batch.goals, batch.scored)
+    if blocks == 1:
+        return right(parts)
+    return jnp.all(jax.lax.map(right, jax.tree.map(split, parts)), axis=0)

@@ -58,7 +58,7 @@ def complete(
         written = now.written.at[:, now.step].set(token)
         state, kind, coordinates = layout.step(now.state, token)
         index = jnp.minimum(prompts + now.step, room.total - 1)
-        where = Where(index[:, None], kind[:, None], coordinates[:, None])
+        where = Where.one_per_row(index[:, None], kind[:, None], coordinates[:, None])
         cache, logits = model.extend(now.cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))

@@ -120,6 +120,12 @@ def problems(
     return [Problem(operator, operands) for operands in _ints(found)]
 
 
+def sample(task: Task, count: int) -> list[Problem]:
+    """Training problems as Python has them, always the same ones."""
+    found = _sampled(task, count)
+    return [Problem(task.operator, operands) for operands in _ints(found)]
+
+
 def as_size(size: int | str, operator: str) -> tuple[int, ...]:
     """Digits of each operand: 20, "50/25" for the first / the others, "20x5" for 20 of 5."""
     least = operation_named(operator).least
@@ -156,6 +162,11 @@ def _drawn(
             jnp.where(mine[:, None], special.lengths, found.lengths),
         )
     return operation.admit(found)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _sampled(task: Task, count: int) -> Numbers:
+    return task.draw(jax.random.key(0), count)
 
 
 _examined = partial(jax.jit, static_argnums=0)(_drawn)

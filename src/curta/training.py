@@ -18,11 +18,13 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from .batches import Batch, capacity, packed, padded
 from .initial import draw
 from .layouts import Layout, Room, Text, layout_named
 from .model import Transformer, build
 from .optimizers import Rates, transformation
 from .recipe import Recipe
+from .tasks import Task
 
 CHUNK = 100
 """Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
@@ -48,23 +50,6 @@ class Metrics(NamedTuple):
     exact: Float[Array, "*members steps"]
 
 
-class Targets(NamedTuple):
-    """Which tokens are predicted from where: the completion, from the token before each."""
-
-    queries: Int[Array, "batch completion"]
-    tokens: Int[Array, "batch completion"]
-    scored: Bool[Array, "batch completion"]
-
-
-def targets(text: Text, room: Room) -> Targets:
-    queries = text.prompts[:, None] - 1 + jnp.arange(room.completion)
-    scored = queries + 1 < text.lengths[:, None]
-    last = text.tokens.shape[1] - 1
-    rows = jnp.arange(len(queries))[:, None]
-    tokens = text.tokens[rows, jnp.minimum(queries + 1, last)]
-    return Targets(jnp.minimum(queries, last - 1), tokens, scored)
-
-
 def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
     """Members before their first step, stacked along a leading axis."""
     blank = build(recipe.model, recipe.positions, layout_named(recipe.layout))
@@ -81,8 +66,7 @@ def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
 
 def loss_and_exact(
     model: Transformer,
-    layout: Layout,
-    text: Text,
+    batch: Batch,
     room: Room,
     key: PRNGKeyArray,
     total: Callable[[Array], Array] = lambda x: x,
@@ -91,15 +75,16 @@ def loss_and_exact(
 
     `total` sums over the devices among which the batch is divided.
     """
-    goal = targets(text, room)
-    where = model.positions.jitter(layout.where(text), key)
-    tokens, where = jax.tree.map(lambda leaf: leaf[:, :-1], (text.tokens, where))
-    logits = model(tokens, where, goal.queries, room)  # nothing follows the last token
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, goal.tokens)
-    flawless = jnp.all((jnp.argmax(logits, -1) == goal.tokens) | ~goal.scored, axis=1)
-    scored = total(jnp.sum(goal.scored)).astype(jnp.float32)
-    loss = jnp.sum(jnp.where(goal.scored, losses, 0.0)) / scored
-    return loss, jnp.sum(flawless).astype(jnp.float32) / total(jnp.float32(len(flawless)))
+    where = model.positions.jitter(batch.where, key)
+    logits = model(batch.tokens, where, batch.queries, room)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.goals)
+    wrong = (jnp.argmax(logits, -1) != batch.goals) & batch.scored
+    text = where.text[jnp.arange(len(wrong))[:, None], batch.queries]
+    errors = jnp.zeros(where.texts, jnp.int32).at[text].add(wrong)
+    flawless = jnp.sum(batch.present & (errors == 0)).astype(jnp.float32)
+    scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
+    loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
+    return loss, flawless / total(jnp.sum(batch.present)).astype(jnp.float32)
 
 
 def objective(
@@ -112,7 +97,7 @@ def objective(
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """This device's part of a step's loss and exact match, each task at its share.
 
-    Every task has room of its own, so short problems are not padded to long ones.
+    Every task is a batch of its own, so short problems are not padded to long ones.
     """
     layout = layout_named(recipe.layout)
     found = []
@@ -121,10 +106,21 @@ def objective(
         key = jax.random.fold_in(data, number) if number else data
         drawn = _share(task.draw(key, share), shards)
         text = layout.tokens(task.operator, drawn, room)
-        values = loss_and_exact(model, layout, text, room, jitter, total)
+        batch = _batch(model, layout, task, text, room)
+        values = loss_and_exact(model, batch, room, jitter, total)
         found.append([value * (share / recipe.training.batch) for value in values])
     loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
     return loss, exact
+
+
+def _batch(model: Transformer, layout: Layout, task: Task, text: Text, room: Room) -> Batch:
+    """The texts without padding, if the positions allow it."""
+    where = layout.where(text)
+    if not model.positions.packs:
+        return padded(text, where, room)
+    with jax.ensure_compile_time_eval():
+        fits = capacity(task, layout, len(text.tokens))
+    return packed(text, where, fits)
 
 
 def step(

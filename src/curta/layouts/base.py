@@ -49,11 +49,23 @@ class Text(NamedTuple):
 
 
 class Where(eqx.Module):
-    """What a position encoding may know of each token; kind -1 marks padding."""
+    """What a position encoding may know of each token; kind -1 marks padding.
+
+    `text` says which of the `texts` problems a token belongs to: the one of its row,
+    unless several texts share a row.
+    """
 
     index: Int[Array, "batch time"]
     kind: Int[Array, "batch time"]
     coordinates: Int[Array, "batch time axes"]
+    text: Int[Array, "batch time"]
+    texts: int = eqx.field(static=True)
+
+    @classmethod
+    def one_per_row(cls, index: Array, kind: Array, coordinates: Array) -> "Where":
+        """Where tokens stand when every row is one text."""
+        text = jnp.broadcast_to(jnp.arange(len(index))[:, None], index.shape)
+        return cls(index, kind, coordinates, text, len(index))
 
 
 @dataclass(frozen=True)
@@ -150,7 +162,7 @@ class Layout(ABC):
         index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
         written = index < lengths[:, None]
         states, seen = jax.lax.scan(one, self.start(len(tokens)), (tokens.T, written.T))
-        return states, Where(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
+        return states, Where.one_per_row(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
 
     def where(self, text: Text) -> Where:
         """As `follow`, for whole texts."""

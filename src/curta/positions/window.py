@@ -79,6 +79,10 @@ class WindowEncoding(Encoding):
     layout: Layout = eqx.field(static=True)
 
     @property
+    def packs(self) -> bool:
+        return True
+
+    @property
     def layers(self) -> Any:
         return self.biases
 
@@ -94,7 +98,7 @@ class WindowEncoding(Encoding):
             self._strides(kind, size) for kind, size in zip(self.layout.kinds, sizes, strict=True)
         ]
         offsets = np.concatenate([[0], ends[:-1]])
-        absent = jnp.full((len(like.index), int(ends[-1])), ABSENT, jnp.int32)
+        absent = jnp.full((like.texts, int(ends[-1])), ABSENT, jnp.int32)
         plan = (jnp.asarray(part, jnp.int32) for part in (*extents.T, strides, offsets))
         return Table(absent, *plan)
 
@@ -114,9 +118,9 @@ class WindowEncoding(Encoding):
         ]
 
     def insert(self, index: Table, new: Where) -> Table:
-        rows = jnp.arange(len(new.index))[:, None]
         address = self._address(index, new.kind, new.coordinates)
-        return index._replace(slots=index.slots.at[rows, address].set(new.index, mode="drop"))
+        slots = index.slots.at[new.text, address].set(new.index, mode="drop")
+        return index._replace(slots=slots)
 
     def fan_in(self, room: Room) -> int:
         return len(self.near[0])
@@ -125,8 +129,9 @@ class WindowEncoding(Encoding):
         kinds, displacements = self._listed(queries)
         wanted = queries.coordinates[:, :, None, :] + displacements
         address = self._address(index, kinds, wanted)
-        rows = jnp.arange(len(address))[:, None, None]
-        found = index.slots.at[rows, address].get(mode="fill", fill_value=ABSENT)
+        found = index.slots.at[queries.text[:, :, None], address].get(
+            mode="fill", fill_value=ABSENT
+        )
         keys = jnp.where(kinds == SELF, queries.index[:, :, None], found)
         visible = (keys != ABSENT) & (keys <= queries.index[:, :, None])
         return Links(queries, jnp.where(visible, keys, 0), visible)

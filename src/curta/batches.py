@@ -1,0 +1,106 @@
+"""A batch of written problems as the model is given it.
+
+Texts of different lengths either stand in rows of their own, padded to the longest
+that there may be, or share one row without padding. The second is possible where
+attention keeps them apart by itself, as a window does, and saves what would be
+computed for nothing: four fifths of a batch of divisions are padding.
+"""
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from .layouts import Layout, Room, Text, Where
+from .tasks import Task, sample
+
+SPARE = 4.0
+"""Standard deviations of a batch's length that are kept free: one batch in thirty
+thousand has a problem that does not fit and is left out."""
+
+
+class Batch(NamedTuple):
+    """Tokens, and which of them are asked for the next one."""
+
+    tokens: Int[Array, "rows time"]
+    where: Where
+    queries: Int[Array, "rows queries"]
+    goals: Int[Array, "rows queries"]
+    scored: Bool[Array, "rows queries"]
+    present: Bool[Array, " texts"]
+
+
+class Capacity(NamedTuple):
+    """Room for the tokens, and for the scored ones among them, of a whole batch."""
+
+    tokens: int
+    scored: int
+
+
+def padded(text: Text, where: Where, room: Room) -> Batch:
+    """Every text in its own row; each token of a completion is asked of the one before it."""
+    queries = text.prompts[:, None] - 1 + jnp.arange(room.completion)
+    scored = queries + 1 < text.lengths[:, None]
+    last = text.tokens.shape[1] - 1
+    rows = jnp.arange(len(queries))[:, None]
+    goals = text.tokens[rows, jnp.minimum(queries + 1, last)]
+    queries = jnp.minimum(queries, last - 1)
+    present = jnp.ones(len(queries), bool)
+    where = _cut(where, slice(None, -1))  # nothing follows the last token
+    return Batch(text.tokens[:, :-1], where, queries, goals, scored, present)
+
+
+def packed(text: Text, where: Where, capacity: Capacity) -> Batch:
+    """All texts one after the other in one row; those that do not fit are left out."""
+    time = text.tokens.shape[1]
+    asked = jnp.maximum(text.lengths - jnp.maximum(text.prompts, 1), 0)
+    fits = (jnp.cumsum(text.lengths - 1) <= capacity.tokens) & (
+        jnp.cumsum(asked) <= capacity.scored
+    )
+    place = jnp.arange(time)
+    chosen = fits[:, None] & (place < text.lengths[:, None] - 1)
+    slots, there = _chosen(chosen.reshape(-1), capacity.tokens)
+    row, place = slots // time, slots % time
+    scored = there & (place >= text.prompts[row] - 1)
+    queries, asked_there = _chosen(scored, capacity.scored)
+    goals = text.tokens[row[queries], place[queries] + 1]
+    kind = jnp.where(there, where.kind.reshape(-1)[slots], -1)
+    coordinates = where.coordinates.reshape(len(fits) * time, -1)[slots]
+    index = jnp.arange(capacity.tokens)
+    spot = Where(index[None], kind[None], coordinates[None], row[None], len(fits))
+    tokens = text.tokens.reshape(-1)[slots]
+    return Batch(tokens[None], spot, queries[None], goals[None], asked_there[None], fits)
+
+
+@lru_cache
+def capacity(task: Task, layout: Layout, texts: int) -> Capacity:
+    """Room for `texts` problems of that task, by the mean and spread of their lengths."""
+    problems = sample(task, 512)
+    prompts = np.array([len(layout.prompt(problem)) for problem in problems])
+    lengths = np.array([len(layout.write(problem)) for problem in problems])
+    return Capacity(_enough(lengths - 1, texts), _enough(lengths - prompts, texts))
+
+
+def _enough(lengths: Int[np.ndarray, " problems"], texts: int) -> int:
+    """A sum of `texts` lengths that is hardly ever exceeded, in steps of 64."""
+    most = texts * lengths.mean() + SPARE * math.sqrt(texts) * lengths.std()
+    return 64 * math.ceil(max(most, lengths.max()) / 64)
+
+
+def _chosen(mask: Bool[Array, " slots"], size: int) -> tuple[Array, Array]:
+    """Indices at which the mask holds, filled up to `size`, and which are no filling."""
+    (slots,) = jnp.nonzero(mask, size=size, fill_value=0)
+    return slots, jnp.arange(size) < jnp.sum(mask)
+
+
+def _cut(where: Where, kept: slice) -> Where:
+    return Where(
+        where.index[:, kept],
+        where.kind[:, kept],
+        where.coordinates[:, kept],
+        where.text[:, kept],
+        where.texts,
+    )
