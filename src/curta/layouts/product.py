@@ -1,10 +1,11 @@
-"""`12*34=` row by row, as on paper and as in the machine this program is named after.
+"""`12*34=`: a row for each digit of the second number, as on paper.
 
-Row j adds first x digit j of second to the sum so far. Its place i stands for ten
-to the i + j, and is written in three steps: the tens of the product of the place
-before, the units of this one, and the sum of both with the row before and what is
-carried, a letter where it carries on. The answer reads the lowest sum of every row
-and then the rest of the last row, leading zeros included.
+Row j multiplies the first number by digit j and adds the product to the sum so far;
+its place i stands for ten to the i + j. A place is written in four steps: the tens
+of the digit product one place below, the units of this one, the digit of the row's
+product, which is the sum of both, and the digit of the running sum, which adds what
+the row before has there. The last two are letters where they carry. The answer reads
+the lowest sum of every row and then the rest of the last row, leading zeros included.
 """
 
 from collections.abc import Sequence
@@ -20,13 +21,15 @@ from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, grid, join, number
 from .traced import CARRIED, TracedLayout, ladder
 
-FIRST, OPERATOR, SECOND, EQUALS, TENS, UNITS, SUM, NEXT, RESULT, ANSWER, FINISH = range(11)
+(FIRST, OPERATOR, SECOND, EQUALS, TENS, UNITS, PART, SUM, NEXT, RESULT, ANSWER, FINISH) = range(12)
+STEPS = 4
+"""Tokens for each place of a row."""
 
 
 class Product(TracedLayout):
     name = "product"
-    summary = "rows of digit products and running sums; place and row of every token as coordinates"
-    characters = CARRIED + "*|=" + END
+    summary = "rows of partial products and running sums; place and row as coordinates"
+    characters = CARRIED[:20] + "*|=" + END
     kinds = (
         Kind("first", digit=True, wild=("row",)),
         Kind("operator", wild=("place", "row")),
@@ -34,6 +37,7 @@ class Product(TracedLayout):
         Kind("equals"),
         Kind("tens", digit=True),
         Kind("units", digit=True),
+        Kind("part", digit=True),
         Kind("sum", digit=True),
         Kind("next"),
         Kind("result"),
@@ -60,8 +64,8 @@ class Product(TracedLayout):
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         width, rows = digits
-        work = rows * 3 * (width + 1) + rows + width + rows + 1
-        return Room(width + rows + 2, work, ((-1, width + 1), (-1, rows)))
+        work = rows * (STEPS * (width + 1) + 1) + width + rows + 1
+        return Room(width + rows + 2, work, ((-1, width + 1), (0, rows + 1)))
 
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         batch = len(operands.digits)
@@ -77,37 +81,31 @@ class Product(TracedLayout):
         self, state: Int[Array, "*batch 5"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch 5"], Int[Array, "*batch"], Int[Array, "*batch 2"]]:
         part, place, row, turn, rows = jnp.moveaxis(state, -1, 0)
-        digit, equals, end = token < 30, token == self.code("="), token == self.code(END)
+        digit, equals, end = token < 20, token == self.code("="), token == self.code(END)
         kind = ladder(
             token,
-            (digit & (token >= 10), SUM),
             (digit, jnp.array([FIRST, SECOND, TENS, ANSWER])[part] + turn),
             (equals, jnp.where(part < 2, EQUALS, RESULT)),
             (end, FINISH),
             (part == 0, OPERATOR),
             (True, NEXT),
         )
-        below = (kind == ANSWER) & (row + 1 < rows)
-        row = ladder(
+        below = (kind == RESULT) | (kind == ANSWER) & (row < rows)
+        seen_row = ladder(
             token,
-            (below | (kind == NEXT), row + 1),
             (kind == EQUALS, 0),
-            (kind == RESULT, -1),
+            (kind == RESULT, 1),
+            (below | (kind == NEXT), row + 1),
             (True, row),
         )
-        here = ladder(
-            token,
-            (below | (kind == RESULT), 0),
-            (digit & (part != 1) | end, place),
-            (True, -1),
-        )
-        seen = jnp.stack([here, row], -1)
-        rows = jnp.where(kind == EQUALS, state[..., 2], rows)
-        place = here + ((kind != TENS) & (kind != UNITS))
-        turn = jnp.where((kind == TENS) | (kind == UNITS), turn + 1, 0)
+        waits = (kind == SECOND) | (kind == OPERATOR) | (kind == EQUALS) | (kind == NEXT)
+        here = jnp.where(waits | below, -1, place)
+        rows = jnp.where(kind == EQUALS, row, rows)
+        inside = (kind >= TENS) & (kind < SUM)
+        turn = jnp.where(inside, turn + 1, 0)
         part = jnp.where(equals | (kind == OPERATOR), jnp.minimum(part + 1, 3), part)
-        after = jnp.stack([part, place, row + (kind == SECOND), turn, rows], -1)
-        return after, kind, seen
+        after = [part, here + ~inside, seen_row + (kind == SECOND), turn, rows]
+        return jnp.stack(after, -1), kind, jnp.stack([here, seen_row], -1)
 
     def _rows(self, operands: Numbers) -> Piece:
         """All rows, a separator before each but the first."""
@@ -116,28 +114,29 @@ class Product(TracedLayout):
 
         def row(before: Array, multiplier: Array) -> tuple[Array, Array]:
             products = first * multiplier[:, None]
-            tens = jnp.roll(products // 10, 1, axis=1)
-            sums = digits.with_carries(tens + products % 10 + before)
-            cells = jnp.stack([tens, products % 10, sums], axis=-1)
+            tens, units = jnp.roll(products // 10, 1, axis=1), products % 10
+            part = digits.with_carries(tens + units)
+            sums = digits.with_carries(part % 10 + before)
+            cells = jnp.stack([tens, units, part, sums], axis=-1)
             return jnp.roll(sums % 10, -1, axis=1).at[:, -1].set(0), cells
 
         _, cells = jax.lax.scan(row, jnp.zeros_like(first), operands.digits[:, 1].T)
-        batch, count, wide = len(first), len(cells), first.shape[1]
-        cells = jnp.moveaxis(cells, 0, 1).reshape(batch, count, 3 * wide)
+        batch, count, wide = len(first), len(cells), STEPS * first.shape[1]
+        cells = jnp.moveaxis(cells, 0, 1).reshape(batch, count, wide)
         bars = jnp.full((batch, count, 1), self.code("|"))
         there = (jnp.arange(count) < rows[:, None])[..., None]
-        valid = there & (jnp.arange(-1, 3 * wide) < 3 * (widths[:, None, None] + 1))
+        valid = there & (jnp.arange(-1, wide) < STEPS * (widths[:, None, None] + 1))
         found = grid(jnp.concatenate([bars, cells], axis=-1), valid)
         return Piece(found.tokens[:, 1:], found.valid[:, 1:])
 
 
 def written_row(first: int, multiplier: int, before: int, width: int) -> str:
-    """Tens, units and sum for each place of before + first x multiplier, and one more."""
-    text, carry = "", 0
+    """Tens, units, product and sum for each place of first x multiplier, and one more."""
+    text, low, high = "", 0, 0
     for place in range(width + 1):
         tens = first * 10 // 10**place % 10 * multiplier // 10
         units = first // 10**place % 10 * multiplier % 10
-        column = tens + units + before // 10**place % 10 + carry
-        carry = column // 10
-        text += f"{tens}{units}{CARRIED[10 * carry + column % 10]}"
+        low = tens + units + low // 10
+        high = low % 10 + before // 10**place % 10 + high // 10
+        text += f"{tens}{units}{CARRIED[low]}{CARRIED[high]}"
     return text
