@@ -1,12 +1,13 @@
-"""`s210,007,033=`: insertion sort, one comparison and exchange after the other.
+"""`S210,007,033=`: insertion sort, one comparison and exchange after the other.
 
-Number k is inserted into the ordered list of those before it: at each slot i the
-smaller of the list's number and the one carried is left behind, the larger carried
-on, and the last one carried becomes the end of the list. Numbers are padded to one
-width and written most significant digit first, so that both results can be written
-at once, digit by digit: a pair of the smaller's and the larger's digit. Which of the
-two is which shows in the smaller's: a plain digit while they are equal, `a` to `j`
-once the list's number is smaller, `k` to `t` once the carried one is.
+Turn k inserts number k into the ordered list of those before it. At each slot the
+smaller of the list's number and the one carried along is left behind and the larger
+is carried on; the last slot, where the list has none, takes what is carried. Numbers
+are padded to one width and written most significant digit first, so that both
+results of an exchange can be written at once, digit by digit: a pair of the smaller's
+and the larger's digit. Which of the two is which shows in the smaller's: a plain
+digit while they are equal, `a` to `j` once the list's number is the smaller, `k` to
+`t` once the carried one is. The list after the last turn is the answer.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, grid, join
 from .traced import CARRIED, TracedLayout, ladder
 
-OPERATOR, NUMBER, COMMA, EQUALS, SMALLER, LARGER, NEXT, TURN, RESULT, ANSWER, FINISH = range(11)
+(OPERATOR, NUMBER, COMMA, EQUALS, SMALLER, LARGER, NEXT, TURN, RESULT, ANSWER, THEN, FINISH) = (
+    range(12)
+)
 
 
 class Insertion(TracedLayout):
@@ -32,15 +35,16 @@ class Insertion(TracedLayout):
     characters = CARRIED + "S,=|;" + END
     kinds = (
         Kind("operator"),
-        Kind("number", digit=True, wild=("slot",)),
-        Kind("comma"),
+        Kind("number", digit=True),
+        Kind("comma", wild=("place", "slot")),
         Kind("equals"),
         Kind("smaller", digit=True),
         Kind("larger", digit=True),
-        Kind("next"),
+        Kind("next", wild=("place",)),
         Kind("turn"),
         Kind("result"),
         Kind("answer", digit=True),
+        Kind("then"),
         Kind("end"),
     )
     linear = False
@@ -52,14 +56,15 @@ class Insertion(TracedLayout):
         return f"S{','.join(padded(problem.operands))}="
 
     def working(self, problem: Problem) -> str:
-        ordered, turns = padded(problem.operands)[:1], []
-        for carried in padded(problem.operands)[1:]:
+        ordered: list[str] = []
+        turns = []
+        for carried in padded(problem.operands):
             slots = []
             for slot, number in enumerate(ordered):
                 slots.append(written_pair(number, carried))
                 ordered[slot], carried = min(number, carried), max(number, carried)
             ordered.append(carried)
-            turns.append("|".join(slots))
+            turns.append("|".join([*slots, carried]))
         return f"{';'.join(turns)}={','.join(ordered)}"
 
     def read(self, operator: str, completion: str) -> Answer | None:
@@ -72,24 +77,20 @@ class Insertion(TracedLayout):
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         count, width = len(digits), max(digits)
-        pairs = count * (count - 1) // 2
-        prompt = 1 + count * (width + 1)
-        return Room(
-            prompt,
-            pairs * (2 * width + 1) + count * (width + 1) + 1,
-            ((-1, width), (0, count), (0, count)),
-        )
+        pairs, lists = count * (count - 1) // 2 * (2 * width + 1), count * (width + 1)
+        extents = ((-1, width), (0, count), (0, count))
+        return Room(1 + lists, pairs + 2 * lists + 1, extents)
 
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         batch = len(operands.digits)
         width = jnp.max(operands.lengths, axis=1)
         there = operands.lengths > 0
         numbers = digits.reverse(operands.digits, jnp.broadcast_to(width[:, None], there.shape))
-        pairs, ordered = self._pairs(numbers, there, width)
+        turns, ordered = self._turns(numbers, there, width)
         first, equals, end = (self.one(character, batch) for character in ("S", "=", END))
         prompt = [first, self._listed(numbers, there, width), equals]
         answer = self._listed(ordered, there, width)
-        return join(prompt, [pairs, equals, answer, end], room.total, self.code(END))
+        return join(prompt, [turns, equals, answer, end], room.total, self.code(END))
 
     def step(
         self, state: Int[Array, "*batch 6"], token: Int[Array, "*batch"]
@@ -102,54 +103,56 @@ class Insertion(TracedLayout):
             (digit, jnp.array([NUMBER, SMALLER, ANSWER])[part] + ((part == 1) & (due > 0))),
             (equals, jnp.where(part == 0, EQUALS, RESULT)),
             (end, FINISH),
-            (token == self.code(","), COMMA),
+            (token == self.code(","), jnp.where(part == 0, COMMA, THEN)),
             (token == self.code("|"), NEXT),
             (token == self.code(";"), TURN),
             (True, OPERATOR),
         )
         here = jnp.where(digit | end, place, -1)
         count = jnp.where(kind == EQUALS, turn + 1, count)
-        listed = (kind == COMMA) & (part == 0)
         turn = ladder(
             token,
-            ((kind == TURN) | listed, turn + 1),
-            (kind == EQUALS, 1),
+            ((kind == TURN) | (kind == COMMA), turn + 1),
+            (kind == EQUALS, 0),
             (kind == RESULT, count),
             (True, turn),
         )
         slot = ladder(
             token,
-            ((kind == NEXT) | (kind == COMMA) & (part > 0), slot + 1),
+            ((kind == NEXT) | (kind == THEN), slot + 1),
             ((kind == TURN) | (kind == RESULT), 0),
             (True, slot),
         )
-        due = (kind == SMALLER).astype(jnp.int32)
+        due = ((kind == SMALLER) & (slot < turn)).astype(jnp.int32)
         part = jnp.where(equals, jnp.minimum(part + 1, 2), part)
         seen = jnp.stack([here, turn, slot], -1)
         return jnp.stack([part, here + 1 - due, turn, slot, due, count], -1), kind, seen
 
-    def _pairs(self, numbers: Array, there: Array, width: Array) -> tuple[Piece, Array]:
-        """All pairs, a separator before each but the first; and the ordered numbers."""
+    def _turns(self, numbers: Array, there: Array, width: Array) -> tuple[Piece, Array]:
+        """All slots of all turns, a separator before each but the first; and the ordered list."""
         batch, count, wide = numbers.shape
-        plan = [(turn, slot) for turn in range(1, count) for slot in range(turn)]
-        plan = jnp.array(plan, jnp.int32).reshape(-1, 2)
+        plan = [(turn, slot) for turn in range(count) for slot in range(turn + 1)]
+        plan = jnp.array(plan, jnp.int32)
 
         def exchange(now: tuple[Array, Array], spot: Array) -> tuple[tuple[Array, Array], Array]:
             ordered, carried = now
             turn, slot = spot
             carried = jnp.where(slot == 0, numbers[:, turn], carried)
             smaller, larger = _exchanged(ordered[:, slot], carried)
-            after = ordered.at[:, slot].set(smaller % 10)
-            after = after.at[:, turn].set(jnp.where(slot == turn - 1, larger, after[:, turn]))
-            ordered = jnp.where(there[:, turn, None, None], after, ordered)
-            return (ordered, larger), jnp.stack([smaller, larger], axis=-1)
+            left = jnp.where(slot == turn, carried, smaller)
+            kept = jnp.where(there[:, turn, None], left % 10, ordered[:, slot])
+            pair = jnp.stack([left, larger], axis=-1)
+            return (ordered.at[:, slot].set(kept), larger), pair
 
-        (ordered, _), pairs = jax.lax.scan(exchange, (numbers, numbers[:, 0]), plan)
+        start = jnp.zeros_like(numbers), numbers[:, 0]
+        (ordered, _), pairs = jax.lax.scan(exchange, start, plan)
         pairs = jnp.moveaxis(pairs, 0, 1).reshape(batch, len(plan), 2 * wide)
         marks = jnp.where(plan[:, 1] == 0, self.code(";"), self.code("|"))[None, :, None]
         marked = jnp.concatenate([jnp.broadcast_to(marks, (batch, len(plan), 1)), pairs], axis=-1)
-        valid = there[:, plan[:, 0], None] & (jnp.arange(-1, 2 * wide) < 2 * width[:, None, None])
-        found = grid(marked, valid)
+        last = (plan[:, 0] == plan[:, 1])[:, None]  # no larger number there
+        spots = jnp.arange(-1, 2 * wide)
+        valid = (spots < 2 * width[:, None, None]) & ~(last & (spots >= 0) & (spots % 2 == 1))
+        found = grid(marked, valid & there[:, plan[:, 0], None])
         return Piece(found.tokens[:, 1:], found.valid[:, 1:]), ordered
 
     def _listed(self, numbers: Array, there: Array, width: Array) -> Piece:

@@ -81,6 +81,12 @@ def nines(operands: Numbers, noise: Noise) -> Numbers:
     return cut(operands._replace(digits=jnp.where(replaced, 9, operands.digits)))
 
 
+def nines_after(operands: Numbers, noise: Noise) -> Numbers:
+    """As `nines`, but the first operand stays as it is."""
+    digits = nines(operands, noise).digits.at[:, 0].set(operands.digits[:, 0])
+    return operands._replace(digits=digits)
+
+
 def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
     """Every operand ends in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
