@@ -21,6 +21,7 @@ from jaxtyping import Array, Bool
 from .batches import padded
 from .generation import bucket, completions, widths
 from .layouts import Layout, Room, Text, Where
+from .layouts.base import END
 from .model import Transformer
 from .operations import Answer
 from .problems import Problem, answer_text
@@ -171,20 +172,26 @@ def _examined(
 def _generated(
     models: Models, sample: Sequence[Problem], right: Bool[np.ndarray, "members problems"], room: Room
 ) -> dict[str, Any]:
-    """Exact match of real generation, whether it agrees, and how fast it wrote."""
-    truth = [problem.truth for problem in sample]
+    """Exact match of real generation, whether it agrees, and how fast it wrote.
+
+    It agrees if it writes the true text to the letter just where one pass says so; an
+    answer may be right although its trace is not.
+    """
+    layout = models.layout
+    texts = [layout.working(problem) + END for problem in sample]
     _answers(models, 0, sample, room)  # compiles, so that only writing is timed
     begun = time.perf_counter()
     written = [_answers(models, member, sample, room) for member in range(models.members)]
     seconds = time.perf_counter() - begun
     tokens = sum(len(text) for answers in written for text, _ in answers)
     exact = np.array(
-        [[a == t for (_, a), t in zip(answers, truth, strict=True)] for answers in written]
+        [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
     )
+    same = np.array([[t == text for (t, _), text in zip(row, texts, strict=True)] for row in written])
     return {
         "count": len(sample),
         "exact": exact.mean(axis=1).round(6).tolist(),
-        "agrees": bool((exact == right[:, : len(sample)]).all()),
+        "agrees": bool((same == right[:, : len(sample)]).all()),
         "tokens_per_second": round(tokens / seconds),
     }
 

@@ -81,12 +81,6 @@ def nines(operands: Numbers, noise: Noise) -> Numbers:
     return cut(operands._replace(digits=jnp.where(replaced, 9, operands.digits)))
 
 
-def nines_after(operands: Numbers, noise: Noise) -> Numbers:
-    """As `nines`, but the first operand stays as it is."""
-    digits = nines(operands, noise).digits.at[:, 0].set(operands.digits[:, 0])
-    return operands._replace(digits=digits)
-
-
 def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
     """Every operand ends in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
@@ -102,13 +96,29 @@ def few_digits(operands: Numbers, noise: Noise) -> Numbers:
 
 def exact(operands: Numbers, noise: Noise) -> Numbers:
     """The first operand is a multiple of the second."""
-    return _multiple(operands, jnp.zeros_like(operands.digits[:, 0]))
+    return _with_first(operands, _multiple(operands))
 
 
 def almost(operands: Numbers, noise: Noise) -> Numbers:
     """The first operand is one less than a multiple of the second."""
-    unit = jnp.zeros_like(operands.digits[:, 0]).at[:, 0].set(1)
-    return _multiple(operands, unit)
+    product = _multiple(operands)
+    one = jnp.zeros_like(product).at[:, 0].set(1)
+    less, nothing = digits.distance(product, one)
+    return _with_first(operands, jnp.where(nothing[:, None], product, less))
+
+
+def beyond_nines(operands: Numbers, noise: Noise) -> Numbers:
+    """The second operand mostly nines, the first a multiple of it and less than ten more.
+
+    Remainders then step across a power of ten, where borrows run through zeros.
+    """
+    second = nines(operands, noise).digits[:, 1]
+    product = _multiple(operands._replace(digits=operands.digits.at[:, 1].set(second)))
+    few = jnp.zeros_like(product).at[:, 0].set(below(noise[:, 0, 0] >> 8, 10))
+    more = digits.add(product, few)
+    fits = (more[:, -1] == 0) & (digits.length(more) <= operands.lengths[:, 0])
+    found = _with_first(operands, jnp.where(fits[:, None], more[:, :-1], product))
+    return found._replace(digits=found.digits.at[:, 1].set(second))
 
 
 def below(
@@ -134,14 +144,17 @@ def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
     return cut(Numbers(jnp.where(there[..., None], digit, operands.digits), lengths))
 
 
-def _multiple(operands: Numbers, less: Array) -> Numbers:
-    """First operand replaced by a multiple of the second that is no longer, minus `less`."""
+def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
+    """A multiple of the second operand that is no longer than the first."""
     first, second = operands.digits[:, 0], operands.digits[:, 1]
-    places = operands.lengths[:, 0] - operands.lengths[:, 1]
-    factor = jnp.where(jnp.arange(first.shape[-1]) < jnp.maximum(places, 1)[:, None], first, 0)
+    places = operands.lengths[:, :1] - operands.lengths[:, 1:2]
+    factor = jnp.where(jnp.arange(first.shape[-1]) < jnp.maximum(places, 1), first, 0)
     product = digits.multiply(factor, second)[:, : first.shape[-1]]
-    product = jnp.where((places >= 0)[:, None], product, 0)
-    rest, less_than = digits.distance(product, less)
-    rest = jnp.where(less_than[:, None], product, rest)
-    lengths = operands.lengths.at[:, 0].set(digits.length(rest))
-    return Numbers(operands.digits.at[:, 0].set(rest), lengths)
+    too_long = (places < 0) | (digits.length(product)[:, None] > operands.lengths[:, :1])
+    return jnp.where(too_long, 0, product)
+
+
+def _with_first(operands: Numbers, first: Int[Array, "batch width"]) -> Numbers:
+    """The operands with another first one, of whatever length it has."""
+    lengths = operands.lengths.at[:, 0].set(digits.length(first))
+    return Numbers(operands.digits.at[:, 0].set(first), lengths)

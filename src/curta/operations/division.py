@@ -18,7 +18,7 @@ class Division(Operation):
         "exact": cases.exact,
         "almost": cases.almost,
         "equal": cases.equal,
-        "nines": cases.nines_after,
+        "nines": cases.beyond_nines,
         "trailing zeros": cases.trailing_zeros,
         "zero": cases.zero,
         "one": cases.one,
