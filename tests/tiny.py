@@ -12,6 +12,7 @@ from curta import initial, model
 from curta import recipe as recipes
 from curta.layouts import Layout, Numbers, Room, Text
 from curta.model import Transformer
+from curta.operations import OPERATIONS
 from curta.problems import Problem
 from curta.recipe import Recipe
 
@@ -72,8 +73,23 @@ def sums(digits: int) -> st.SearchStrategy[Problem]:
     return st.builds(lambda a, b: Problem("+", (a, b)), ints(digits), ints(digits))
 
 
-def batches(size: int, digits: int) -> st.SearchStrategy[list[Problem]]:
-    return st.lists(sums(digits), min_size=size, max_size=size)
+MOST = 4
+"""Operands of problems that may have any number of them."""
+
+
+def problems(operator: str, digits: int, most: int = MOST) -> st.SearchStrategy[Problem]:
+    """Problems of one operation, of as few operands as it takes up to `most`."""
+    operation = OPERATIONS[operator]
+    counts = st.integers(operation.least, operation.most or most)
+    operands = counts.flatmap(lambda count: st.tuples(*[ints(digits)] * count))
+    answered = operands.filter(lambda values: operation.refuse(values) is None)
+    return answered.map(lambda values: Problem(operator, values))
+
+
+def batches(
+    size: int, digits: int, operator: str = "+", most: int = 2
+) -> st.SearchStrategy[list[Problem]]:
+    return st.lists(problems(operator, digits, most), min_size=size, max_size=size)
 
 
 def random_sums(count: int, digits: int, seed: int = 0) -> list[Problem]:
@@ -85,11 +101,13 @@ def random_sums(count: int, digits: int, seed: int = 0) -> list[Problem]:
     return [Problem("+", (value(), value())) for _ in range(count)]
 
 
-def numbers(problems: Sequence[Problem], width: int) -> Numbers:
-    """Operands as digit arrays, by way of Python's own `str`."""
+def numbers(problems: Sequence[Problem], width: int, operands: int | None = None) -> Numbers:
+    """Operands as digit arrays, by way of Python's own `str`; absent ones have length 0."""
+    count = operands or max(len(problem.operands) for problem in problems)
     texts = [[str(value) for value in problem.operands] for problem in problems]
-    rows = [[list(map(int, text[::-1].ljust(width, "0"))) for text in pair] for pair in texts]
-    lengths = [[len(text) for text in pair] for pair in texts]
+    texts = [[*line, *[""] * (count - len(line))] for line in texts]
+    rows = [[list(map(int, text[::-1].ljust(width, "0"))) for text in line] for line in texts]
+    lengths = [[len(text) for text in line] for line in texts]
     return Numbers(jnp.array(rows, jnp.int32), jnp.array(lengths, jnp.int32))
 
 
@@ -109,8 +127,12 @@ def every_index(of: Text) -> jax.Array:
     return jnp.broadcast_to(jnp.arange(of.tokens.shape[1]), of.tokens.shape)
 
 
-def room(layout: Layout, digits: int) -> Room:
-    return layout.room((digits, digits))
+def room(
+    layout: Layout, digits: int, operator: str | None = None, operands: int | None = None
+) -> Room:
+    """Room for operands of so many digits each, by default for the layout's first operator."""
+    operator = operator or layout.operators[0]
+    return layout.room(operator, (digits,) * (operands or OPERATIONS[operator].least))
 
 
 def same(first: Any, second: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from .layouts import Layout, Room, Text, Where
 from .tasks import Task, sample
@@ -81,13 +81,20 @@ def capacity(task: Task, layout: Layout, texts: int) -> Capacity:
     problems = sample(task, 512)
     prompts = np.array([len(layout.prompt(problem)) for problem in problems])
     lengths = np.array([len(layout.write(problem)) for problem in problems])
-    return Capacity(_enough(lengths - 1, texts), _enough(lengths - prompts, texts))
+    return Capacity(enough(lengths - 1, texts), enough(lengths - prompts, texts))
 
 
-def _enough(lengths: Int[np.ndarray, " problems"], texts: int) -> int:
+def enough(lengths: Int[np.ndarray, " problems"], texts: int) -> int:
     """A sum of `texts` lengths that is hardly ever exceeded, in steps of 64."""
     most = texts * lengths.mean() + SPARE * math.sqrt(texts) * lengths.std()
     return 64 * math.ceil(max(most, lengths.max()) / 64)
+
+
+def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int[Array, " texts"]:
+    """How many scored tokens of each text are not the most likely one."""
+    wrong = (jnp.argmax(logits, -1) != batch.goals) & batch.scored
+    text = batch.where.text[jnp.arange(len(wrong))[:, None], batch.queries]
+    return jnp.zeros(batch.where.texts, jnp.int32).at[text].add(wrong)
 
 
 def _chosen(mask: Bool[Array, " slots"], size: int) -> tuple[Array, Array]:

@@ -97,7 +97,7 @@ def divide(
         for _ in range(9):
             less, borrows = subtract(rest, divisor)
             fits = ~borrows[:, -1]
-            rest, counts = jnp.where(fits[:, None], less, rest), counts + fits
+            rest, counts = jnp.where(fits[:, None], less, rest), counts + fits.astype(counts.dtype)
         return rest, counts
 
     rest, counts = jax.lax.scan(step, jnp.zeros_like(divisor), a.T[::-1])

@@ -48,7 +48,8 @@ class Evaluation:
     first and one of the others, or "20x5" for 20 operands of 5 digits; a table holds
     the sizes of each operator. `generated`
     problems of each kind are also written token by token. A `grid` of 0 leaves the
-    heat map out.
+    heat map out. With a `table`, every problem of two operands up to that number is
+    counted.
     """
 
     digits: Sizes | dict[str, Sizes] = (20, 100)
@@ -56,6 +57,7 @@ class Evaluation:
     generated: Count = 8
     grid: Annotated[int, Ge(0)] = 0
     grid_count: Count = 20
+    table: Annotated[int, Ge(0)] = 0
     seed: int = 1
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import checkpoints, evaluation, runs, training
+from . import checkpoints, evaluation, exhaustive, runs, training
 from .errors import UserError, unknown
 from .generation import bucket, completions, widths
 from .layouts import layout_named
@@ -141,12 +141,23 @@ class Run:
             table["grid"] = evaluation.grid(
                 models, operator, settings, lambda share: progress(f"grid {share:.0%}")
             )
+        if settings.table:
+            table["tables"] = self._tables(settings.table, progress)
         for task in self.recipe.tasks:
             for size in settings.sizes(task.operator)[:1]:
                 table["examples"] += evaluation.examples(models, task.operator, size, settings)
         self.folder.save_evaluation(table)
         write_report(self.folder.path)
         return table
+
+    def _tables(self, limit: int, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+        """All problems with operands up to the limit, operator by operator."""
+
+        def told(operator: str) -> Callable[[float], None]:
+            return lambda share: progress(f"all of {operator} up to {limit:,}: {share:.0%}")
+
+        operators = [task.operator for task in self.recipe.tasks]
+        return [exhaustive.table(self.models, o, limit, told(o)) for o in operators]
 
     def _sizes(self, settings: Evaluation) -> list[tuple[str, int | str]]:
         """Every operator with every size at which it is examined."""

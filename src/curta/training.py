@@ -18,7 +18,7 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from .batches import Batch, capacity, packed, padded
+from .batches import Batch, capacity, errors, packed, padded
 from .initial import draw
 from .layouts import Layout, Room, Text, layout_named
 from .model import Transformer, build
@@ -78,10 +78,7 @@ def loss_and_exact(
     where = model.positions.jitter(batch.where, key)
     logits = model(batch.tokens, where, batch.queries, room)
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.goals)
-    wrong = (jnp.argmax(logits, -1) != batch.goals) & batch.scored
-    text = where.text[jnp.arange(len(wrong))[:, None], batch.queries]
-    errors = jnp.zeros(where.texts, jnp.int32).at[text].add(wrong)
-    flawless = jnp.sum(batch.present & (errors == 0)).astype(jnp.float32)
+    flawless = jnp.sum(batch.present & (errors(logits, batch) == 0)).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
     return loss, flawless / total(jnp.sum(batch.present)).astype(jnp.float32)

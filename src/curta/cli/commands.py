@@ -79,17 +79,18 @@ def ask(options: Namespace) -> int:
 
 def evaluate(options: Namespace) -> int:
     from ..api import load
-    from .display import Status, exam_table, grid_line, notice
+    from .display import Status, exam_table, grid_line, notice, table_lines
 
     run = load(options.run)
     changes = {
         "digits": _sizes(options.digits),
         "grid": options.grid,
+        "table": options.table,
         "count": options.count,
         "seed": options.seed,
     }
     changes = {name: value for name, value in changes.items() if value is not None}
-    for name in ("grid", "count"):
+    for name in ("grid", "count", "table"):
         if changes.get(name, 1) < 1:
             raise UserError(f"--{name} must be at least 1, not {changes[name]}")
     with Status() as status:
@@ -99,6 +100,8 @@ def evaluate(options: Namespace) -> int:
         return 0
     notice(exam_table(table, run.seeds))
     notice(grid_line(table))
+    for line in table_lines(table):
+        notice(line)
     notice(f"Report: {run.report}")
     return 0
 
@@ -138,7 +141,7 @@ def recipes(options: Namespace) -> int:
 
 def _train_on(run: "Run", exam: bool) -> int:
     """Trains, examines, and says where the report lies; 1 if there is nothing to examine."""
-    from .display import Learning, Status, exam_table, grid_line, notice, opening
+    from .display import Learning, Status, exam_table, grid_line, notice, opening, table_lines
 
     notice(opening(run))
     with Learning(run.seeds) as learning:
@@ -159,6 +162,8 @@ def _train_on(run: "Run", exam: bool) -> int:
         table = run.evaluate(status.say)
     notice(exam_table(table, run.seeds))
     notice(grid_line(table))
+    for line in table_lines(table):
+        notice(line)
     notice(f"Report: {run.report}")
     return 0
 

@@ -113,6 +113,15 @@ def grid_line(table: dict[str, Any]) -> str | None:
     )
 
 
+def table_lines(table: dict[str, Any]) -> list[str]:
+    """For each table that was counted whole, how many problems every seed has right."""
+    return [
+        f"all {row['count']:,} problems of {row['operator']} up to {row['limit']:,}: right "
+        + " ".join(f"{right:,}" for right in row["right"])
+        for row in table.get("tables", [])
+    ]
+
+
 def runs_table(names: Sequence[str]) -> Table:
     view = Table()
     for heading in ("run", "recipe", "seeds", "status", "exam (median)"):

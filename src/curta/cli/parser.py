@@ -121,6 +121,7 @@ def _evaluate(parser: Parser, given: list[str] | None) -> None:
     _run_only(parser, given)
     parser.add_argument("--digits", metavar="20,100", help="digit counts (the recipe's)")
     parser.add_argument("--grid", type=int, metavar="N", help="digits x digits grid up to N")
+    parser.add_argument("--table", type=int, metavar="N", help="count all problems up to N")
     parser.add_argument("--count", type=int, metavar="N", help="problems of each kind")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the problems")
     parser.add_argument("--json", action="store_true", help="print the table as JSON")

@@ -81,4 +81,4 @@ class Copying(TracedLayout):
             (True, place),
         )
         onward = jnp.where((part == 0) & ~equals, 1, way)
-        return jnp.stack([part | equals, here + onward, way], -1), kind, here[..., None]
+        return jnp.stack([jnp.where(equals, 1, part), here + onward, way], -1), kind, here[..., None]

@@ -72,7 +72,7 @@ class Difference(TracedLayout):
         prompt = [given[0], self.one("-", batch), given[1], self.one("=", batch)]
         sign = jnp.where(negative, self.code("-"), self.code("+"))[:, None]
         work = [
-            number(rest + 10 * borrows, width),
+            number(jnp.where(borrows, rest + 10, rest), width),
             Piece(sign, jnp.ones_like(sign, bool)),
             number(magnitude, width),
             self.one(END, batch),

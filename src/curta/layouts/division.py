@@ -112,10 +112,10 @@ class LongDivision(TracedLayout):
             (end, FINISH),
             (True, OPERATOR),
         )
-        modulo = jnp.where(kind == OPERATOR, token == self.code("%"), modulo)
+        modulo = jnp.where(kind == OPERATOR, (token == self.code("%")).astype(jnp.int32), modulo)
         in_row = (kind == PARTIAL) | (kind == TRIAL) | (kind == DIVISOR)
         here = jnp.where(in_row | (kind == ANSWER) & (modulo > 0) | end, place, -1)
-        row = row + (kind == COUNT)
+        row = jnp.where(kind == COUNT, row + 1, row)
         step = jnp.where((kind == EQUALS) | (kind == RESULT), -1, step)
         seen = jnp.stack([here, row, step], -1)
         width = jnp.where(kind == EQUALS, place, width)
@@ -130,7 +130,7 @@ class LongDivision(TracedLayout):
             (True, jnp.where(kind == TRIAL, TRIAL, due)),
         )
         onward = (kind == DIVIDEND) | (kind == EQUALS) | (kind == QUOTIENT)
-        step = step + (onward | ((kind == RESULT) | (kind == ANSWER)) & (modulo == 0))
+        step = jnp.where(onward | ((kind == RESULT) | (kind == ANSWER)) & (modulo == 0), step + 1, step)
         step = jnp.where(kind == OPERATOR, 0, step)
         return jnp.stack([due, here + 1, row, step, width, modulo], -1), kind, seen
 
@@ -155,7 +155,7 @@ def _long_division(
         rest, going = now
         less, borrows = digits.subtract(rest, divisor)
         fits = going & ~borrows[:, -1]
-        row = jnp.concatenate([jnp.full((batch, 1), count), less + 10 * borrows], axis=1)
+        row = jnp.concatenate([jnp.full((batch, 1), count), jnp.where(borrows, less + 10, less)], axis=1)
         return (jnp.where(fits[:, None], less, rest), fits), (row, going)
 
     def step(rest: Array, now: tuple[Array, Array]) -> tuple[Array, Any]:

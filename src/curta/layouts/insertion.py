@@ -100,7 +100,8 @@ class Insertion(TracedLayout):
         kind = ladder(
             token,
             (digit & (token >= 10), SMALLER),
-            (digit, jnp.array([NUMBER, SMALLER, ANSWER])[part] + ((part == 1) & (due > 0))),
+            (digit & (part == 1) & (due > 0), LARGER),
+            (digit, jnp.array([NUMBER, SMALLER, ANSWER])[part]),
             (equals, jnp.where(part == 0, EQUALS, RESULT)),
             (end, FINISH),
             (token == self.code(","), jnp.where(part == 0, COMMA, THEN)),

@@ -62,7 +62,8 @@ def carry(operands: Numbers, noise: Noise) -> Numbers:
 def borrow(operands: Numbers, noise: Noise) -> Numbers:
     """The first operand is mostly zeros: borrows run across them."""
     zeros = below(noise[:, 0], 5) > 0
-    return cut(operands._replace(digits=operands.digits.at[:, 0].multiply(1 - zeros)))
+    first = jnp.where(zeros, 0, operands.digits[:, 0])
+    return cut(operands._replace(digits=operands.digits.at[:, 0].set(first)))
 
 
 def zero(operands: Numbers, noise: Noise) -> Numbers:
@@ -85,7 +86,7 @@ def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
     """Every operand ends in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
     kept = jnp.arange(operands.digits.shape[-1]) >= zeros
-    return cut(operands._replace(digits=operands.digits * kept))
+    return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
 
 
 def few_digits(operands: Numbers, noise: Noise) -> Numbers:

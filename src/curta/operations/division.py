@@ -30,7 +30,7 @@ class Division(Operation):
     def admit(self, operands: Numbers) -> Numbers:
         second = operands.digits[:, 1]
         nothing = jnp.all(second == 0, axis=-1)
-        return operands._replace(digits=operands.digits.at[:, 1, 0].add(nothing))
+        return operands._replace(digits=operands.digits.at[:, 1, 0].add(nothing.astype(jnp.int32)))
 
     def both(self, operands: Numbers) -> tuple[Result, Result]:
         found = digits.divide(operands.digits[:, 0], operands.digits[:, 1])
