@@ -43,7 +43,7 @@ def train(seeds: Sequence[int], steps: int) -> None:
 
     overrides = {"training.steps": steps} if steps else {}
     run = curta.train("addition", seeds, overrides=overrides, evaluate=False)
-    exam = problems("random", (DIGITS, DIGITS), PROBLEMS, seed=1)
+    exam = problems("+", "random", (DIGITS, DIGITS), PROBLEMS, seed=1)
     found = exact(run.models, exam).mean(axis=1).tolist()
     print(json.dumps({"exact": found, "memory": _peak()}))
 

@@ -13,7 +13,7 @@ import numpy as np
 import optax
 import torch
 
-from curta import training
+from curta import batches, training
 from curta.layouts import Text, layout_named
 from curta.model import Transformer
 from curta.optimizers import Rates, transformation
@@ -53,22 +53,26 @@ def differences(recipe: Recipe) -> dict[str, float]:
 
 def _reference(recipe: Recipe, model: Transformer, text: Text) -> tuple[Any, Transformer]:
     """Curta's loss and gradients."""
-    layout, key = layout_named(recipe.layout), jax.random.key(0)
+    batch, key = _batch(recipe, text), jax.random.key(0)
     objective = jax.value_and_grad(training.loss_and_exact, has_aux=True)
     (value, _), gradients = jax.jit(
-        lambda model: objective(model, layout, text, export.room(recipe), key)
+        lambda model: objective(model, batch, export.room(recipe), key)
     )(model)
     return value, gradients
 
 
 def _logits(recipe: Recipe, model: Transformer, text: Text, ours: Decoder, batch: Batch) -> float:
     """Compared where a token is scored: elsewhere neither side promises anything."""
-    room, goal = export.room(recipe), training.targets(text, export.room(recipe))
-    where = layout_named(recipe.layout).where(text)
-    expected = jax.jit(lambda m: m(text.tokens, where, goal.queries, room))(model)
+    room, given = export.room(recipe), _batch(recipe, text)
+    expected = jax.jit(lambda m: m(given.tokens, given.where, given.queries, room))(model)
     with torch.no_grad():
         found = ours(batch).numpy()
-    return float(np.abs(np.asarray(expected) - found)[np.asarray(goal.scored)].max())
+    return float(np.abs(np.asarray(expected) - found)[np.asarray(given.scored)].max())
+
+
+def _batch(recipe: Recipe, text: Text) -> batches.Batch:
+    """Padded on both sides, so that both compute the same."""
+    return batches.padded(text, layout_named(recipe.layout).where(text), export.room(recipe))
 
 
 def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: Decoder) -> float:

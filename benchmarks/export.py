@@ -15,9 +15,10 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from curta import training
+from curta.batches import padded
 from curta.layouts import Layout, Room, Text, Where, layout_named
 from curta.model import Transformer
-from curta.positions.window import WindowEncoding, neighbourhood
+from curta.positions.window import WindowEncoding
 from curta.recipe import Recipe
 
 from .configurations import CONFIGURATIONS
@@ -49,16 +50,18 @@ def member(recipe: Recipe, seed: int = 0) -> Transformer:
 
 
 def room(recipe: Recipe) -> Room:
-    return layout_named(recipe.layout).room((recipe.task.digits[1],) * 2)
+    (task,) = recipe.tasks
+    return layout_named(recipe.layout).room(task.operator, task.widest)
 
 
 def texts(recipe: Recipe, count: int) -> list[Text]:
     """Training batches as Curta draws and writes them."""
-    layout = layout_named(recipe.layout)
+    layout, (task,) = layout_named(recipe.layout), recipe.tasks
 
     @jax.jit
     def one(key: jax.Array) -> Text:
-        return layout.tokens(recipe.task.draw(key, recipe.training.batch))
+        drawn = task.draw(key, recipe.training.batch)
+        return layout.tokens(task.operator, drawn, room(recipe))
 
     return [one(key) for key in jax.random.split(jax.random.key(1), count)]
 
@@ -66,11 +69,12 @@ def texts(recipe: Recipe, count: int) -> list[Text]:
 def batch(model: Transformer, recipe: Recipe, text: Text) -> Arrays:
     """The fields of a PyTorch `Batch`."""
     layout = layout_named(recipe.layout)
-    goal, where = training.targets(text, room(recipe)), layout.where(text)
+    where = layout.where(text)
+    given = padded(text, where, room(recipe))
     arrays = {
-        "tokens": np.asarray(text.tokens)[:, :-1],
-        "queries": np.asarray(goal.queries),
-        "targets": np.where(goal.scored, goal.tokens, IGNORED),
+        "tokens": np.asarray(given.tokens),
+        "queries": np.asarray(given.queries),
+        "targets": np.where(given.scored, given.goals, IGNORED),
     }
     if model.kinds is not None:
         arrays["kinds"] = np.maximum(where.kind, 0)[:, :-1]
@@ -83,13 +87,13 @@ def _neighbours(
     positions: WindowEncoding, layout: Layout, where: Where, queries: np.ndarray
 ) -> np.ndarray:
     """For each query and key the number of (kind, displacement), or one past the last."""
-    kinds, displacements = neighbourhood(layout, positions.reach)
+    (near,) = positions.near
     kind, place = np.asarray(where.kind)[:, :-1], np.asarray(where.coordinates)[:, :-1, 0]
     asked = np.take_along_axis(place, queries, axis=1)
     apart = place[:, None, :] - asked[:, :, None]
     visible = np.arange(kind.shape[1]) <= queries[:, :, None]
-    links = np.full(apart.shape, len(kinds))
-    for number, (which, displacement) in enumerate(zip(kinds, displacements[:, 0], strict=True)):
+    links = np.full(apart.shape, len(near))
+    for number, (which, (displacement,)) in enumerate(near):
         wild = bool(layout.kinds[which].wild)
         near = (kind[:, None, :] == which) & ((apart == displacement) | wild)
         links = np.where(near & visible, number, links)

@@ -61,7 +61,7 @@ def _timed(call: Callable[[], Any], repeats: int) -> list[float]:
 def _sums(digits: int, count: int) -> "list[Problem]":
     from curta.tasks import problems
 
-    return problems("random", (digits, digits), count, seed=2)
+    return problems("+", "random", (digits, digits), count, seed=2)
 
 
 def _row(name: str, count: int, seconds: list[float]) -> list[str]:

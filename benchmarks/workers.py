@@ -38,7 +38,7 @@ def curta(name: str, folder: Path) -> Measure:
     from curta import training
 
     recipe = CONFIGURATIONS[name].recipe()
-    mesh = training.mesh_for(1, recipe.training.batch)
+    mesh = training.training_mesh(recipe, 1)
     state = training.spread(training.init(recipe, jnp.array([0])), mesh)
     call = training.compiled(recipe, mesh)
 

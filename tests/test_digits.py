@@ -201,7 +201,9 @@ def test_cut_keeps_every_digit_but_a_leading_zero(line: list[int], lengths: list
     given = jnp.array(line, jnp.int32).reshape(1, 2, 6)
     found = jitted["cut"](Numbers(given, jnp.array([lengths], jnp.int32)))
     assert found.lengths.tolist() == [lengths]
-    for row, source, length in zip(found.digits[0].tolist(), given[0].tolist(), lengths):
+    for row, source, length in zip(
+        found.digits[0].tolist(), given[0].tolist(), lengths, strict=True
+    ):
         kept = source[:length]
         if length > 1:
             kept[-1] = kept[-1] or 1

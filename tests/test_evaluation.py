@@ -15,10 +15,10 @@ from curta.generation import completions
 from curta.layouts import layout_named
 from curta.problems import Problem
 from curta.recipe import Evaluation
-from curta.tasks import problems
+from curta.tasks import categories, problems
 
 LAYOUT = layout_named("coupled")
-EXAM = [*tiny.random_sums(60, 3), *problems("carry", (3, 3), 4, 0)]
+EXAM = [*tiny.random_sums(60, 3), *problems("+", "carry", (3, 3), 4, 0)]
 
 
 def half_trained(name: str, digits: int) -> Models:
@@ -26,7 +26,7 @@ def half_trained(name: str, digits: int) -> Models:
     recipe = tiny.with_encoding(
         name, training__steps=500, training__batch=32, task__digits=[1, digits]
     )
-    mesh = training.mesh_for(2, recipe.training.batch)
+    mesh = training.training_mesh(recipe, 2)
     members = training.spread(training.init(recipe, jnp.array([0, 1])), mesh)
     steps = training.compiled(recipe, mesh)
     for first in range(0, 500, 100):
@@ -45,7 +45,7 @@ def generated(models: Models, exam: list[Problem]) -> np.ndarray:
     return np.array(
         [
             [
-                LAYOUT.read(text) == sum(problem.operands)
+                LAYOUT.read("+", text) == sum(problem.operands)
                 for text, problem in zip(
                     completions(models.member(member), LAYOUT, exam, room), exam, strict=True
                 )
@@ -90,36 +90,37 @@ def test_an_exam_in_several_passes_is_the_exam_in_one(
 
 def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Models) -> None:
     settings = Evaluation(digits=(2, 3), count=8, generated=8)
-    table = evaluation.lengths(windowed, settings)
-    assert [(row["digits"], row["category"]) for row in table] == [
-        (digits, category) for digits in (2, 3) for category in ("random", "unequal", "carry")
+    table = [row for n in (2, 3) for row in evaluation.lengths(windowed, "+", n, settings)]
+    assert [(row["operator"], row["size"], row["digits"], row["category"]) for row in table] == [
+        ("+", str(digits), digits, category) for digits in (2, 3) for category in categories("+")
     ]
     for row in table:
-        exam = problems(row["category"], (row["digits"],) * 2, 8, settings.seed)
+        exam = problems("+", row["category"], (row["digits"],) * 2, 8, settings.seed)
         shares = generated(windowed, exam).mean(axis=1).tolist()
         assert row["exact"] == shares == row["generated"]["exact"]
         assert row["count"] == row["generated"]["count"] == 8
         assert row["generated"]["agrees"] is True
+        assert row["generated"]["tokens_per_second"] > 0
 
 
 def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> None:
-    table = evaluation.lengths(windowed, Evaluation(digits=(2,), count=4, generated=0))
+    table = evaluation.lengths(windowed, "+", 2, Evaluation(count=4, generated=0))
     json.loads(json.dumps(table, allow_nan=False))
 
 
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
     settings, shown = Evaluation(digits=(2,), grid=3, grid_count=6), list[float]()
-    table = evaluation.grid(windowed, settings, shown.append)
+    table = evaluation.grid(windowed, "+", settings, shown.append)
     cells = np.array(table["exact"])
     assert (table["max_digits"], table["digits"], table["count"]) == (3, [1, 2, 3], 6)
     assert cells.shape == (2, 3, 3)
-    exam = problems("random", (1, 2), 6, settings.seed)
+    exam = problems("+", "random", (1, 2), 6, settings.seed)
     np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, exam).mean(1), atol=1e-6)
     assert shown[-1] == 1.0
 
 
 def test_examples_show_what_each_member_answers(windowed: Models) -> None:
-    rows = evaluation.examples(windowed, Evaluation(digits=(2,)))
+    rows = evaluation.examples(windowed, "+", 2, Evaluation())
     assert [row["member"] for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
     for row in rows:
         first, second = row["problem"].split("+")
@@ -135,3 +136,13 @@ def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
     assert evaluation.room_for(models, fits).total >= 61
     with pytest.raises(UserError, match="too long for this model"):
         evaluation.room_for(models, [Problem("+", (10**30, 10**30))])
+
+
+def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = evaluation.exact(windowed, EXAM)
+    evaluation._compiled.cache_clear()
+    monkeypatch.setattr(evaluation, "BLOCK", 5)
+    np.testing.assert_array_equal(evaluation.exact(windowed, EXAM), whole)
+    evaluation._compiled.cache_clear()

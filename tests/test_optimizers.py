@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tiny
 from curta import training
+from curta.batches import padded
 from curta.layouts import layout_named
 from curta.model import Transformer
 from curta.optimizers import Optimizer, Rates, matrices, schedule, transformation
@@ -194,11 +195,12 @@ def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
     settings = Optimizer(name=name, learning_rate=0.02, schedule="constant")
     room = tiny.room(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(8, 4), room.total)
+    batch = padded(text, LAYOUT.where(text), room)
     rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(0.0))
     chain = transformation(settings, rates, 30)
 
     def loss(model: Transformer) -> Any:
-        return training.loss_and_exact(model, LAYOUT, text, room, jax.random.key(0))[0]
+        return training.loss_and_exact(model, batch, room, jax.random.key(0))[0]
 
     def step(carry: Any, _: None) -> tuple[Any, Any]:
         model, state = carry

@@ -13,6 +13,7 @@ import pytest
 
 import tiny
 from curta import checkpoints, training
+from curta.batches import Capacity, packed, padded
 from curta.errors import UserError
 from curta.layouts import layout_named
 from curta.training import Member, Metrics
@@ -168,24 +169,6 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
 # What is scored.
 
 
-def test_targets_by_example() -> None:
-    problem = tiny.Problem("+", (12, 3))  # 21+3=51$
-    room = tiny.room(LAYOUT, 2)  # 6 + 4 tokens
-    goal = training.targets(tiny.text(LAYOUT, [problem], room.total), room)
-    assert goal.queries.tolist() == [[4, 5, 6, 7]]  # = 5 1 $
-    assert LAYOUT.decode(goal.tokens[0, :3].tolist()) == "51$"
-    assert goal.scored.tolist() == [[True, True, True, False]]
-
-
-def test_targets_of_a_text_that_fills_its_room() -> None:
-    problem = tiny.Problem("+", (99, 99))  # 99+99=891$
-    room = tiny.room(LAYOUT, 2)
-    goal = training.targets(tiny.text(LAYOUT, [problem], room.total), room)
-    assert goal.queries.tolist() == [[5, 6, 7, 8]]
-    assert LAYOUT.decode(goal.tokens[0].tolist()) == "891$"
-    assert goal.scored.all()
-
-
 def test_loss_and_exact_are_those_computed_by_hand() -> None:
     """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
     model, room = tiny.drawn(RECIPE, LAYOUT), tiny.room(LAYOUT, 4)
@@ -199,9 +182,46 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
             losses.append(np.log(np.exp(scores).sum()) - scores[truth])
             right.append(scores.argmax() == truth)
         flawless.append(all(right))
-    loss, exact = training.loss_and_exact(model, LAYOUT, text, room, jax.random.key(0))
-    assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
-    assert float(exact) == pytest.approx(np.mean(flawless))
+    where, key = LAYOUT.where(text), jax.random.key(0)
+    for batch in (padded(text, where, room), packed(text, where, Capacity(128, 64))):
+        loss, exact = training.loss_and_exact(model, batch, room, key)
+        assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
+        assert float(exact) == pytest.approx(np.mean(flawless))
+
+
+def test_tasks_count_by_their_share_of_the_batch() -> None:
+    """Loss and exact match of a recipe with two tasks are those of both, weighted."""
+    tasks = [{"operator": o, "digits": [1, 3], "weight": w} for o, w in (("+", 1.0), ("-", 3.0))]
+    window = {"name": "window", "reach": {axis: [0, 1] for axis in ("place", "row", "step")}}
+    recipe = tiny.recipe(layout="calculator", task=tasks, positions=window)
+    layout = layout_named("calculator")
+    assert recipe.shares == (2, 6)
+    model, (data, jitter) = tiny.drawn(recipe, layout), jax.random.split(jax.random.key(3))
+    parts = []
+    for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
+        drawn = task.draw(jax.random.fold_in(data, number) if number else data, share)
+        room = layout.room(task.operator, task.widest)
+        text = layout.tokens(task.operator, drawn, room)
+        batch = padded(text, layout.where(text), room)
+        parts.append(training.loss_and_exact(model, batch, room, jitter))
+    mesh = jax.make_mesh((1,), ("batch",), devices=jax.devices()[:1])
+    whole = jax.shard_map(
+        lambda: training.objective(model, recipe, data, jitter, 1, lambda x: x),
+        mesh=mesh,
+        in_specs=(),
+        out_specs=jax.sharding.PartitionSpec(),
+        check_vma=False,
+    )()
+    expected = np.array([0.25, 0.75]) @ np.array(parts)
+    np.testing.assert_allclose(np.array(whole), expected, rtol=1e-5)
+
+
+def test_a_mesh_divides_every_task_evenly() -> None:
+    tasks = [{"operator": o, "weight": w} for o, w in (("copy", 1.0), ("reverse", 2.0))]
+    window = {"name": "window", "reach": {"place": [0, 1]}}
+    odd = tiny.recipe(layout="copying", task=tasks, positions=window, training__batch=9)
+    assert odd.shares == (3, 6)
+    assert training.training_mesh(odd, 1).shape["batch"] == 1
 
 
 # Devices.

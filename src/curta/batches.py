@@ -94,7 +94,7 @@ def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int
     """How many scored tokens of each text are not the most likely one."""
     wrong = (jnp.argmax(logits, -1) != batch.goals) & batch.scored
     text = batch.where.text[jnp.arange(len(wrong))[:, None], batch.queries]
-    return jnp.zeros(batch.where.texts, jnp.int32).at[text].add(wrong)
+    return jnp.zeros(batch.where.texts, jnp.int32).at[text].add(wrong.astype(jnp.int32))
 
 
 def _chosen(mask: Bool[Array, " slots"], size: int) -> tuple[Array, Array]:

@@ -165,7 +165,7 @@ def _examined(
         "category": category,
         "count": len(exam),
         "exact": right.mean(axis=1).round(6).tolist(),
-        "generated": _generated(models, exam[: settings.generated], right, room),
+        "generated": _generated(models, exam[: max(1, settings.generated)], right, room),
     }
 
 

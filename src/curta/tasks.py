@@ -92,11 +92,13 @@ class Task:
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
     """How many problems of each batch every task contributes: at least one, by its weight."""
     whole = sum(task.weight for task in tasks)
-    exact = [(batch - len(tasks)) * task.weight / whole for task in tasks]
-    counts = [1 + int(share) for share in exact]
-    by_rest = sorted(range(len(tasks)), key=lambda i: int(exact[i]) - exact[i])
-    for i in by_rest[: batch - sum(counts)]:
+    exact = [round(batch * task.weight / whole, 9) for task in tasks]
+    counts = [max(1, int(share)) for share in exact]
+    by_need = sorted(range(len(tasks)), key=lambda i: counts[i] - exact[i])
+    for i in by_need[: batch - sum(counts)]:
         counts[i] += 1
+    for _ in range(sum(counts) - batch):
+        counts[counts.index(max(counts))] -= 1
     return tuple(counts)
 
 

@@ -1,178 +1,219 @@
 """Layouts: the device's text against plain Python's, and both against Python's ints."""
 
-import re
-from functools import partial
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
 from curta.errors import UserError
-from curta.layouts import LAYOUTS, Layout, layout_named
+from curta.layouts import LAYOUTS, Layout, Room, Text, layout_named
+from curta.operations import OPERATIONS
 from curta.problems import Problem
 
-BATCH, WIDTH = 8, 12
+BATCH, WIDTH, SEVERAL = 8, 6, 4
+
+COUNTING = ("plain", "reversed", "padded")
+"""Layouts whose only coordinate is the index within a number."""
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+every_pair = pytest.mark.parametrize(
+    ("layout", "symbol"),
+    [(layout, symbol) for layout in LAYOUTS.values() for symbol in layout.operators],
+    ids=lambda value: getattr(value, "name", value),
+)
 
-write = jax.jit(lambda layout, numbers: layout.tokens(numbers), static_argnums=0)
+write = jax.jit(lambda layout, *rest: layout.tokens(*rest), static_argnums=(0, 1, 3))
 follow = jax.jit(lambda layout, tokens, lengths: layout.follow(tokens, lengths), static_argnums=0)
 step = jax.jit(lambda layout, state, token: layout.step(state, token), static_argnums=0)
 
 
-class Spot(NamedTuple):
-    """Kind and place of one character."""
-
-    kind: str
-    place: int
+def most(layout: Layout, symbol: str) -> int:
+    """The most operands of the problems that are written here."""
+    return min(layout.most or SEVERAL, OPERATIONS[symbol].most or SEVERAL)
 
 
-def spots(layout: Layout, problem: Problem) -> list[Spot]:
-    """Kind and first coordinate of every written character, as the device sees them."""
-    text = tiny.text(layout, [problem] * BATCH, tiny.room(layout, WIDTH).total)
-    _, where = follow(layout, text.tokens, text.lengths)
-    kinds = [layout.kinds[kind].name for kind in where.kind[0, : text.lengths[0]].tolist()]
-    places = where.coordinates[0, :, 0].tolist()
-    return [Spot(*spot) for spot in zip(kinds, places, strict=False)]
+def problems(layout: Layout, symbol: str, digits: int = 40) -> st.SearchStrategy[Problem]:
+    return tiny.problems(symbol, digits, most(layout, symbol))
 
 
-def coupled_spots(line: str) -> list[Spot]:
-    """The definition of the coupled layout: equal significance, equal place."""
-    first, second, answer = re.fullmatch(r"(\d+)\+(\d+)=(\d+)\$", line).groups()
-    return [
-        *(Spot("first", place) for place in range(len(first))),
-        Spot("operator", len(first)),
-        *(Spot("second", place) for place in range(len(second))),
-        Spot("equals", -1),
-        *(Spot("answer", place) for place in range(len(answer))),
-        Spot("end", len(answer)),
-    ]
+def batches(layout: Layout, symbol: str) -> st.SearchStrategy[list[Problem]]:
+    """Problems of one operation, of all sizes that fit the same room."""
+    return tiny.batches(BATCH, WIDTH, symbol, most(layout, symbol))
 
 
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        ("plain", "957+68=1025$"),
-        ("reversed", "759+86=5201$"),
-        ("coupled", "759+86=5201$"),
-        ("padded", "759+860=5201$"),
-    ],
-)
-def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
-    assert layout_named(name).write(Problem("+", (957, 68))) == line
+def room(layout: Layout, symbol: str, digits: int = WIDTH) -> Room:
+    return tiny.room(layout, digits, symbol, most(layout, symbol))
 
 
-def test_padding_adds_a_place_to_the_answer_even_without_a_carry() -> None:
-    assert layout_named("padded").write(Problem("+", (12, 3))) == "21+30=510$"
+def lines(layout: Layout, text: Text) -> list[str]:
+    rows = zip(np.asarray(text.tokens), text.lengths.tolist(), strict=True)
+    return [layout.decode(row[:length].tolist()) for row, length in rows]
 
 
-@every_layout
-@given(problem=tiny.sums(40))
-def test_reading_what_was_written_gives_pythons_sum(layout: Layout, problem: Problem) -> None:
+@every_pair
+@given(data=st.data())
+def test_reading_what_was_written_gives_pythons_answer(
+    layout: Layout, symbol: str, data: st.DataObject
+) -> None:
+    problem = data.draw(problems(layout, symbol))
     whole, prompt = layout.write(problem), layout.prompt(problem)
-    first, second = problem.operands
     assert whole.startswith(prompt)
-    assert layout.read(whole.removeprefix(prompt)) == first + second
+    found = layout.read(symbol, whole.removeprefix(prompt))
+    assert found == problem.truth
+    assert type(found) is type(problem.truth)
 
 
-@every_layout
-@given(problem=tiny.sums(40))
+@every_pair
+@given(data=st.data())
+def test_what_stands_after_the_end_is_not_read(
+    layout: Layout, symbol: str, data: st.DataObject
+) -> None:
+    problem = data.draw(problems(layout, symbol, 5))
+    more = data.draw(st.text(layout.characters, max_size=6))
+    assert layout.read(symbol, layout.working(problem) + "$" + more) == problem.truth
+
+
+@every_pair
+@given(data=st.data())
+def test_a_completion_without_an_end_or_without_digits_has_no_answer(
+    layout: Layout, symbol: str, data: st.DataObject
+) -> None:
+    problem = data.draw(problems(layout, symbol, 5))
+    assert layout.read(symbol, layout.working(problem)) is None
+    for text in ("", "$", "=$", "+$", "-$", ",$", "=,1$", "=1,$", "1a$"):
+        assert layout.read(symbol, text) is None
+
+
+@every_pair
+@given(data=st.data())
+def test_whatever_a_model_writes_is_an_answer_or_none(
+    layout: Layout, symbol: str, data: st.DataObject
+) -> None:
+    end = data.draw(st.sampled_from(["", "$", "=1$", "1$"]))
+    found = layout.read(symbol, data.draw(st.text(layout.characters, max_size=8)) + end)
+    expected = type(Problem(symbol, (1,) * OPERATIONS[symbol].least).truth)
+    assert found is None or type(found) is expected
+
+
+@every_pair
+@given(data=st.data())
 def test_a_prompt_tells_the_operands_and_nothing_of_the_answer(
-    layout: Layout, problem: Problem
+    layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
-    first, second = layout.prompt(problem).removesuffix("=").split("+")
-    order = 1 if layout.name == "plain" else -1
-    assert (int(first[::order]), int(second[::order])) == problem.operands
+    """Its characters are those of the operands, padded at most, and signs."""
+    problem = data.draw(problems(layout, symbol))
+    given = [str(value) for value in problem.operands]
+    padded = [text.rjust(max(map(len, given)), "0") for text in given]
+    prompt = layout.prompt(problem)
+    assert prompt.endswith("=")
+    digits = sorted(character for character in prompt if character.isdigit())
+    assert digits in (sorted("".join(given)), sorted("".join(padded)))
 
 
-@every_layout
-@given(completion=st.text("0123456789+=$", max_size=8))
-def test_read_refuses_all_but_digits_before_an_end(layout: Layout, completion: str) -> None:
-    well_formed = re.fullmatch(r"[0-9]+\$.*", completion) is not None
-    assert (layout.read(completion) is not None) == well_formed
-
-
-@every_layout
-@given(problems=tiny.batches(BATCH, WIDTH))
+@every_pair
+@settings(max_examples=10)
+@given(data=st.data())
 def test_the_device_writes_what_plain_python_writes(
-    layout: Layout, problems: list[Problem]
+    layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
-    text = write(layout, tiny.numbers(problems, WIDTH))
-    for row, problem in enumerate(problems):
-        line = layout.write(problem)
-        assert layout.decode(np.asarray(text.tokens)[row, : len(line)].tolist()) == line
-        assert text.lengths[row] == len(line)
-        assert text.prompts[row] == len(layout.prompt(problem))
+    batch = data.draw(batches(layout, symbol))
+    operands = tiny.numbers(batch, WIDTH, most(layout, symbol))
+    text = write(layout, symbol, operands, room(layout, symbol))
+    assert lines(layout, text) == [layout.write(problem) for problem in batch]
+    assert text.prompts.tolist() == [len(layout.prompt(problem)) for problem in batch]
 
 
-@every_layout
-def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout) -> None:
-    nines = 10**200 - 1
-    problems = [Problem("+", pair) for pair in [(nines, 1), (1, nines), (nines, nines), (0, 0)]]
-    text = layout.tokens(tiny.numbers(problems, 200))
-    lines = [
-        layout.decode(row[:length].tolist())
-        for row, length in zip(np.asarray(text.tokens), text.lengths.tolist(), strict=True)
-    ]
-    assert lines == [layout.write(problem) for problem in problems]
+@every_pair
+def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout, symbol: str) -> None:
+    digits, count = (100 if layout.linear else 12), OPERATIONS[symbol].least + (symbol == "sort")
+    nines, power = 10**digits - 1, 10 ** (digits - 1)
+    rows = [(nines, 1), (1, nines), (nines, nines), (power, 1), (0, 1), (power, power + 1)]
+    batch = [Problem(symbol, row[:count]) for row in rows]
+    text = write(
+        layout, symbol, tiny.numbers(batch, digits), layout.room(symbol, (digits,) * count)
+    )
+    assert lines(layout, text) == [layout.write(problem) for problem in batch]
 
 
-@every_layout
-@given(problem=tiny.sums(WIDTH))
-def test_encode_and_decode_are_inverse(layout: Layout, problem: Problem) -> None:
-    line = layout.write(problem)
+@every_pair
+def test_the_device_writes_operands_of_different_bounds(layout: Layout, symbol: str) -> None:
+    for bounds in ((6, 2), (2, 6)):
+        least = OPERATIONS[symbol].least
+        rows = [[10**width - 3 for width in bounds], [1, 1]]
+        batch = [Problem(symbol, tuple(row[:least])) for row in rows]
+        text = write(layout, symbol, tiny.numbers(batch, 6), layout.room(symbol, bounds[:least]))
+        assert lines(layout, text) == [layout.write(problem) for problem in batch]
+
+
+@every_pair
+@given(data=st.data())
+def test_encode_and_decode_are_inverse(layout: Layout, symbol: str, data: st.DataObject) -> None:
+    line = layout.write(data.draw(problems(layout, symbol, WIDTH)))
     assert layout.decode(layout.encode(line).tolist()) == line
 
 
-@every_layout
-@given(problem=tiny.sums(WIDTH))
-def test_a_text_fits_into_the_room_for_its_digit_counts(layout: Layout, problem: Problem) -> None:
-    room = layout.room([len(str(value)) for value in problem.operands])
-    prompt = len(layout.prompt(problem))
-    assert prompt <= room.prompt
-    assert len(layout.write(problem)) - prompt <= room.completion
-    (low, high) = room.extents[0]
-    assert all(low <= spot.place <= high for spot in spots(layout, problem))
-
-
-@given(problem=tiny.sums(WIDTH))
-def test_coupled_kinds_and_places_are_those_of_the_definition(problem: Problem) -> None:
-    layout = layout_named("coupled")
-    assert spots(layout, problem) == coupled_spots(layout.write(problem))
-
-
-@given(problem=tiny.sums(WIDTH))
-def test_no_two_tokens_of_a_coupled_text_share_kind_and_place(problem: Problem) -> None:
-    found = spots(layout_named("coupled"), problem)
-    assert len(set(found)) == len(found)
-
-
-@pytest.mark.parametrize("name", ["plain", "reversed", "padded"])
-@given(problem=tiny.sums(WIDTH))
-def test_other_layouts_count_within_each_number(name: str, problem: Problem) -> None:
-    layout = layout_named(name)
-    expected = [
-        place
-        for part in re.findall(r"\d+|\D", layout.write(problem))
-        for place in (range(len(part)) if part.isdigit() else [-1])
-    ]
-    assert [spot.place for spot in spots(layout, problem)] == expected
-
-
-texts = st.lists(st.integers(0, 12), min_size=16, max_size=16)
-
-
-@every_layout
-@given(one=texts, other=texts, cut=st.integers(1, 16))
-def test_later_tokens_never_change_what_is_known_of_earlier_ones(
-    layout: Layout, one: list[int], other: list[int], cut: int
+@every_pair
+@given(data=st.data())
+def test_a_text_fits_into_the_room_for_its_digit_counts(
+    layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
-    """Even of texts that a model wrote wrong."""
+    problem = data.draw(problems(layout, symbol, 20))
+    bounds = layout.room(symbol, [len(str(value)) for value in problem.operands])
+    prompt = len(layout.prompt(problem))
+    assert prompt <= bounds.prompt
+    assert len(layout.write(problem)) - prompt <= bounds.completion
+
+
+@every_pair
+@settings(max_examples=10)
+@given(data=st.data())
+def test_coordinates_are_within_the_extents_of_the_room(
+    layout: Layout, symbol: str, data: st.DataObject
+) -> None:
+    batch = data.draw(batches(layout, symbol))
+    text = tiny.text(layout, batch, room(layout, symbol).total)
+    _, where = follow(layout, text.tokens, text.lengths)
+    for row, problem in enumerate(batch):
+        bounds = layout.room(symbol, [len(str(value)) for value in problem.operands])
+        low, high = np.array(bounds.extents).T
+        written = where.coordinates[row, : text.lengths[row]]
+        assert ((written >= low) & (written <= high)).all()
+
+
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in COUNTING])
+@settings(max_examples=10)
+@given(data=st.data())
+def test_no_two_tokens_of_a_text_share_kind_and_coordinates(name: str, data: st.DataObject) -> None:
+    """On the axes where their kind is not wild."""
+    layout = layout_named(name)
+    symbol = data.draw(st.sampled_from(layout.operators))
+    batch = data.draw(batches(layout, symbol))
+    text = tiny.text(layout, batch, room(layout, symbol).total)
+    _, where = follow(layout, text.tokens, text.lengths)
+    tame = np.array([[axis not in kind.wild for axis in layout.axes] for kind in layout.kinds])
+    for row, length in enumerate(text.lengths.tolist()):
+        kinds = np.asarray(where.kind)[row, :length]
+        spots = np.asarray(where.coordinates)[row, :length] * tame[kinds]
+        assert len(set(map(tuple, np.c_[kinds, spots].tolist()))) == length
+
+
+# Texts that a model may write.
+
+
+def soup(layout: Layout, length: int = 16) -> st.SearchStrategy[list[int]]:
+    token = st.integers(0, len(layout.characters) - 1)
+    return st.lists(token, min_size=length, max_size=length)
+
+
+@every_layout
+@given(data=st.data(), cut=st.integers(1, 16))
+def test_later_tokens_never_change_what_is_known_of_earlier_ones(
+    layout: Layout, data: st.DataObject, cut: int
+) -> None:
+    one, other = data.draw(soup(layout)), data.draw(soup(layout))
     tokens = jnp.array([one, one[:cut] + other[cut:]], jnp.int32)
     _, where = follow(layout, tokens, jnp.array([16, 16], jnp.int32))
     states, _ = follow(layout, tokens, jnp.array([cut, cut], jnp.int32))
@@ -182,11 +223,12 @@ def test_later_tokens_never_change_what_is_known_of_earlier_ones(
 
 
 @every_layout
-@given(line=texts, length=st.integers(0, 16))
+@settings(max_examples=10)
+@given(data=st.data(), length=st.integers(0, 16))
 def test_following_a_text_is_stepping_through_its_tokens(
-    layout: Layout, line: list[int], length: int
+    layout: Layout, data: st.DataObject, length: int
 ) -> None:
-    tokens = jnp.array([line], jnp.int32)
+    tokens = jnp.array([data.draw(soup(layout))], jnp.int32)
     after, where = follow(layout, tokens, jnp.array([length], jnp.int32))
     state = layout.start(1)
     for index in range(length):
@@ -199,25 +241,60 @@ def test_following_a_text_is_stepping_through_its_tokens(
 
 
 @every_layout
+def test_whatever_a_model_writes_has_kinds_that_exist(layout: Layout) -> None:
+    tokens = jax.random.randint(jax.random.key(0), (256, 16), 0, len(layout.characters))
+    _, where = follow(layout, tokens, jnp.full(256, 16, jnp.int32))
+    assert ((where.kind >= 0) & (where.kind < len(layout.kinds))).all()
+
+
+@every_pair
+@settings(max_examples=10)
+@given(data=st.data())
+def test_digits_are_of_the_kinds_that_hold_digits(
+    layout: Layout, symbol: str, data: st.DataObject
+) -> None:
+    batch = data.draw(batches(layout, symbol))
+    text = tiny.text(layout, batch, room(layout, symbol).total)
+    _, where = follow(layout, text.tokens, text.lengths)
+    for row, line in enumerate(lines(layout, text)):
+        kinds = [layout.kinds[kind] for kind in where.kind[row, : len(line)].tolist()]
+        letter = layout.prompt(batch[row])[0] if not line[0].isdigit() else ""
+        for kind, character in zip(kinds, line, strict=True):
+            assert kind.digit == (character.isalnum() and character != letter)
+
+
+# What a layout says of itself, and what it refuses.
+
+
+@every_layout
 def test_a_layout_says_what_its_tokens_mean(layout: Layout) -> None:
     assert layout.characters.startswith("0123456789")
     assert len(set(layout.characters)) == len(layout.characters)
+    assert len({kind.name for kind in layout.kinds}) == len(layout.kinds)
+    assert all(set(kind.wild) <= set(layout.axes) for kind in layout.kinds)
     assert layout.summary
     assert "\n" not in layout.summary
     assert layout.start(3).shape == (3, layout.states)
 
 
+@every_pair
+def test_a_layout_accepts_its_own_operators(layout: Layout, symbol: str) -> None:
+    layout.accept(symbol, most(layout, symbol))
+
+
+@every_layout
+def test_a_layout_refuses_other_operators(layout: Layout) -> None:
+    for symbol in set(OPERATIONS) - set(layout.operators):
+        with pytest.raises(UserError, match=f"unknown operator of layout '{layout.name}'"):
+            layout.accept(symbol, OPERATIONS[symbol].least)
+
+
+@pytest.mark.parametrize("name", ["coupled", "padded"])
+def test_a_layout_for_two_operands_refuses_three(name: str) -> None:
+    with pytest.raises(UserError, match=f"layout '{name}' holds 2 operands, not 3"):
+        layout_named(name).accept("+", 3)
+
+
 def test_an_unknown_layout_is_told_with_the_nearest_one() -> None:
     with pytest.raises(UserError, match="unknown layout 'reversd': did you mean 'reversed'"):
         layout_named("reversd")
-
-
-def test_a_digit_where_a_sign_should_be_is_still_a_digit() -> None:
-    """Kinds of all characters in all states are kinds that exist."""
-    layout = layout_named("coupled")
-    walk = partial(follow, layout)
-    tokens = jax.random.randint(jax.random.key(0), (64, 16), 0, len(layout.characters))
-    _, where = walk(tokens, jnp.full(64, 16, jnp.int32))
-    digit = np.array([kind.digit for kind in layout.kinds])
-    assert ((where.kind >= 0) & (where.kind < len(layout.kinds))).all()
-    assert (digit[np.asarray(where.kind)] == (np.asarray(tokens) < 10)).all()

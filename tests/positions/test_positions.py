@@ -14,14 +14,14 @@ import tiny
 from curta import initial
 from curta.errors import UserError
 from curta.layouts import Kind, Layout, Room, Where, layout_named
-from curta.layouts.sums import SumLayout
+from curta.layouts.direct import DirectLayout
 from curta.positions import Encoding, Positions, Shape
 from curta.positions.abacus import Abacus
 from curta.positions.coupled import Coupled
 from curta.positions.learned import Learned
 from curta.positions.nope import NoPE
 from curta.positions.rope import RoPE
-from curta.positions.window import Window, neighbourhood
+from curta.positions.window import SELF, Window, neighbours
 
 WIDTH, HEADS = 8, 2
 
@@ -65,7 +65,8 @@ def test_nope_gives_nothing_to_learn_and_nothing_to_see() -> None:
 
 def at(*indices: int) -> Where:
     index = jnp.array([indices], jnp.int32)
-    return Where(index, jnp.zeros_like(index), jnp.zeros((1, len(indices), 1), jnp.int32))
+    coordinates = jnp.zeros((1, len(indices), 1), jnp.int32)
+    return Where.one_per_row(index, jnp.zeros_like(index), coordinates)
 
 
 def test_rope_turns_pairs_of_features_by_the_index_times_their_frequency() -> None:
@@ -198,6 +199,7 @@ def test_rope_needs_pairs_of_features() -> None:
         ({"plce": (0, 1)}, "unknown axis of layout 'coupled' 'plce': did you mean 'place'"),
         ({"place": (1, 2)}, "must include 0"),
         ({}, "lacks the layout's axis 'place'"),
+        ({"place": (1, 0)}, "must be lowest and highest"),
     ],
 )
 def test_a_window_that_does_not_fit_its_layout_is_refused(
@@ -207,10 +209,15 @@ def test_a_window_that_does_not_fit_its_layout_is_refused(
         built(Window(reach=reach), "coupled")
 
 
+def test_a_window_that_names_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(UserError, match="unknown kind of layout 'coupled' 'frst': did you mean"):
+        built(Window(sees={"frst": {}}), "coupled")
+
+
 # The window: visibility, biases, and the table by which neighbours are found.
 
 
-class Grid(SumLayout):
+class Grid(DirectLayout):
     """Two axes and every kind of wildness; only its kinds and axes matter here."""
 
     name = "grid"
@@ -250,7 +257,7 @@ def where_on_grid(tokens: list[tuple[int, int, int]]) -> Where:
     """Tokens in the order in which they were written, then padding."""
     padded = np.array([*tokens, *[(-1, 0, 0)] * (SLOTS - len(tokens))], np.int32)[None]
     index = jnp.arange(SLOTS, dtype=jnp.int32)[None]
-    return Where(index, jnp.asarray(padded[..., 0]), jnp.asarray(padded[..., 1:]))
+    return Where.one_per_row(index, jnp.asarray(padded[..., 0]), jnp.asarray(padded[..., 1:]))
 
 
 def displacement(query: tuple[int, int, int], key: tuple[int, int, int]) -> tuple[int, int] | None:
@@ -284,7 +291,8 @@ def dense_attention(
     return result
 
 
-GRID_WINDOW = built(Window(reach={"place": REACH[0], "row": REACH[1]}), GRID)
+WIDE = Window(reach={"place": REACH[0], "row": REACH[1]})
+GRID_WINDOW = built(WIDE, GRID)
 HEADFULS = jax.random.normal(jax.random.key(5), (3, 1, SLOTS, HEADS, WIDTH // HEADS))
 
 
@@ -298,10 +306,9 @@ def windowed(where: Where) -> Any:
 def test_windowed_attention_is_dense_attention_over_what_is_within_reach(
     tokens: list[tuple[int, int, int]],
 ) -> None:
-    legend = zip(*map(np.ndarray.tolist, neighbourhood(GRID, REACH)), strict=True)
+    (legend,) = neighbours(GRID, WIDE)
     biases = {
-        (kind, tuple(moved)): np.asarray(GRID_WINDOW.biases)[0, :, number]
-        for number, (kind, moved) in enumerate(legend)
+        near: np.asarray(GRID_WINDOW.biases)[0, :, number] for number, near in enumerate(legend)
     }
     expected = dense_attention(tokens, biases, *(np.asarray(part)[0] for part in HEADFULS))
     found = np.asarray(windowed(where_on_grid(tokens)))[0, : len(tokens)]
@@ -309,8 +316,7 @@ def test_windowed_attention_is_dense_attention_over_what_is_within_reach(
 
 
 def test_a_neighbourhood_lists_every_kind_at_every_reachable_displacement_once() -> None:
-    kinds, displacements = neighbourhood(GRID, REACH)
-    listed = list(zip(kinds.tolist(), map(tuple, displacements.tolist()), strict=True))
+    (listed,) = neighbours(GRID, WIDE)
     cell = {(0, moved) for moved in itertools.product((-1, 0, 1), (-2, -1, 0))}
     column = {(1, (place, 0)) for place in (-1, 0, 1)}
     line = {(2, (0, row)) for row in (-2, -1, 0)}
@@ -374,3 +380,34 @@ def test_coordinates_outside_of_the_room_are_nowhere() -> None:
     outside = [(0, 99, 0), (0, 0, -7), (2, 0, 50)]
     where, alone = where_on_grid([(0, 0, 0), *outside]), where_on_grid([(0, 0, 0)])
     assert tiny.same(at_once(where).slots, at_once(alone).slots)
+
+
+def test_a_window_that_names_kinds_sees_those_and_itself() -> None:
+    sees = {"cell": {"row": (-1, -1)}, "flag": {}}
+    near = neighbours(GRID, Window(reach={"place": (0, 0), "row": (0, 0)}, sees=sees))
+    assert near == (((SELF, (0, 0)), (0, (0, -1)), (3, (0, 0))),)
+
+
+def test_kinds_of_different_groups_have_lists_of_their_own() -> None:
+    layout = layout_named("calculator")
+    sees = {"running operand": {"place": (0, 1)}, "division count": {}}
+    window = Window(reach={axis: (0, 0) for axis in layout.axes}, sees=sees)
+    groups = neighbours(layout, window)
+    names = [[layout.kinds[kind].name for kind, _ in group if kind >= 0] for group in groups]
+    assert names == [["running operand"] * 2, [], [], ["division count"]]
+    assert len({len(group) for group in groups}) == 1
+
+
+@given(tokens=grids)
+def test_a_kind_that_nobody_sees_changes_nothing(tokens: list[tuple[int, int, int]]) -> None:
+    """Neither attention nor the table has a place for it."""
+    sees = {"cell": {"row": (-1, 0)}, "line": {}}
+    settings = Window(reach={"place": (0, 0), "row": (0, 0)}, sees=sees)
+    encoding = built(settings, GRID)
+    where = where_on_grid(tokens)
+    links = encoding.links(encoding.index(where, GRID_ROOM), where)
+    kinds = [token[0] for token in tokens]
+    for query in range(len(tokens)):
+        seen = np.asarray(links.keys)[0, query][np.asarray(links.visible)[0, query]].tolist()
+        assert seen[0] == query
+        assert {kinds[key] for key in seen[1:]} <= {0, 2}

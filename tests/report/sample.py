@@ -8,8 +8,8 @@ from typing import Any
 
 INFO: dict[str, Any] = {
     "format": 1,
-    "name": "addition",
-    "recipe": "addition",
+    "name": "both",
+    "recipe": "addition-and-division",
     "seeds": [0, 1, 2],
     "status": "finished",
     "created": "2025-06-01T12:00:00+00:00",
@@ -19,13 +19,23 @@ INFO: dict[str, Any] = {
     "steps": 200,
     "training_seconds": 200.4,
     "compile_seconds": 3.1,
-    "trained_digits": [1, 10],
-    "operators": ["+"],
+    "operators": ["+", "//"],
     "stopped": {},
     "structure": "Every token carries the place of its digit; attention sees 3 places.",
 }
 
-RECIPE = 'name = "addition"\n\n[data]\noperators = ["+"]\ndigits = [1, 10]\n'
+RECIPE = """\
+summary = "Sums and quotients"
+
+[[task]]
+operator = "+"
+digits = [1, 10]
+
+[[task]]
+operator = "//"
+digits = [1, 6]
+second = [1, 3]
+"""
 
 
 def write_run(folder: Path, members: int = 3, size: int = 12, **changes: Any) -> Path:
@@ -78,16 +88,22 @@ def _line(step: int, member: int, stop: float) -> dict[str, Any]:
     }
 
 
-def evaluation(members: int, size: int, lengths: tuple[int, ...] = (10, 20, 100)) -> Any:
+SIZES: dict[str, tuple[str, ...]] = {"+": ("10", "20", "100"), "//": ("6/3", "50/25")}
+KINDS = {"+": ("random", "unequal", "carry"), "//": ("random", "exact")}
+
+
+def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZES) -> Any:
     """Exact match that is full nearly everywhere, with a few misses far out."""
     return {
         "seed": 1,
         "lengths": [
-            _length(digits, category, members)
-            for digits in lengths
-            for category in ("random", "unequal", "carry")
+            length(operator, digits, category, members)
+            for operator, all_digits in sizes.items()
+            for digits in all_digits
+            for category in KINDS[operator]
         ],
         "grid": {
+            "operator": "+",
             "max_digits": size,
             "digits": list(range(1, size + 1)),
             "count": 20,
@@ -100,20 +116,28 @@ def evaluation(members: int, size: int, lengths: tuple[int, ...] = (10, 20, 100)
     }
 
 
-def _length(digits: int, category: str, members: int) -> dict[str, Any]:
+def length(operator: str, size: str, category: str, members: int) -> dict[str, Any]:
     """Misses grow with the length, most of all on long chains of carries."""
-    weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0}[category] * math.log10(digits) / 3
+    digits = int(size.split("/")[0].split("x")[-1])
+    weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0, "exact": 0.5}[category]
+    weight *= math.log10(digits) / 3
     exact = [
         round(1 - weight * (member == 2) * 0.3 - weight * 0.015 * (member == 5), 3)
         for member in range(members)
     ]
-    generated = {"count": 8, "exact": [round(value * 8) / 8 for value in exact], "agrees": True}
     return {
+        "operator": operator,
+        "size": size,
         "digits": digits,
         "category": category,
         "count": 200,
         "exact": exact,
-        "generated": generated,
+        "generated": {
+            "count": 8,
+            "exact": [round(value * 8) / 8 for value in exact],
+            "agrees": True,
+            "tokens_per_second": 123_456,
+        },
     }
 
 
@@ -123,15 +147,15 @@ def _cell(member: int, first: int, second: int) -> float:
     return round(1 - 0.05 * min(max(excess, 0), 8), 2)
 
 
-EXAMPLES = [
-    {"problem": "12+34", "truth": "46", "answer": "46", "member": 0},
+EXAMPLES: list[dict[str, Any]] = [
+    {"problem": "12+34", "truth": "46", "answer": "46", "text": "a", "member": 0},
     {
         "problem": "9" * 60 + "+1",
         "truth": "1" + "0" * 60,
         "answer": "1" + "0" * 58 + "10",
+        "text": "b",
         "member": 2,
     },
-    {"problem": "95+17", "truth": "112", "answer": "102", "member": 2},
-    {"problem": "5+5", "truth": "10", "answer": None, "member": 1},
-    {"problem": "6+6", "truth": "12", "answer": "", "member": 1},
+    {"problem": "95+17", "truth": "112", "answer": "102", "text": "21a=201$", "member": 2},
+    {"problem": "5+5", "truth": "10", "answer": None, "text": "01==$", "member": 1},
 ]

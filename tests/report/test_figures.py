@@ -12,8 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from curta.report import figures
+from curta.report.run_folder import Trained
 
 from . import sample
+
+TRAINED = {"+": Trained((1, 10), (1, 10), None), "//": Trained((1, 6), (1, 3), None)}
 
 
 def drawn(axes: Axes, colour: str) -> list[tuple[list[float], list[float]]]:
@@ -100,60 +103,91 @@ def test_one_line_more_than_the_limit_keeps_the_last_step() -> None:
     assert max(curve) == steps - 1
 
 
-def test_lengths_draw_every_member_of_every_category() -> None:
+def test_lengths_draw_every_member_in_its_hardest_category() -> None:
     data = sample.evaluation(4, 5)
-    figure = figures.exact_by_length(data, (1, 10))
+    figure = figures.exact_by_length(data, TRAINED)
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "Category: random",
-        "Category: unequal",
-        "Category: carry",
+        "+ (trained on 1 to 10 digits)",
+        "// (trained on 1 to 6 by 1 to 3 digits)",
     ]
-    for axes, category in zip(figure.axes, ("random", "unequal", "carry"), strict=True):
-        rows = [row["exact"] for row in data["lengths"] if row["category"] == category]
-        expected = [[row[member] for row in rows] for member in range(4)]
-        assert drawn(axes, figures.MEMBER) == [([10, 20, 100], y) for y in expected]
-        assert drawn(axes, figures.MEDIAN) == [([10, 20, 100], list(map(median, rows)))]
+    for axes, operator, hard in zip(figure.axes, ("+", "//"), ("carry", "exact"), strict=True):
+        rows = [r for r in data["lengths"] if (r["operator"], r["category"]) == (operator, hard)]
+        digits, exact = [row["digits"] for row in rows], [row["exact"] for row in rows]
+        expected = [[values[member] for values in exact] for member in range(4)]
+        assert drawn(axes, figures.MEMBER) == [(digits, y) for y in expected]
+        assert drawn(axes, figures.MEDIAN) == [(digits, list(map(median, exact)))]
         assert axes.get_xscale() == "log"
+
+
+def test_members_may_have_different_hardest_categories() -> None:
+    rows = [sample.length("+", "10", category, 2) for category in ("random", "carry")]
+    rows[0]["exact"], rows[1]["exact"] = [1.0, 0.5], [0.75, 1.0]
+    data: Any = {"lengths": rows}
+    (axes,) = figures.exact_by_length(data, {}).axes
+    assert drawn(axes, figures.MEMBER) == [([10], [0.75]), ([10], [0.5])]
+    assert drawn(axes, figures.MEDIAN) == [([10], [0.625])]
+
+
+def test_sizes_that_digits_do_not_tell_are_named() -> None:
+    sizes = {"+": ("10", "5x20", "9x20"), "//": ("50/25",)}
+    sums, quotients = figures.exact_by_length(sample.evaluation(2, 5, sizes), TRAINED).axes
+    assert [text.get_text() for text in sums.texts] == ["5x20, 9x20"]
+    assert [x for x, _ in drawn(sums, figures.MEDIAN)] == [[10, 20]]
+    assert [text.get_text() for text in quotients.texts] == ["50/25"]
 
 
 def test_lengths_are_drawn_in_order_whatever_the_order_of_the_file() -> None:
     data = sample.evaluation(2, 5)
     data["lengths"].reverse()
-    figure = figures.exact_by_length(data, None)
-    assert all(x == [10, 20, 100] for axes in figure.axes for x, _ in drawn(axes, figures.MEMBER))
+    quotients, sums = figures.exact_by_length(data, {}).axes
+    assert all(x == [6, 50] for x, _ in drawn(quotients, figures.MEMBER))
+    assert all(x == [10, 20, 100] for x, _ in drawn(sums, figures.MEMBER))
+
+
+def test_all_operators_have_room() -> None:
+    operators = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
+    rows: Any = [sample.length(operator, "20", "random", 8) for operator in operators]
+    figure = figures.exact_by_length({"lengths": rows}, {})
+    figure.draw_without_rendering()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(operators)
+    assert min(axes.bbox.height / figure.dpi for axes in figure.axes) > 0.7
 
 
 def test_labels_of_many_lengths_do_not_crowd() -> None:
-    lengths = tuple(step * 10**power for power in range(5) for step in (1, 2, 5))
-    figure = figures.exact_by_length(sample.evaluation(2, 5, lengths), None)
+    sizes = tuple(f"{step * 10**power}" for power in range(5) for step in (1, 2, 5))
+    figure = figures.exact_by_length(sample.evaluation(2, 5, {"+": sizes}), {})
     labels = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
     assert 5 <= len(labels) <= 10
     assert labels[0] == "1"
 
 
-@pytest.mark.parametrize("trained", [(1, 10), (10, 10)])
-def test_training_range_is_shaded_and_labelled(trained: tuple[int, int]) -> None:
+@pytest.mark.parametrize("digits", [(1, 10), (10, 10)])
+def test_training_range_is_shaded_and_labelled(digits: tuple[int, int]) -> None:
+    trained = {"+": Trained(digits, digits, None)}
     figure = figures.exact_by_length(sample.evaluation(2, 5), trained)
-    for axes in figure.axes:
-        (shade,) = rectangles(axes)
-        assert (shade.get_x(), shade.get_x() + shade.get_width()) == trained
-    assert any(text.startswith("trained: ") for text in legend(figure))
+    sums, quotients = figure.axes
+    (shade,) = rectangles(sums)
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == digits
+    assert not quotients.patches
+    assert "trained lengths" in legend(figure)
 
 
 def test_unknown_training_range_is_not_shaded() -> None:
-    figure = figures.exact_by_length(sample.evaluation(2, 5), None)
+    figure = figures.exact_by_length(sample.evaluation(2, 5), {})
     assert not any(axes.patches for axes in figure.axes)
+    assert "trained" not in " ".join(legend(figure))
 
 
 def test_grid_shows_the_band_of_the_median_with_first_operands_upwards() -> None:
     data: Any = {
         "grid": {
+            "operator": "+",
             "digits": [1, 2],
             "count": 20,
             "exact": [[[1, 0], [1, 1]], [[1, 0.9], [1, 1]], [[1, 0.8], [0, 1]]],
         }
     }
-    axes = figures.grid(data, None).axes[0]
+    axes = figures.grid(data, {}).axes[0]
     (image,) = axes.images
     assert np.asarray(image.get_array()).tolist() == [[5, figures.band(0.8)], [5, 5]]
     assert image.origin == "lower"
@@ -168,29 +202,33 @@ def test_only_perfect_cells_have_the_colour_of_perfect_cells(share: float, name:
 
 
 def test_grid_frames_the_cells_trained_on() -> None:
-    (frame,) = rectangles(figures.grid(sample.evaluation(2, 12), (3, 10)).axes[0])
-    assert (frame.get_x(), frame.get_width()) == (1.5, 8)
+    trained = {"+": Trained((3, 10), (2, 5), None), "//": Trained((1, 1), (1, 1), None)}
+    (frame,) = rectangles(figures.grid(sample.evaluation(2, 12), trained).axes[0])
+    assert (frame.get_x(), frame.get_width()) == (0.5, 4)
     assert (frame.get_y(), frame.get_height()) == (1.5, 8)
 
 
-@pytest.mark.parametrize("trained", [None, (50, 60)])
-def test_grid_without_trained_cells_has_no_frame(trained: tuple[int, int] | None) -> None:
+@pytest.mark.parametrize("others", [None, (50, 60)])
+def test_grid_without_trained_cells_has_no_frame(others: tuple[int, int] | None) -> None:
+    trained = {"+": Trained((1, 5), others, None)} if others else {}
     assert not rectangles(figures.grid(sample.evaluation(2, 12), trained).axes[0])
 
 
 def test_evaluation_without_grid_is_refused() -> None:
     with pytest.raises(ValueError, match="no grid"):
-        figures.grid({"lengths": []}, None)
+        figures.grid({"lengths": []}, {})
 
 
 def test_grid_of_chosen_lengths_names_them() -> None:
     exact = [[[1.0] * 4] * 4]
-    data: Any = {"grid": {"digits": [1, 10, 100, 1000], "count": 5, "exact": exact}}
-    axes = figures.grid(data, (1, 10)).axes[0]
+    data: Any = {
+        "grid": {"operator": "+", "digits": [1, 10, 100, 1000], "count": 5, "exact": exact}
+    }
+    axes = figures.grid(data, TRAINED).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10", "100", "1,000"]
 
 
 def test_figures_leave_the_global_style_alone() -> None:
     before = matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]
-    figures.exact_by_length(sample.evaluation(2, 5), (1, 10))
+    figures.exact_by_length(sample.evaluation(2, 5), TRAINED)
     assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]) == before

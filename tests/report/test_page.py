@@ -7,67 +7,22 @@ import os
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curta.errors import UserError
+from curta.operations import OPERATIONS
 from curta.report import figures, write_report
-from curta.report.run_folder import read_run
+from curta.report.categories import CATEGORIES
+from curta.report.run_folder import Trained, read_run
 from curta.report.sections import DESCRIPTIONS
-from curta.report.summary import duration, listed, minute, percent
 
 from . import sample
+from .parsed import Page, report, visible
 
-VOID = {"meta"}
 PICTURES = {"learning.png", "lengths.png", "grid.png"}
-
-
-class Page(HTMLParser):
-    """Elements with their attributes, text, and rows of cells; nesting is checked."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.source = text
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text: list[str] = []
-        self.rows: list[list[str]] = []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-        if {"td", "th"} & set(self.open):
-            self.rows[-1][-1] += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-
-def report(folder: Path) -> Page:
-    return Page(write_report(folder).read_text(encoding="utf-8"))
-
-
-def visible(page: Page) -> str:
-    return " ".join("".join(page.text).split())
 
 
 def files(folder: Path) -> set[str]:
@@ -143,7 +98,7 @@ def test_results_show_every_member_and_their_summary(page: Page) -> None:
     row = next(row for row in page.rows if row[:2] == ["10", "random"])
     assert row[2:] == [
         "200", "100.0", "98.0", "100.0",
-        "100.0", "100.0", "8", "yes",
+        "100.0", "8", "yes", "123,456",
         "100.0", "100.0", "98.0",
     ]  # fmt: skip
     assert next(row for row in page.rows if row[:2] == ["Digits", "Category"])[-3:] == [
@@ -153,20 +108,55 @@ def test_results_show_every_member_and_their_summary(page: Page) -> None:
     ]
 
 
+def test_results_are_grouped_by_operator_and_size(page: Page) -> None:
+    start = page.rows.index(["+"])
+    names = [row[: -len(page.rows[start + 1]) + 2] or row for row in page.rows[start:]]
+    assert names[:15] == [
+        ["+"], ["10", "random"], ["unequal"], ["carry"],
+        ["20", "random"], ["unequal"], ["carry"],
+        ["100", "random"], ["unequal"], ["carry"],
+        ["//"], ["6/3", "random"], ["exact"], ["50/25", "random"], ["exact"],
+    ]  # fmt: skip
+
+
+def test_rows_of_one_size_are_found_wherever_the_file_has_them(page: Page, tmp_path: Path) -> None:
+    sample.write_run(tmp_path, stopped={"1": 95})
+    data = sample.evaluation(3, 12)
+    rows = data["lengths"]
+    data["lengths"] = rows[:1] + rows[9:] + rows[3:9] + rows[1:3]
+    sample.write_json(tmp_path / "evaluation.json", data)
+    assert report(tmp_path).rows == page.rows
+
+
 def test_answers_that_generation_does_not_confirm_are_told(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
     data = sample.evaluation(3, 5)
     data["lengths"][0]["generated"] |= {"agrees": False, "exact": [0.5, 0.5, 0.25]}
-    del data["lengths"][1]["generated"]
     sample.write_json(tmp_path / "evaluation.json", data)
     rows = [row for row in report(tmp_path).rows if "200" in row]
-    assert rows[0][6:10] == ["50.0", "25.0", "8", "no"]
-    assert rows[1][5:9] == ["—"] * 4
+    assert rows[0][6:10] == ["25.0", "8", "no", "123,456"]
 
 
-def test_headline_is_the_weakest_result_at_the_longest_length(page: Page) -> None:
-    expected = "100.0% for the median member in the hardest category and 80.0% for the weakest"
-    assert expected in visible(page)
+def test_headline_is_the_weakest_result_of_each_operator_at_its_largest_size(page: Page) -> None:
+    text = visible(page)
+    assert "+ at 100 digits: 100.0% for the median member, 80.0% for the worst" in text
+    assert "// at 50/25 digits: 100.0% for the median member, 91.5% for the worst" in text
+
+
+def test_only_sizes_that_occur_are_explained(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    for size, told in (("50/25", [True, False]), ("20x5", [False, True]), ("20", [False, False])):
+        data = {"lengths": [sample.length("+", size, "random", 3)]}
+        sample.write_json(tmp_path / "evaluation.json", data)
+        text = visible(report(tmp_path))
+        assert ["“50/25” means" in text, "“20x5” means" in text] == told
+
+
+def test_every_category_of_every_operation_is_described(page: Page) -> None:
+    names = {name for operation in OPERATIONS.values() for name in operation.cases}
+    assert set(CATEGORIES) == {"random", *names}
+    assert "carry: carries that run far" in visible(page)
+    assert CATEGORIES["one"] not in visible(page)
 
 
 def test_stopped_members_are_named(page: Page) -> None:
@@ -182,18 +172,25 @@ def test_lowest_cell_of_the_grid_is_told(tmp_path: Path) -> None:
     page = report(tmp_path)
     assert "The lowest cell of any member is 35.0%: member 2, 5 by 2 digits." in visible(page)
     assert ["2", "98.2", "35 of 36", "35.0", "5 by 2"] in page.rows
+    assert "Exact match of + for every pair of operand lengths" in visible(page)
 
 
-def test_examples_show_wrong_answers_first_with_wrong_digits_marked(page: Page) -> None:
-    verdicts = [row[3] for row in page.rows if len(row) == 5 and row[3] != "Verdict"][-5:]
-    assert verdicts == ["1 digit wrong", "1 digit wrong", "wrong", "wrong", "right"]
-    assert "1<mark>0</mark>2" in page.source
+def test_tables_that_were_counted_whole_are_shown(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    tables = [{"operator": "+", "limit": 999, "count": 10**6, "right": [10**6, 999_998, 10**6]}]
+    data = sample.evaluation(3, 5) | {"tables": tables}
+    sample.write_json(tmp_path / "evaluation.json", data)
+    page = report(tmp_path)
+    counts = ["1,000,000", "999,998", "1,000,000"]
+    assert ["+", "0 to 999", "1,000,000", *counts] in page.rows
+    assert '<td class="miss">999,998</td>' in page.source
 
 
 def test_facts_and_recipe_are_shown(page: Page) -> None:
     text = visible(page)
     for fact in (
-        "addition",
+        "addition-and-division",
+        "+ 1 to 10 digits; // 1 to 6 by 1 to 3 digits",
         "21,672",
         sample.INFO["device"],
         "jax 0.10.2",
@@ -202,7 +199,7 @@ def test_facts_and_recipe_are_shown(page: Page) -> None:
     ):
         assert fact in text
     assert sample.INFO["structure"] in text
-    assert "operators = [&quot;+&quot;]" in page.source
+    assert "operator = &quot;+&quot;" in page.source
 
 
 EVIL = '"><img src=x onerror=alert(1)><script>alert(1)</script>$style${'
@@ -215,8 +212,10 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     sample.write_run(tmp_path, **changes, versions={EVIL: EVIL}, operators=[EVIL])
     (tmp_path / "recipe.toml").write_text(EVIL, encoding="utf-8")
     data = sample.evaluation(3, 5)
-    data["lengths"][0]["category"] = EVIL
-    data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30], "member": 0}]
+    data["lengths"][0] |= {"category": EVIL, "operator": EVIL, "size": EVIL}
+    data["grid"]["operator"] = EVIL
+    data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30]}]
+    data["examples"][0] |= {"text": EVIL, "member": 0}
     sample.write_json(tmp_path / "evaluation.json", data)
     page = report(tmp_path)
     assert not page.all("script") + page.all("img")
@@ -330,30 +329,8 @@ def test_import_is_free_and_no_global_figure_state_is_used(tmp_path: Path) -> No
     assert json.loads(output) == [False, False]
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(1, "100.0"), (0.99996, ">99.9"), (0.995, "99.5"), (0.0001, "<0.1"), (0, "0.0")],
-)
-def test_percent_never_rounds_to_all_or_none(share: float, text: str) -> None:
-    assert percent(share) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(2.44, "2.4 s"), (59.97, "1 min 0 s"), (200, "3 min 20 s"), (3900, "1 h 5 min")],
-)
-def test_duration(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [([0, 1, 2, 3], "0 to 3"), ([3, 1, 4], "3, 1, 4"), ([7, 8], "7, 8"), ([], "")],
-)
-def test_numbers_are_listed_in_short(numbers: list[int], text: str) -> None:
-    assert listed(numbers) == text
-
-
-def test_time_of_any_zone_is_shown_to_the_minute() -> None:
-    assert minute("2025-06-01T12:00:59Z") == "2025-06-01 12:00 UTC"
-    assert minute("2025-06-01T12:00:59.123") == "2025-06-01 12:00"
+def test_what_was_trained_on_is_read_from_the_recipe(tmp_path: Path) -> None:
+    sample.write_young_run(tmp_path)
+    task = '[task]\noperator = "sort"\ndigits = [1, 5]\noperands = [1, 6]\n'
+    (tmp_path / "recipe.toml").write_text(task, encoding="utf-8")
+    assert read_run(tmp_path).trained == {"sort": Trained((1, 5), (1, 5), (1, 6))}

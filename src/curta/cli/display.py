@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -88,15 +89,22 @@ class Status:
 
 
 def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
-    """Exact match for each length and category: median, range, and every seed."""
-    plural = "s" if len(seeds) > 1 else ""
-    view = Table(title=f"exact match, {len(seeds)} seed{plural}", title_justify="left")
-    for heading in ("digits", "problems", "count", "median", "min", "max", "generated", "tokens/s"):
-        view.add_column(heading, justify="left" if heading == "problems" else "right")
-    if len(seeds) > 1:
-        view.add_column("every seed")
-    for row in table["lengths"]:
-        view.add_row(*_exam_row(row, many=len(seeds) > 1))
+    """Exact match for each operator, size and category: median, range, and every seed.
+
+    It fits 80 columns unless seeds differ; generation is named only where it differs.
+    """
+    rows, several = table["lengths"], len(seeds) > 1
+    title = f"exact match, {len(seeds)} seed{'s' if several else ''}"
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("op", "digits", "kind", "count", "median", "min", "max", "tokens/s"):
+        text = heading in ("op", "kind")
+        view.add_column(heading, justify="left" if text else "right", no_wrap=True)
+    if several:
+        view.add_column("seeds")
+    if not all(map(_agrees, rows)):
+        view.add_column("written", no_wrap=True)
+    for before, row in zip([None, *rows], rows, strict=False):
+        view.add_row(*_place(row, before), *_exam_row(row, several))
     return view
 
 
@@ -175,16 +183,25 @@ def _progress_line(now: "Step") -> str:
     )
 
 
-def _exam_row(row: dict[str, Any], many: bool) -> list[str]:
-    exact, sample = row["exact"], row["generated"]
-    verdict = "" if sample["agrees"] else " [bold red]DIFFERS[/bold red]"
-    generated = f"{_median(sample['exact']):.3f} of {sample['count']}{verdict}"
+def _place(row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+    """Operator and size, each only where it changes."""
+    if before is None or row["operator"] != before["operator"]:
+        return [row["operator"], _size(row)]
+    return ["", "" if row["size"] == before["size"] else _size(row)]
+
+
+def _exam_row(row: dict[str, Any], several: bool) -> list[str]:
+    exact, speed = row["exact"], row["generated"]["tokens_per_second"]
     figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
     same = f"all {exact[0]:.3f}" if len(set(exact)) == 1 else ""
-    every = [same or " ".join(f"{value:.3f}" for value in exact)] if many else []
-    asked = f"{row['operator']} {row['category']}"
-    speed = f"{sample['tokens_per_second']:,}"
-    return [_size(row), asked, str(row["count"]), *figures, generated, speed, *every]
+    every = [same or " ".join(f"{value:.3f}" for value in exact)] if several else []
+    note = [] if _agrees(row) else ["[bold red]DIFFERS[/bold red]"]
+    return [row["category"], str(row["count"]), *figures, f"{speed:,}", *every, *note]
+
+
+def _agrees(row: dict[str, Any]) -> bool:
+    """Whether writing token by token found the same as one pass."""
+    return bool(row["generated"]["agrees"])
 
 
 def _run_row(name: str) -> list[str]:

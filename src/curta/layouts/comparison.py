@@ -82,7 +82,8 @@ class PlaceByPlace(TracedLayout):
         )
         separates = (kind == OPERATOR) | (kind == EQUALS)
         here = jnp.where(separates, -1, place)
-        return jnp.stack([jnp.where(separates, part + 1, part), here + 1], -1), kind, here[..., None]
+        part = jnp.where(separates, part + 1, part)
+        return jnp.stack([part, here + 1], -1), kind, here[..., None]
 
     def _flags(self, first: Array, second: Array) -> Array:
         def place(flag: Array, signs: Array) -> tuple[Array, Array]:

@@ -81,4 +81,5 @@ class Copying(TracedLayout):
             (True, place),
         )
         onward = jnp.where((part == 0) & ~equals, 1, way)
-        return jnp.stack([jnp.where(equals, 1, part), here + onward, way], -1), kind, here[..., None]
+        part = jnp.where(equals, 1, part)
+        return jnp.stack([part, here + onward, way], -1), kind, here[..., None]

@@ -129,8 +129,9 @@ class LongDivision(TracedLayout):
             (in_row & (kind != DIVISOR) & (here >= width), jnp.where(last, COUNT, QUOTIENT)),
             (True, jnp.where(kind == TRIAL, TRIAL, due)),
         )
-        onward = (kind == DIVIDEND) | (kind == EQUALS) | (kind == QUOTIENT)
-        step = jnp.where(onward | ((kind == RESULT) | (kind == ANSWER)) & (modulo == 0), step + 1, step)
+        answers = ((kind == RESULT) | (kind == ANSWER)) & (modulo == 0)
+        onward = (kind == DIVIDEND) | (kind == EQUALS) | (kind == QUOTIENT) | answers
+        step = jnp.where(onward, step + 1, step)
         step = jnp.where(kind == OPERATOR, 0, step)
         return jnp.stack([due, here + 1, row, step, width, modulo], -1), kind, seen
 
@@ -155,7 +156,8 @@ def _long_division(
         rest, going = now
         less, borrows = digits.subtract(rest, divisor)
         fits = going & ~borrows[:, -1]
-        row = jnp.concatenate([jnp.full((batch, 1), count), jnp.where(borrows, less + 10, less)], axis=1)
+        shown = jnp.where(borrows, less + 10, less)
+        row = jnp.concatenate([jnp.full((batch, 1), count), shown], axis=1)
         return (jnp.where(fits[:, None], less, rest), fits), (row, going)
 
     def step(rest: Array, now: tuple[Array, Array]) -> tuple[Array, Any]:

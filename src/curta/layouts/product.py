@@ -104,7 +104,9 @@ class Product(TracedLayout):
         inside = (kind >= TENS) & (kind < SUM)
         turn = jnp.where(inside, turn + 1, 0)
         part = jnp.where(equals | (kind == OPERATOR), jnp.minimum(part + 1, 3), part)
-        after = [part, jnp.where(inside, here, here + 1), jnp.where(kind == SECOND, seen_row + 1, seen_row), turn, rows]
+        onward = jnp.where(inside, here, here + 1)
+        next_row = jnp.where(kind == SECOND, seen_row + 1, seen_row)
+        after = [part, onward, next_row, turn, rows]
         return jnp.stack(after, -1), kind, jnp.stack([here, seen_row], -1)
 
     def _rows(self, operands: Numbers) -> Piece:

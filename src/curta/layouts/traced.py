@@ -42,7 +42,7 @@ def row_digits(value: int, width: int) -> list[int]:
     return [value // 10**place % 10 for place in range(width)]
 
 
-def ladder(token: Int[Array, "*batch"], *rungs: tuple[Array, Array | int]) -> Array:
+def ladder(token: Int[Array, "*batch"], *rungs: tuple[Array | bool, Array | int]) -> Array:
     """The value beside the first condition that holds; the last condition always should."""
     conditions, values = zip(*rungs, strict=True)
     shape = jnp.shape(token)

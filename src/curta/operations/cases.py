@@ -150,9 +150,9 @@ def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
     first, second = operands.digits[:, 0], operands.digits[:, 1]
     places = operands.lengths[:, :1] - operands.lengths[:, 1:2]
     factor = jnp.where(jnp.arange(first.shape[-1]) < jnp.maximum(places, 1), first, 0)
-    product = digits.multiply(factor, second)[:, : first.shape[-1]]
+    product = digits.multiply(factor, second)
     too_long = (places < 0) | (digits.length(product)[:, None] > operands.lengths[:, :1])
-    return jnp.where(too_long, 0, product)
+    return jnp.where(too_long, 0, product[:, : first.shape[-1]])
 
 
 def _with_first(operands: Numbers, first: Int[Array, "batch width"]) -> Numbers:

@@ -12,11 +12,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
+from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from .run_folder import Evaluation, Length, Metric
-from .summary import finite, span
+from .run_folder import Evaluation, Length, Metric, Span, Trained
+from .summary import by_operator, finite, hardest, size_name, trained_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,22 +91,24 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
     return figure
 
 
-def exact_by_length(evaluation: Evaluation, trained: tuple[int, int] | None) -> Figure:
-    """Exact match by operand length, one panel per category of problems."""
-    rows = sorted(evaluation["lengths"], key=lambda row: row["digits"])
-    categories = list(dict.fromkeys(row["category"] for row in evaluation["lengths"]))
+def exact_by_length(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
+    """Exact match in the hardest category by operand length, one panel per operator."""
+    rows, operators = evaluation["lengths"], by_operator(evaluation["lengths"])
+    spans = {name: task.lengths for name, task in trained.items() if name in operators}
     with _style():
-        figure, panels = _panels(len(categories), height=0.9 + 1.3 * len(categories))
-        for panel, category in zip(panels, categories, strict=True):
-            _draw_lengths(panel, [row for row in rows if row["category"] == category])
-            _shade(panel, trained)
-            panel.set_title(f"Category: {category}", parse_math=False)
-        _length_axis(panels[-1], sorted({*(trained or ()), *(row["digits"] for row in rows)}))
+        figure, panels = _panels(len(operators), height=1.2 + 1.4 * len(operators))
+        for panel, (operator, mine) in zip(panels, operators.items(), strict=True):
+            _draw_lengths(panel, mine)
+            _shade(panel, spans.get(operator))
+            told = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
+            panel.set_title(f"{operator}{told}", parse_math=False)
+        ends = [end for span in spans.values() for end in span]
+        _length_axis(panels[-1], sorted({*ends, *(row["digits"] for row in rows)}))
         _legend(figure, panels[0])
     return figure
 
 
-def grid(evaluation: Evaluation, trained: tuple[int, int] | None) -> Figure:
+def grid(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
     """Median exact match of the members for every pair of operand lengths, in bands."""
     if "grid" not in evaluation:
         raise ValueError("this evaluation has no grid")
@@ -115,7 +119,7 @@ def grid(evaluation: Evaluation, trained: tuple[int, int] | None) -> Figure:
         image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
         axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
         _name_cells(axes, data["digits"])
-        _box(axes, data["digits"], trained)
+        _box(axes, data["digits"], trained.get(data["operator"]))
         bar = figure.colorbar(image, shrink=0.8, ticks=range(len(BANDS)))
         bar.set_ticklabels([name for _, name, _ in BANDS])
         bar.set_label("exact match, median over members")
@@ -206,12 +210,25 @@ def _mark_stopped(axes: Axes, member: int, curve: Curve) -> None:
 
 
 def _draw_lengths(axes: Axes, rows: Sequence[Length]) -> None:
-    digits = [row["digits"] for row in rows]
-    for values in zip(*(row["exact"] for row in rows), strict=True):
-        _draw_member(axes, dict(zip(digits, values, strict=True)), marker="o")
-    middle = [median(row["exact"]) for row in rows]
-    axes.plot(digits, middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
+    """Sizes whose longest operands are alike share a point: the hardest of them counts."""
+    groups = {digits: list(group) for digits, group in groupby(rows, itemgetter("digits"))}
+    exact = [hardest(group) for group in groups.values()]
+    for values in zip(*exact, strict=True):
+        _draw_member(axes, dict(zip(groups, values, strict=True)), marker="o")
+    middle = list(map(median, exact))
+    axes.plot(list(groups), middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
     _percent_axis(axes)
+    for digits, group in groups.items():
+        _name_sizes(axes, digits, group)
+
+
+def _name_sizes(axes: Axes, digits: int, rows: Sequence[Length]) -> None:
+    """Names the sizes of a point where its length alone does not."""
+    names = dict.fromkeys(size_name(row) for row in rows if not row["size"].isdecimal())
+    if names:
+        place = axes.get_xaxis_transform()
+        text = ", ".join(names)
+        axes.text(digits, 0.04, text, transform=place, ha="center", fontsize=8, parse_math=False)
 
 
 def _percent_axis(axes: Axes) -> None:
@@ -227,7 +244,7 @@ def _length_axis(axes: Axes, digits: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.set_xticks([], minor=True)
-    axes.set(xlabel="digits of the operands")
+    axes.set(xlabel="digits of the longest operand")
 
 
 def _spaced(digits: Sequence[int]) -> list[int]:
@@ -240,11 +257,9 @@ def _spaced(digits: Sequence[int]) -> list[int]:
     return ticks
 
 
-def _shade(axes: Axes, trained: tuple[int, int] | None) -> None:
-    if trained is None:
-        return
-    label = f"trained: {span(trained)}"
-    axes.axvspan(*trained, color=MUTED, alpha=0.18, linewidth=1, label=label)
+def _shade(axes: Axes, trained: Span | None) -> None:
+    if trained is not None:
+        axes.axvspan(*trained, color=MUTED, alpha=0.18, linewidth=1, label="trained lengths")
 
 
 def _draw_bands(axes: Axes, bands: Sequence[Sequence[int]]) -> AxesImage:
@@ -270,20 +285,25 @@ def _name_cells(axes: Axes, digits: Sequence[int]) -> None:
     axes.set_yticks(ticks, names)
 
 
-def _box(axes: Axes, digits: Sequence[int], trained: tuple[int, int] | None) -> None:
+def _box(axes: Axes, digits: Sequence[int], trained: Trained | None) -> None:
     """Frames the cells whose operands both have a length that was trained on."""
     from matplotlib.patches import Rectangle
 
-    first, last = trained or (0, 0)
-    inside = [index for index, length in enumerate(digits) if first <= length <= last]
-    if not inside:
+    if trained is None:
         return
-    corner, size = inside[0] - 0.5, len(inside)
-    frame = Rectangle(
-        (corner, corner), size, size, fill=False, label=f"trained: {span((first, last))}"
-    )
+    upwards, across = (_inside(digits, span) for span in (trained.first, trained.others))
+    if not (upwards and across):
+        return
+    corner = across[0] - 0.5, upwards[0] - 0.5
+    label = f"trained: {trained_on(trained)}"
+    frame = Rectangle(corner, len(across), len(upwards), fill=False, label=label)
     frame.set(edgecolor=ALERT, linewidth=1.8, zorder=3, clip_on=False)
     axes.add_patch(frame)
+
+
+def _inside(digits: Sequence[int], span: Span) -> list[int]:
+    """Indices of the lengths within a span."""
+    return [index for index, length in enumerate(digits) if span[0] <= length <= span[1]]
 
 
 def _legend(figure: Figure, axes: Axes) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from . import figures, results, sections
+from .examples import examples
 from .images import inline_svg, png
 from .markup import Markup, element, join
 from .run_folder import Run, read_run
@@ -67,8 +68,9 @@ def _body(run: Run, plots: dict[str, Markup]) -> Markup:
         "main",
         results.results(run, plots.get("lengths")),
         results.grid(run, plots.get("grid")),
+        results.tables(run),
         sections.learning(run, plots.get("learning")),
-        sections.examples(run),
+        examples(run),
         sections.recipe(run),
     )
     return join([sections.header(run), main, sections.footer()])

@@ -1,53 +1,54 @@
 """The measured part of a report: tables and figures of exact match, every member shown."""
 
 from collections.abc import Iterator
-from itertools import groupby
 from statistics import fmean, median
 
+from .categories import category_list
 from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .run_folder import Generated, Grid, Length, Run
-from .summary import MISSING, counted, percent, span
+from .run_folder import Generated, Grid, Length, Run, Table
+from .summary import by_operator, by_size, counted, hardest, percent, trained_on
 
-_CATEGORIES = {
-    "random": "random: all digits drawn at random",
-    "unequal": "unequal: operands of different lengths",
-    "carry": "carry: long chains of carries",
-}
+_SUMMARY = 10
+"""Columns before those of the members."""
 
 
 def headline(run: Run) -> Markup:
-    """The result at the longest length, by its weakest category and member."""
+    """The result of every operator at its largest size, by its weakest category and member."""
     rows = run.evaluation["lengths"]
     if not rows:
         return Markup()
-    longest = max(row["digits"] for row in rows)
-    exact = [row["exact"] for row in rows if row["digits"] == longest]
-    text = (
-        f"At {counted(longest, 'digit')}, the longest operands evaluated, exact match is "
-        f"{percent(min(map(median, exact)))}% for the median member in the hardest category "
-        f"and {percent(min(map(min, exact)))}% for the weakest member in any category."
-    )
-    return element("p", text, class_="headline")
+    said = [_at_largest(operator, mine) for operator, mine in by_operator(rows).items()]
+    text = "Exact match at the largest size of each operator, in its hardest category:"
+    return join([element("p", text, class_="headline"), element("ul", *said, class_="headline")])
+
+
+def _at_largest(operator: str, rows: list[Length]) -> Markup:
+    """Of sizes with the same longest operand, the last one counts as the largest."""
+    size, largest = list(by_size(rows).items())[-1]
+    exact = hardest(largest)
+    found = f"{percent(median(exact))}% for the median member, {percent(min(exact))}% for the worst"
+    return element("li", element("code", operator), f" at {size} digits: {found}")
 
 
 def results(run: Run, plot: Markup | None) -> Markup:
-    """Exact match by length and category, as a table and as a figure."""
+    """Exact match by operator, size and category, as a table and as a figure."""
     if plot is None:
         return Markup()
     return element(
         "section",
-        element("h2", "Exact match by operand length"),
+        element("h2", "Exact match by size of the operands"),
         element("p", _explanation(run)),
+        details("What the categories are", _categories(run)),
         results_table(run),
         figure(plot, _lengths_caption(run), "lengths.png"),
     )
 
 
 def results_table(run: Run) -> Markup:
-    """A row for every length and category; a column for every member."""
-    rows = sorted(run.evaluation["lengths"], key=lambda row: row["digits"])
-    members = max(len(row["exact"]) for row in rows)
-    caption = "Exact match in percent by operand length, category and member"
+    """A row for every operator, size and category; a column for every member."""
+    rows = run.evaluation["lengths"]
+    members = len(rows[0]["exact"])
+    caption = "Exact match in percent by operator, digits of the operands, category and member"
     return table(caption, _results_head(run, members), _results_body(rows))
 
 
@@ -56,29 +57,62 @@ def grid(run: Run, plot: Markup | None) -> Markup:
     data = run.evaluation.get("grid")
     if plot is None or data is None:
         return Markup()
+    operator = element("code", data["operator"])
     return element(
         "section",
-        element("h2", "Exact match for every pair of operand lengths"),
+        element("h2", "Exact match of ", operator, " for every pair of operand lengths"),
         figure(plot, _grid_caption(run, data), "grid.png"),
         details("The grid of every member", _grid_table(data)),
     )
 
 
+def tables(run: Run) -> Markup:
+    """How many problems of each table that was counted whole are right."""
+    found = run.evaluation.get("tables", [])
+    if not found:
+        return Markup()
+    names = (f"Member {member}" for member in range(len(found[0]["right"])))
+    head = element("tr", heading_cells("Operator", "Operands", "Problems", *names))
+    caption = "How many of all problems with two operands in a range each member has right"
+    title = element("h2", "Every problem of a range")
+    return element("section", title, table(caption, [head], map(_table_row, found)))
+
+
+def _table_row(data: Table) -> Markup:
+    count = data["count"]
+    counts = (
+        element("td", f"{right:,}", **({} if right == count else {"class_": "miss"}))
+        for right in data["right"]
+    )
+    name = element("th", data["operator"], scope="row")
+    return element("tr", name, cells(f"0 to {data['limit']:,}", f"{count:,}"), *counts)
+
+
 def _explanation(run: Run) -> str:
     """How the numbers of the table were obtained."""
-    present = dict.fromkeys(row["category"] for row in run.evaluation["lengths"])
-    named = "; ".join(_CATEGORIES.get(category, category) for category in present)
-    text = (
-        "A problem counts only if every digit of its answer is right. "
-        f"Categories: {named}. “Generated” repeats part of the problems with the model writing "
-        "its answer from its own output; “agrees” says whether both ways gave the same answers."
+    sizes = {row["size"] for row in run.evaluation["lengths"]}
+    text = "A problem counts only if all that the model writes is right, working and answer. "
+    if any("/" in size for size in sizes):
+        text += "“50/25” means 50 digits for the first operand and 25 for the other. "
+    if any("x" in size for size in sizes):
+        text += "“20x5” means 20 operands of 5 digits. "
+    text += (
+        "“Generated” repeats part of the problems with the model writing its answer from its own "
+        "output; “agrees” says whether both ways found the same problems right."
     )
     return f"{text} † Training of this member stopped early." if run.stopped else text
 
 
+def _categories(run: Run) -> Markup:
+    return category_list(row["category"] for row in run.evaluation["lengths"])
+
+
 def _lengths_caption(run: Run) -> str:
-    text = "Exact match against operand length: every member and their median."
-    return f"{text} Shaded: trained on {span(run.trained)}." if run.trained else text
+    text = (
+        "Exact match of every member in its hardest category, and the median over members, "
+        "against the digits of the longest operand."
+    )
+    return f"{text} Shaded: operands as long as in training." if run.trained else text
 
 
 def _results_head(run: Run, members: int) -> Iterator[Markup]:
@@ -94,18 +128,26 @@ def _results_head(run: Run, members: int) -> Iterator[Markup]:
         "tr",
         heading_cells("Digits"),
         element("th", "Category", class_="word", scope="col"),
-        heading_cells("Problems", "Median", "Min", "Max", "Median", "Min", "Problems", "Agrees"),
+        heading_cells("Count", "Median", "Min", "Max"),
+        heading_cells("Min", "Count", "Agrees", "Tokens/s"),
         heading_cells(*names),
     )
 
 
 def _results_body(rows: list[Length]) -> Iterator[Markup]:
-    """Rows in groups of equal length, whose first cell names the length once."""
-    for digits, group in groupby(rows, key=lambda row: row["digits"]):
-        same = list(group)
-        name = element("th", f"{digits:,}", scope="rowgroup", rowspan=str(len(same)))
-        for index, row in enumerate(same):
-            yield element("tr", Markup() if index else name, _results_row(row))
+    """Below each operator its rows in groups of one size, whose first cell names it once."""
+    for operator, mine in by_operator(rows).items():
+        span = f"{_SUMMARY + len(mine[0]['exact'])}"
+        name = element("th", operator, class_="operator", scope="rowgroup", colspan=span)
+        yield element("tr", name)
+        for size, same in by_size(mine).items():
+            yield from _size_rows(size, same)
+
+
+def _size_rows(size: str, rows: list[Length]) -> Iterator[Markup]:
+    name = element("th", size, scope="rowgroup", rowspan=str(len(rows)))
+    for index, row in enumerate(rows):
+        yield element("tr", Markup() if index else name, _results_row(row))
 
 
 def _results_row(row: Length) -> Markup:
@@ -115,20 +157,18 @@ def _results_row(row: Length) -> Markup:
             element("th", row["category"], class_="word", scope="row"),
             cells(f"{row['count']:,}"),
             *map(share, (median(exact), min(exact), max(exact))),
-            _generated(row.get("generated")),
+            _generated(row["generated"]),
             *map(share, exact),
         ]
     )
 
 
-def _generated(found: Generated | None) -> Markup:
-    """What real generation confirmed, or a gap where it was not tried."""
-    if found is None:
-        return cells(*[MISSING] * 4)
-    exact = found["exact"]
+def _generated(found: Generated) -> Markup:
+    """What real generation confirmed, and how fast it wrote."""
     agrees = element("td", "yes") if found["agrees"] else element("td", "no", class_="miss")
+    speed = cells(f"{found['tokens_per_second']:,}")
     count = cells(f"{found['count']:,}")
-    return join([share(median(exact)), share(min(exact)), count, agrees])
+    return join([share(min(found["exact"])), count, agrees, speed])
 
 
 def share(value: float) -> Markup:
@@ -141,7 +181,8 @@ def _grid_caption(run: Run, data: Grid) -> str:
         f"Median over members of the exact match on {counted(data['count'], 'problem')} "
         f"per cell and member. {_lowest(data)}"
     )
-    return f"{text} Framed: trained on {span(run.trained)}." if run.trained else text
+    trained = run.trained.get(data["operator"])
+    return f"{text} Framed: trained on {trained_on(trained)}." if trained else text
 
 
 def _lowest(data: Grid) -> str:

@@ -6,13 +6,17 @@ every key may be absent; the page shows what is there.
 
 import contextlib
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 FORMAT = 1
 """Version of the folder layout that this reader understands."""
+
+Span = tuple[int, int]
+"""The lowest and the highest of some count."""
 
 
 class Info(TypedDict, total=False):
@@ -30,7 +34,6 @@ class Info(TypedDict, total=False):
     steps: int
     training_seconds: float
     compile_seconds: float
-    trained_digits: tuple[int, int]
     operators: list[str]
     stopped: dict[str, int]
     structure: str
@@ -47,38 +50,56 @@ class Metric(TypedDict):
 
 
 class Generated(TypedDict):
-    """Exact match when the model writes the answer itself, on fewer problems."""
+    """Exact match when the model writes the answer itself, on fewer problems, and how fast."""
 
     count: int
     exact: list[float]
     agrees: bool
+    tokens_per_second: int
 
 
 class Length(TypedDict):
-    """Exact match at one operand length and category, one value per member."""
+    """Exact match for one operator, size and category, one value per member.
 
+    `size` is as the recipe has it: `20`, `50/25` or `20x5`; `digits` are those of the
+    longest operand.
+    """
+
+    operator: str
+    size: str
     digits: int
     category: str
     count: int
     exact: list[float]
-    generated: NotRequired[Generated]
+    generated: Generated
 
 
 class Grid(TypedDict):
     """Exact match by member, digits of the first and digits of the second operand."""
 
+    operator: str
     max_digits: int
     digits: list[int]
     count: int
     exact: list[list[list[float]]]
 
 
+class Table(TypedDict):
+    """How many of all problems with two operands from 0 to `limit` each member has right."""
+
+    operator: str
+    limit: int
+    count: int
+    right: list[int]
+
+
 class Example(TypedDict):
-    """A problem with its truth and what a member answered; None is no answer."""
+    """A problem with its truth and what a member wrote; None if no answer can be read in that."""
 
     problem: str
     truth: str
     answer: str | None
+    text: str
     member: int
 
 
@@ -88,7 +109,21 @@ class Evaluation(TypedDict):
     seed: NotRequired[int]
     lengths: list[Length]
     grid: NotRequired[Grid]
+    tables: NotRequired[list[Table]]
     examples: NotRequired[list[Example]]
+
+
+class Trained(NamedTuple):
+    """The problems of one operator that were trained on; without `operands`, as many as usual."""
+
+    first: Span
+    others: Span
+    operands: Span | None
+
+    @property
+    def lengths(self) -> Span:
+        """Digits of the shortest and of the longest operand."""
+        return min(self.first[0], self.others[0]), max(self.first[1], self.others[1])
 
 
 @dataclass(frozen=True)
@@ -102,10 +137,14 @@ class Run:
     evaluation: Evaluation
 
     @property
-    def trained(self) -> tuple[int, int] | None:
-        """Shortest and longest operand trained on, in digits."""
-        low, high = self.info.get("trained_digits", (0, 0))
-        return (low, high) if high else None
+    def trained(self) -> dict[str, Trained]:
+        """What was trained on, by operator: run.json knows only the widest range of all."""
+        try:
+            found = tomllib.loads(self.recipe).get("task", [])
+        except tomllib.TOMLDecodeError:
+            return {}
+        tasks = found if isinstance(found, list) else [found]
+        return {task["operator"]: _trained(task) for task in tasks}
 
     @property
     def stopped(self) -> dict[int, int]:
@@ -123,6 +162,17 @@ def read_run(folder: Path) -> Run:
         metrics=list(_metrics(folder / "metrics.jsonl")),
         evaluation=_read_evaluation(folder / "evaluation.json"),
     )
+
+
+def _trained(task: dict[str, Any]) -> Trained:
+    """The recipe leaves out `second` and `operands` where they are as usual."""
+    first, others, operands = task["digits"], task.get("second"), task.get("operands")
+    return Trained(_span(first), _span(others or first), _span(operands) if operands else None)
+
+
+def _span(bounds: list[int]) -> Span:
+    low, high = bounds
+    return low, high
 
 
 def _read_info(path: Path) -> Info:

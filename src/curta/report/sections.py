@@ -1,18 +1,19 @@
-"""The sections of a report around its results: what was run, how it learned, examples."""
+"""The sections of a report around its results: what was run, and how it learned."""
 
 from collections.abc import Iterator
 from itertools import groupby
 
 from .markup import Markup, cells, details, element, figure, heading_cells, join, table
 from .results import headline
-from .run_folder import Example, Metric, Run
-from .summary import MISSING, counted, duration, listed, minute, percent, span
+from .run_folder import Metric, Run
+from .summary import MISSING, duration, listed, minute, percent, trained_on
 
 DESCRIPTIONS = {
     "learning": "Loss on a logarithmic axis and exact match against training step: "
     "one thin line per member and the median as a thick line.",
     "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
-    "category: every member and the median. The table above holds the same values.",
+    "operator: every member in its hardest category and the median over members. "
+    "The table above holds the values of every category.",
     "grid": "Heat map of the median exact match for every pair of operand lengths.",
 }
 """What each figure shows, for readers who cannot see it."""
@@ -21,9 +22,6 @@ _NOTES = {
     "training": "Training had not finished when this page was written.",
     "interrupted": "Training was interrupted before its last step.",
 }
-
-_SHOWN_EXAMPLES = 24
-_SHOWN_DIGITS = 48
 
 
 def header(run: Run) -> Markup:
@@ -56,22 +54,6 @@ def learning(run: Run, plot: Markup | None) -> Markup:
         figure(plot, caption, "learning.png"),
         details("Every member at its last record", _members_table(run)),
     )
-
-
-def examples(run: Run) -> Markup:
-    """Problems with answers, wrong ones first."""
-    found = run.evaluation.get("examples", [])
-    if not found:
-        return Markup()
-    wrong = sum(one["answer"] != one["truth"] for one in found)
-    ordered = sorted(found, key=lambda one: one["answer"] == one["truth"])[:_SHOWN_EXAMPLES]
-    caption = (
-        f"{len(ordered)} of the {counted(len(found), 'example')} kept by the evaluation, "
-        f"{wrong} of them wrong; wrong answers first"
-    )
-    head = element("tr", heading_cells("Problem", "Truth", "Answer", "Verdict", "Member"))
-    body = map(_example, ordered)
-    return element("section", element("h2", "Examples"), table(caption, [head], body))
 
 
 def recipe(run: Run) -> Markup:
@@ -117,7 +99,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if "operators" in info:
         yield "Operators", " ".join(info["operators"])
     if run.trained:
-        yield "Trained on", span(run.trained)
+        yield "Trained on", _trained(run)
     if "seeds" in info:
         yield "Members (seeds)", f"{len(info['seeds'])} ({listed(info['seeds'])})"
     if "parameters" in info:
@@ -125,6 +107,16 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if "steps" in info:
         yield "Training steps", f"{info['steps']:,}"
     yield from _circumstances(run)
+
+
+def _trained(run: Run) -> str:
+    """Operators with the lengths they were trained on; those alike are named together."""
+    lengths: dict[str, list[str]] = {}
+    for operator, trained in run.trained.items():
+        lengths.setdefault(trained_on(trained), []).append(operator)
+    if len(lengths) == 1:
+        return next(iter(lengths))
+    return "; ".join(f"{' '.join(same)} {text}" for text, same in lengths.items())
 
 
 def _circumstances(run: Run) -> Iterator[tuple[str, str]]:
@@ -169,50 +161,3 @@ def _member_row(run: Run, line: Metric) -> Markup:
             MISSING if stopped is None else f"{stopped:,}",
         ),
     )
-
-
-def _example(one: Example) -> Markup:
-    answer, truth = one["answer"], one["truth"]
-    shown = _digits(answer, _marked(answer, truth)) if answer else "no answer"
-    return element(
-        "tr",
-        _number(_digits(one["problem"], one["problem"])),
-        _number(_digits(truth, truth)),
-        _number(shown),
-        cells(_verdict(answer, truth), f"{one['member']}"),
-    )
-
-
-def _number(shown: str) -> Markup:
-    return element("td", shown, class_="number")
-
-
-def _digits(text: str, shown: str) -> str:
-    """Short numbers as they are; long ones behind their first and last digits."""
-    if len(text) <= _SHOWN_DIGITS:
-        return shown
-    return details(f"{text[:8]}…{text[-8:]}", shown)
-
-
-def _marked(answer: str, truth: str) -> Markup:
-    """The answer with its wrong digits marked; places are counted from the ones."""
-    runs = groupby(_compared(answer, truth), key=lambda place: place[1])
-    parts = (("".join(digit for digit, _ in run), right) for right, run in runs)
-    return join(text if right else element("mark", text) for text, right in parts)
-
-
-def _compared(answer: str, truth: str) -> list[tuple[str, bool]]:
-    """Every digit of the answer and whether it stands in its place in the truth."""
-    padded = truth.rjust(len(answer))
-    expected = padded[len(padded) - len(answer) :]
-    return [(digit, digit == right) for digit, right in zip(answer, expected, strict=True)]
-
-
-def _verdict(answer: str | None, truth: str) -> str:
-    if not answer:
-        return "wrong"
-    if answer == truth:
-        return "right"
-    width = max(len(answer), len(truth))
-    pairs = zip(answer.rjust(width), truth.rjust(width), strict=True)
-    return f"{counted(sum(a != b for a, b in pairs), 'digit')} wrong"

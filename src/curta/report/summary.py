@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from .run_folder import Length, Trained
+
 MISSING = "—"
 """Stands where nothing was measured."""
 
@@ -37,10 +39,43 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def hardest(rows: Iterable[Length]) -> list[float]:
+    """Exact match of every member where it is lowest in these rows."""
+    return [min(values) for values in zip(*(row["exact"] for row in rows), strict=True)]
+
+
+def by_operator(rows: Sequence[Length]) -> dict[str, list[Length]]:
+    """Operators in the order of the file, each with its rows by length."""
+    groups: dict[str, list[Length]] = {row["operator"]: [] for row in rows}
+    for row in sorted(rows, key=lambda row: row["digits"]):
+        groups[row["operator"]].append(row)
+    return groups
+
+
+def by_size(rows: Iterable[Length]) -> dict[str, list[Length]]:
+    """The rows of one operator by the size of their problems, as people write it."""
+    groups: dict[str, list[Length]] = {}
+    for row in rows:
+        groups.setdefault(size_name(row), []).append(row)
+    return groups
+
+
+def size_name(row: Length) -> str:
+    """`1,000`, or `50/25` and `20x5` as they are."""
+    return f"{row['digits']:,}" if row["size"].isdecimal() else row["size"]
+
+
+def trained_on(trained: Trained) -> str:
+    """`1 to 10 digits`, `1 to 6 by 1 to 3 digits`, `1 to 6 numbers of 1 to 5 digits`."""
+    first, others, operands = trained
+    lengths = span(others) if first == others else f"{_bounds(first)} by {span(others)}"
+    return f"{_bounds(operands)} numbers of {lengths}" if operands else lengths
+
+
 def span(bounds: Sequence[int]) -> str:
     """A range of operand lengths: `1 to 10 digits`, or `5 digits`."""
     first, last = bounds
-    return counted(last, "digit") if first == last else f"{first:,} to {last:,} digits"
+    return counted(last, "digit") if first == last else f"{_bounds(bounds)} digits"
 
 
 def listed(numbers: Sequence[int]) -> str:
@@ -53,3 +88,8 @@ def listed(numbers: Sequence[int]) -> str:
 def minute(moment: str) -> str:
     """An ISO time to the minute: `2025-06-01 12:00 UTC`."""
     return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M %Z}".rstrip()
+
+
+def _bounds(bounds: Sequence[int]) -> str:
+    first, last = bounds
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"

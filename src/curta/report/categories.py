@@ -1,0 +1,37 @@
+"""What the categories of problems are called on a page.
+
+The descriptions lie here and not with the operations, so that a report needs
+nothing but the files of its run; a test holds them against the operations' cases.
+"""
+
+from collections.abc import Iterable
+
+from .markup import Markup, element
+
+CATEGORIES = {
+    "random": "all digits drawn at random",
+    "unequal": "all operands but one are shorter",
+    "larger": "the first operand is shorter than the second",
+    "equal": "all operands are the same",
+    "near": "all operands are the same but for one digit",
+    "carry": "carries that run far, in half of the problems through every place",
+    "borrow": "borrows that run across the zeros of the first operand",
+    "exact": "the first operand is a multiple of the second",
+    "almost": "the first operand is one less than a multiple of the second",
+    "nines": "operands of nines but for a few digits; in divisions only the divisor, "
+    "and the first operand just reaches a multiple of it",
+    "trailing zeros": "operands that end in zeros",
+    "few digits": "zeros and one other digit: long runs of the same digit",
+    "zero": "one operand is zero",
+    "one": "one operand is one",
+}
+
+
+def category_list(present: Iterable[str]) -> Markup:
+    """The categories that occur and what each of them is."""
+    found = set(present)
+    return element("ul", *(_item(*pair) for pair in CATEGORIES.items() if pair[0] in found))
+
+
+def _item(name: str, meaning: str) -> Markup:
+    return element("li", element("strong", name), f": {meaning}")

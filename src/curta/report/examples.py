@@ -1,0 +1,107 @@
+"""Problems with the answers of the members: wrong digits marked, wrong writing shown."""
+
+from collections.abc import Sequence
+from itertools import chain, groupby, repeat, zip_longest
+
+from .markup import Markup, cells, details, element, heading_cells, join, table
+from .run_folder import Example, Run
+from .summary import counted
+
+_SHOWN = 24
+_SHOWN_DIGITS = 48
+_SHOWN_TEXT = 4_000
+"""A trace may have a hundred thousand characters; evaluation.json keeps all of them."""
+
+
+def examples(run: Run) -> Markup:
+    """Problems with answers, wrong ones first."""
+    found = run.evaluation.get("examples", [])
+    if not found:
+        return Markup()
+    wrong = [one for one in found if one["answer"] != one["truth"]]
+    right = [one for one in found if one["answer"] == one["truth"]]
+    shown = _spread(wrong, _SHOWN)
+    shown += _spread(right, _SHOWN - len(shown))
+    caption = (
+        f"{len(shown)} of the {counted(len(found), 'example')} kept by the evaluation, "
+        f"{len(wrong)} of which are wrong; wrong answers first"
+    )
+    head = element("tr", heading_cells("Problem", "Truth", "Answer", "Verdict", "Member"))
+    return element("section", element("h2", "Examples"), table(caption, [head], map(_row, shown)))
+
+
+def _spread(found: Sequence[Example], count: int) -> list[Example]:
+    """At most `count` of them, from every part: they come by operator, size and member."""
+    kept = min(count, len(found))
+    return [found[index * len(found) // kept] for index in range(kept)]
+
+
+def _row(one: Example) -> Markup:
+    answer, truth = one["answer"], one["truth"]
+    given = "invalid" if answer is None else _folded(answer, _marked(answer, truth))
+    writing = Markup() if answer == truth else _writing(one["text"])
+    return element(
+        "tr",
+        _number(_folded(one["problem"], one["problem"])),
+        _number(_folded(truth, truth)),
+        _number(given, writing),
+        cells(_verdict(answer, truth), f"{one['member']}"),
+    )
+
+
+def _number(*shown: str) -> Markup:
+    return element("td", *shown, class_="number")
+
+
+def _folded(text: str, shown: str) -> str:
+    """Short numbers as they are; long ones behind their first and last digits."""
+    if len(text) <= _SHOWN_DIGITS:
+        return shown
+    return details(f"{text[:8]}…{text[-8:]}", shown)
+
+
+def _writing(text: str) -> Markup:
+    """What the model wrote, trace and all."""
+    more = f" … and {len(text) - _SHOWN_TEXT:,} more" if len(text) > _SHOWN_TEXT else ""
+    return details("what the model wrote", element("code", text[:_SHOWN_TEXT]), more)
+
+
+def _marked(answer: str, truth: str) -> Markup:
+    """The answer with its wrong places marked."""
+    numbers = zip(answer.split(","), chain(truth.split(","), repeat("")), strict=False)
+    places = [place for pair in numbers for place in ((",", True), *_compared(*pair))]
+    runs = groupby(places[1:], key=lambda place: place[1])
+    parts = (("".join(digit for digit, _ in run), right) for right, run in runs)
+    return join(text if right else element("mark", text) for text, right in parts)
+
+
+def _compared(number: str, truth: str) -> list[tuple[str, bool]]:
+    """Every character and whether it is right; digits count their places from the ones."""
+    if number.isalpha():
+        return [(letter, number == truth) for letter in number]
+    digits, expected = number.removeprefix("-"), truth.removeprefix("-")
+    padded = expected.rjust(len(digits))
+    aligned = padded[len(padded) - len(digits) :]
+    sign = [("-", truth.startswith("-"))] if number.startswith("-") else []
+    return sign + [(digit, digit == right) for digit, right in zip(digits, aligned, strict=True)]
+
+
+def _verdict(answer: str | None, truth: str) -> str:
+    if answer is None:
+        return "invalid"
+    if answer == truth:
+        return "right"
+    given, expected = answer.split(","), truth.split(",")
+    if len(given) != len(expected):
+        return f"{counted(len(given), 'number')} for {len(expected)}"
+    if answer.isalpha() or truth.isalpha():
+        return "wrong"
+    wrong = sum(_differing(*pair) for pair in zip(given, expected, strict=True))
+    return f"{counted(wrong, 'place')} wrong"
+
+
+def _differing(number: str, truth: str) -> int:
+    """Places in which two numbers differ; a sign is one more place of theirs."""
+    digits, others = number.removeprefix("-"), truth.removeprefix("-")
+    pairs = zip_longest(reversed(digits), reversed(others))
+    return sum(a != b for a, b in pairs) + ((digits == number) != (others == truth))

@@ -1,0 +1,80 @@
+"""The examples of a report: wrong ones first, their wrong places marked, their writing shown."""
+
+from pathlib import Path
+
+import pytest
+
+from curta.report.examples import _marked, _verdict
+
+from . import sample
+from .parsed import Page, report, visible
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return report(sample.write_run(tmp_path_factory.mktemp("examples")))
+
+
+def test_examples_show_wrong_answers_first_with_wrong_digits_marked(page: Page) -> None:
+    verdicts = [row[3] for row in page.rows if len(row) == 5 and row[3] != "Verdict"][-4:]
+    assert verdicts == ["1 place wrong", "1 place wrong", "invalid", "right"]
+    assert "1<mark>0</mark>2" in page.source
+
+
+def test_writing_is_shown_where_the_answer_is_wrong(page: Page) -> None:
+    text = visible(page)
+    assert "invalid what the model wrote 01==$".replace(" ", "") in text.replace(" ", "")
+    assert "21a=201$" in text
+    assert page.source.count("what the model wrote") == 3
+
+
+def test_long_writing_is_cut_and_says_so(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    one = {"problem": "1*1", "truth": "1", "answer": None, "text": "7" * 9_000, "member": 0}
+    data = sample.evaluation(3, 5) | {"examples": [one]}
+    sample.write_json(tmp_path / "evaluation.json", data)
+    page = report(tmp_path)
+    assert "7" * 4_000 in page.source
+    assert "7" * 4_001 not in page.source
+    assert "and 5,000 more" in visible(page)
+
+
+def test_examples_come_from_every_part_of_the_exam(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    numbers = [(i, i + 100 if i % 2 else i) for i in range(199, 99, -1)]
+    found = [
+        {"problem": f"{i}+0", "truth": f"{i}", "answer": f"{answer}", "text": "", "member": 0}
+        for i, answer in numbers
+    ]
+    sample.write_json(tmp_path / "evaluation.json", {"lengths": [], "examples": found})
+    rows = [row for row in report(tmp_path).rows if row[-2:-1] == ["1 place wrong"]]
+    shown = [int(row[1]) for row in rows]
+    assert len(shown) == 24
+    assert shown[0] == 199
+    assert 100 < shown[-1] < 106
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "marked", "verdict"),
+    [
+        ("102", "112", "1<mark>0</mark>2", "1 place wrong"),
+        ("12", "112", "12", "1 place wrong"),
+        ("-12", "-12", "-12", "right"),
+        ("12", "-12", "12", "1 place wrong"),
+        ("-12", "12", "<mark>-</mark>12", "1 place wrong"),
+        ("-13", "12", "<mark>-</mark>1<mark>3</mark>", "2 places wrong"),
+        ("-1", "-11", "-1", "1 place wrong"),
+        ("true", "true", "true", "right"),
+        ("true", "false", "<mark>true</mark>", "wrong"),
+        ("7,33,210", "7,33,210", "7,33,210", "right"),
+        ("7,210,33", "7,33,210", "7,<mark>210</mark>,<mark>33</mark>", "6 places wrong"),
+        ("7,33", "7,33,210", "7,33", "2 numbers for 3"),
+        ("7,33,210", "7", "7,<mark>33</mark>,<mark>210</mark>", "3 numbers for 1"),
+        ("", "7,8", "", "1 number for 2"),
+    ],
+)
+def test_answers_of_every_kind_are_compared(
+    answer: str, truth: str, marked: str, verdict: str
+) -> None:
+    assert _marked(answer, truth) == marked
+    assert _verdict(answer, truth) == verdict

@@ -1,0 +1,118 @@
+"""The exam as it is printed: every row on one line of a terminal, and what matters in sight."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from curta.cli.display import exam_table
+
+
+def row(size: int | str = 20, exact: tuple[float, ...] = (1.0,), **changes: Any) -> dict[str, Any]:
+    generated = {"count": 8, "exact": list(exact), "agrees": True, "tokens_per_second": 270_000}
+    digits = int(str(size).split("/")[0].split("x")[-1])
+    return {
+        "operator": "+",
+        "size": str(size),
+        "digits": digits,
+        "category": "random",
+        "count": 200,
+        "exact": list(exact),
+        "generated": generated,
+    } | changes
+
+
+def differing(**changes: Any) -> dict[str, Any]:
+    found = row(**changes)
+    found["generated"]["agrees"] = False
+    return found
+
+
+def lines(rows: list[dict[str, Any]], terminal: bool = False) -> list[str]:
+    """The title, the heading, a rule, then a line for each row unless a cell wraps."""
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=terminal, soft_wrap=not terminal)
+    console.print(exam_table({"lengths": rows}, range(len(rows[0]["exact"]))))
+    return out.getvalue().rstrip("\n").split("\n")
+
+
+def cells(line: str) -> list[str]:
+    return line.split()
+
+
+def test_row_holds_median_range_and_speed() -> None:
+    _, heading, _, line = lines([row(exact=(0.5, 1.0, 0.75))])
+    assert cells(heading) == [
+        "op",
+        "digits",
+        "kind",
+        "count",
+        "median",
+        "min",
+        "max",
+        "tokens/s",
+        "seeds",
+    ]
+    found = "+ 20 random 200 0.750 0.500 1.000 270,000 0.500 1.000 0.750"
+    assert cells(line) == found.split()
+
+
+def test_operator_and_size_are_named_where_they_change() -> None:
+    rows = [
+        row(),
+        row(category="carry"),
+        row(1000),
+        row("50/25", operator="//"),
+        row("50/25", operator="//", category="trailing zeros"),
+        row("50/25", operator="%"),
+        row("20x5", operator="sort"),
+    ]
+    starts = [cells(line.split(" 200 ")[0]) for line in lines(rows)[3:]]
+    assert starts == [
+        ["+", "20", "random"],
+        ["carry"],
+        ["1,000", "random"],
+        ["//", "50/25", "random"],
+        ["trailing", "zeros"],
+        ["%", "50/25", "random"],
+        ["sort", "20x5", "random"],
+    ]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_no_cell_wraps_at_80_columns_where_eight_seeds_agree(terminal: bool) -> None:
+    exact = (1.0,) * 8
+    rows = [row("100/50", exact, operator="reverse", category="trailing zeros") for _ in range(5)]
+    found = lines(rows, terminal)
+    assert len(found) == 3 + len(rows)
+    assert all(line.rstrip().endswith("all 1.000") for line in found[3:])
+    assert "…" not in "".join(found)
+
+
+def test_every_seed_is_listed_where_seeds_differ() -> None:
+    exact = (1.0, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 0.8)
+    _, _, _, same, *other = lines([row(exact=(1.0,) * 8), row(exact=exact)])
+    assert cells(same)[-2:] == ["all", "1.000"]
+    values = [word for line in other for word in cells(line)]
+    assert values[-8:] == [f"{value:.3f}" for value in exact]
+
+
+def test_generation_is_named_only_where_it_differs() -> None:
+    assert "written" not in lines([row(), row()])[1]
+    _, heading, _, first, second = lines([row(), differing()])
+    assert cells(heading)[-1] == "written"
+    assert cells(second)[-1] == "DIFFERS"
+    assert "DIFFERS" not in first
+
+
+def test_one_seed_is_not_listed() -> None:
+    title, heading, _, line = lines([row()])
+    assert title.strip() == "exact match, 1 seed"
+    assert "seeds" not in heading
+    assert cells(line)[-1] == "270,000"
+
+
+def test_plain_output_has_no_control_characters() -> None:
+    assert "\x1b" not in "".join(lines([row(), differing()]))
+    assert "\x1b[1;31mDIFFERS" in "".join(lines([row(), differing()], terminal=True))

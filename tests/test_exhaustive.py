@@ -1,0 +1,67 @@
+"""Every problem of a table: counted, each once, as the ordinary examination has it."""
+
+import jax
+import numpy as np
+import pytest
+
+import tiny
+from curta import exhaustive, training
+from curta.errors import UserError
+from curta.evaluation import Models, exact
+from curta.layouts import layout_named
+from curta.problems import Problem
+
+LAYOUT = layout_named("coupled")
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+    """Two members that are sometimes right."""
+    recipe = tiny.recipe(training__steps=300, training__batch=32, task__digits=[1, 2])
+    mesh = training.training_mesh(recipe, 2)
+    members = training.spread(training.init(recipe, jax.numpy.array([0, 1])), mesh)
+    steps = training.compiled(recipe, mesh)
+    for first in range(0, 300, 100):
+        members, _ = steps(members, jax.numpy.int32(first), jax.numpy.int32(100))
+    return Models(jax.device_get(members).model, LAYOUT, 2)
+
+
+def test_a_table_counts_what_the_examination_finds(models: Models) -> None:
+    limit, shown = 24, list[float]()
+    table = exhaustive.table(models, "+", limit, shown.append)
+    every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
+    right = exact(models, every).sum(axis=1)
+    assert 0 < right.sum() < 2 * len(every)
+    assert table == {"operator": "+", "limit": limit, "count": 625, "right": right.tolist()}
+    assert shown[-1] == 1.0
+
+
+def test_blocks_that_overflow_are_counted_all_the_same(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = exhaustive.table(models, "+", 12, lambda share: None)
+    monkeypatch.setattr(exhaustive, "BLOCK", 64)
+    monkeypatch.setattr(exhaustive, "enough", lambda lengths, texts: int(lengths.sum()) // 2)
+    assert exhaustive.table(models, "+", 12, lambda share: None) == whole
+
+
+@pytest.mark.parametrize(("operator", "count"), [("+", 121), ("//", 110), ("%", 110)])
+def test_pairs_are_all_problems_once_without_those_that_have_no_answer(
+    operator: str, count: int
+) -> None:
+    pairs = exhaustive._pairs(operator, 10)
+    assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs) == count
+    assert pairs.min() == 0 and pairs.max() == 10
+    assert operator == "+" or pairs[:, 1].min() == 1
+    np.testing.assert_array_equal(pairs, exhaustive._pairs(operator, 10))
+
+
+@pytest.mark.parametrize(
+    ("operator", "limit", "complaint"),
+    [("copy", 9, "copying has no table|copy has no table"), ("+", 0, "goes up to"), ("+", 5000, "goes up to")],
+)
+def test_what_has_no_table_is_refused(
+    models: Models, operator: str, limit: int, complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        exhaustive.table(models, operator, limit, lambda share: None)
