@@ -1,5 +1,7 @@
 """Batches: what is asked of which token, and that packing changes nothing but the padding."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -39,7 +41,7 @@ def asked(batch: Batch) -> list[tuple[int, str, str]]:
 
 def test_what_is_asked_by_example() -> None:
     """21+3=51$ and 9+9=81$: of each completion's tokens the one before is asked."""
-    expected = [(t, a, b) for t, line in enumerate(("=51$", "=81$")) for a, b in zip(line, line[1:])]  # noqa: B905
+    expected = [(t, a, b) for t, line in enumerate(("=51$", "=81$")) for a, b in pairwise(line)]
     problems = [Problem("+", (12, 3)), Problem("+", (9, 9))]
     assert [asked(batch) for batch in both(problems)] == [expected] * 2
 

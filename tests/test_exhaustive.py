@@ -51,14 +51,18 @@ def test_pairs_are_all_problems_once_without_those_that_have_no_answer(
 ) -> None:
     pairs = exhaustive._pairs(operator, 10)
     assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs) == count
-    assert pairs.min() == 0 and pairs.max() == 10
+    assert (pairs.min(), pairs.max()) == (0, 10)
     assert operator == "+" or pairs[:, 1].min() == 1
     np.testing.assert_array_equal(pairs, exhaustive._pairs(operator, 10))
 
 
 @pytest.mark.parametrize(
     ("operator", "limit", "complaint"),
-    [("copy", 9, "copying has no table|copy has no table"), ("+", 0, "goes up to"), ("+", 5000, "goes up to")],
+    [
+        ("copy", 9, "copying has no table|copy has no table"),
+        ("+", 0, "goes up to"),
+        ("+", 5000, "goes up to"),
+    ],
 )
 def test_what_has_no_table_is_refused(
     models: Models, operator: str, limit: int, complaint: str

@@ -131,9 +131,7 @@ def examples(
     exam = [
         problem
         for category in categories(operator)
-        for problem in problems(
-            operator, category, as_size(size, operator), 2, settings.seed + 1
-        )
+        for problem in problems(operator, category, as_size(size, operator), 2, settings.seed + 1)
     ]
     room = room_for(models, exam)
     return [
@@ -145,9 +143,7 @@ def examples(
             "member": member,
         }
         for member in range(models.members)
-        for problem, (text, answer) in zip(
-            exam, _answers(models, member, exam, room), strict=True
-        )
+        for problem, (text, answer) in zip(exam, _answers(models, member, exam, room), strict=True)
     ]
 
 
@@ -170,7 +166,10 @@ def _examined(
 
 
 def _generated(
-    models: Models, sample: Sequence[Problem], right: Bool[np.ndarray, "members problems"], room: Room
+    models: Models,
+    sample: Sequence[Problem],
+    right: Bool[np.ndarray, "members problems"],
+    room: Room,
 ) -> dict[str, Any]:
     """Exact match of real generation, whether it agrees, and how fast it wrote.
 
@@ -187,7 +186,9 @@ def _generated(
     exact = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
     )
-    same = np.array([[t == text for (t, _), text in zip(row, texts, strict=True)] for row in written])
+    same = np.array(
+        [[t == text for (t, _), text in zip(row, texts, strict=True)] for row in written]
+    )
     return {
         "count": len(sample),
         "exact": exact.mean(axis=1).round(6).tolist(),

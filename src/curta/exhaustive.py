@@ -81,7 +81,7 @@ def _blocks(
     for start in range(0, len(pairs), size):
         block = pairs[start : start + size]
         filled = np.concatenate([block, np.ones((size - len(block), 2), np.int32)])
-        right, present, text = run(models.stacked, filled)
+        right, present, text = run(models.stacked, jnp.asarray(filled))
         _confirm(models.layout, operator, block[0], text)
         found = np.array(right)[:, : len(block)]
         left_out = np.flatnonzero(~np.asarray(present)[: len(block)])
@@ -97,7 +97,7 @@ def _compiled(
     """The examination of `size` problems by all members, spread over the devices."""
     mesh = mesh_for(models.members, size)
     write = partial(_text, models.layout, operator, room)
-    capacity = _capacity(jax.jit(write)(sample), size // mesh.shape["batch"])
+    capacity = _capacity(jax.jit(write)(jnp.asarray(sample)), size // mesh.shape["batch"])
 
     def local(stacked: Transformer, pairs: Array) -> tuple[Array, Array, Text]:
         text = write(pairs)

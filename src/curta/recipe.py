@@ -16,7 +16,14 @@ from typing import Annotated, Any
 
 import tomli_w
 from annotated_types import Ge, MinLen
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+)
 
 from .errors import UserError, unknown
 from .layouts import layout_named
@@ -27,8 +34,26 @@ from .positions.window import Window
 from .tasks import Task, shares
 
 Count = Annotated[int, Ge(1)]
-Size = Count | Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*([/x][1-9][0-9]*)?$")]
+
+
+def _form(value: object) -> str:
+    """Which of the forms that a field may have a value is meant to be in."""
+    if isinstance(value, list | tuple):
+        return _LIST
+    return _TEXT if isinstance(value, str) else _OTHER
+
+
+_LIST, _TEXT, _OTHER = _FORMS = ("(list)", "(text)", "(other)")
+_Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*([/x][1-9][0-9]*)?$")]
+Size = Annotated[Annotated[Count, Tag(_OTHER)] | Annotated[_Size, Tag(_TEXT)], Discriminator(_form)]
 Sizes = Annotated[tuple[Size, ...], MinLen(1)]
+SizesOfEach = Annotated[
+    Annotated[Sizes, Tag(_LIST)] | Annotated[dict[str, Sizes], Tag(_OTHER)], Discriminator(_form)
+]
+Tasks = Annotated[
+    Annotated[Task, Tag(_OTHER)] | Annotated[tuple[Task, ...], MinLen(1), Tag(_LIST)],
+    Discriminator(_form),
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +77,7 @@ class Evaluation:
     counted.
     """
 
-    digits: Sizes | dict[str, Sizes] = (20, 100)
+    digits: SizesOfEach = (20, 100)
     count: Count = 200
     generated: Count = 8
     grid: Annotated[int, Ge(0)] = 0
@@ -71,7 +96,7 @@ class Recipe:
 
     summary: str = ""
     layout: str = "coupled"
-    task: Task | Annotated[tuple[Task, ...], MinLen(1)] = Task()
+    task: Tasks = Task()
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
     model: Model = Model()
     optimizer: Optimizer = Optimizer()
@@ -194,7 +219,7 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     """One line for the first thing that is wrong."""
     first = error.errors()[0]
     known = {"positions": {option.name for option in _options()}}
-    path = [str(part) for part in first["loc"] if part not in known["positions"]]
+    path = [str(part) for part in first["loc"] if part not in {*known["positions"], *_FORMS}]
     field = ".".join(path)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UserError):

@@ -234,7 +234,7 @@ def _failures(
     for member in np.flatnonzero(~alive):
         if str(member) not in known:
             bad = ~np.isfinite(metrics.loss[member])
-            failed[str(member)] = first + (int(bad.argmax()) if bad.any() else len(bad) - 1)
+            failed[str(member)] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
     return failed
 
 

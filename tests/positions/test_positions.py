@@ -391,7 +391,7 @@ def test_a_window_that_names_kinds_sees_those_and_itself() -> None:
 def test_kinds_of_different_groups_have_lists_of_their_own() -> None:
     layout = layout_named("calculator")
     sees = {"running operand": {"place": (0, 1)}, "division count": {}}
-    window = Window(reach={axis: (0, 0) for axis in layout.axes}, sees=sees)
+    window = Window(reach=dict.fromkeys(layout.axes, (0, 0)), sees=sees)
     groups = neighbours(layout, window)
     names = [[layout.kinds[kind].name for kind, _ in group if kind >= 0] for group in groups]
     assert names == [["running operand"] * 2, [], [], ["division count"]]

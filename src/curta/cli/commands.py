@@ -207,5 +207,7 @@ def _sizes(text: str | None) -> tuple[int | str, ...] | None:
         return None
     parts = tuple(text.split(","))
     if not all(re.fullmatch(r"[1-9][0-9]*([/x][1-9][0-9]*)?", part) for part in parts):
-        raise UserError(f"--digits {text!r}: write counts from 1 up, such as 20,100 or 50/25 or 20x5")
+        raise UserError(
+            f"--digits {text!r}: write counts from 1 up, such as 20,100 or 50/25 or 20x5"
+        )
     return tuple(int(part) if part.isdecimal() else part for part in parts)

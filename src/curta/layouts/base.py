@@ -192,9 +192,7 @@ def flipped(piece: Piece) -> Piece:
     return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
 
 
-def grid(
-    tokens: Int[Array, "batch ..."], valid: Bool[Array, "batch ..."]
-) -> Piece:
+def grid(tokens: Int[Array, "batch ..."], valid: Bool[Array, "batch ..."]) -> Piece:
     """A block of tokens, written in the order of its axes."""
     batch = len(tokens)
     valid = jnp.broadcast_to(valid, tokens.shape)

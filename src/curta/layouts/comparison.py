@@ -45,7 +45,9 @@ class PlaceByPlace(TracedLayout):
         first, second = problem.operands
         width = max(len(to_text(value)) for value in problem.operands)
         flags = [
-            "=><"[(first % 10**place > second % 10**place) - (first % 10**place < second % 10**place)]
+            "=><"[
+                (first % 10**place > second % 10**place) - (first % 10**place < second % 10**place)
+            ]
             for place in range(1, width + 1)
         ]
         return f"{''.join(flags)}{int(first < second)}"

@@ -24,7 +24,7 @@ class DirectLayout(Layout):
     """Operands and operator, equals, answer, end. A token below ten is that digit."""
 
     characters = "0123456789" + MARKS + ",=" + END
-    kinds = (
+    kinds: tuple[Kind, ...] = (
         Kind("first", digit=True),
         Kind("operator"),
         Kind("second", digit=True),
@@ -132,4 +132,3 @@ class DirectLayout(Layout):
             pieces += [mark._replace(valid=lengths[:, None] > 0)] if mark else []
             pieces.append(piece if self.reverse else flipped(piece))
         return pieces
-

@@ -176,9 +176,9 @@ def _long_division(
     narrow = jnp.arange(wide) <= width[:, None]
     in_row = jnp.concatenate([jnp.ones((batch, 1), bool), narrow], axis=1)
     written = jnp.moveaxis(shown, 1, 2)[..., None] & in_row[:, None]
-    valid = [narrow, written.reshape(len(rows), batch, -1), jnp.ones((batch, 1), bool)]
-    valid = jnp.concatenate([jnp.broadcast_to(v, (len(rows), *v.shape[-2:])) for v in valid], -1)
-    valid = valid & going.T[..., None]
+    parts = (narrow, written.reshape(len(rows), batch, -1), jnp.ones((batch, 1), bool))
+    whole = [jnp.broadcast_to(part, (len(rows), *part.shape[-2:])) for part in parts]
+    valid = jnp.concatenate(whole, axis=-1) & going.T[..., None]
     trace = grid(jnp.moveaxis(tokens, 0, 1), jnp.moveaxis(valid, 0, 1))
     return trace, quotient.T, rest
 

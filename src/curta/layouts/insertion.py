@@ -132,8 +132,8 @@ class Insertion(TracedLayout):
     def _turns(self, numbers: Array, there: Array, width: Array) -> tuple[Piece, Array]:
         """All slots of all turns, a separator before each but the first; and the ordered list."""
         batch, count, wide = numbers.shape
-        plan = [(turn, slot) for turn in range(count) for slot in range(turn + 1)]
-        plan = jnp.array(plan, jnp.int32)
+        spots = [(turn, slot) for turn in range(count) for slot in range(turn + 1)]
+        plan = jnp.array(spots, jnp.int32)
 
         def exchange(now: tuple[Array, Array], spot: Array) -> tuple[tuple[Array, Array], Array]:
             ordered, carried = now
@@ -151,8 +151,8 @@ class Insertion(TracedLayout):
         marks = jnp.where(plan[:, 1] == 0, self.code(";"), self.code("|"))[None, :, None]
         marked = jnp.concatenate([jnp.broadcast_to(marks, (batch, len(plan), 1)), pairs], axis=-1)
         last = (plan[:, 0] == plan[:, 1])[:, None]  # no larger number there
-        spots = jnp.arange(-1, 2 * wide)
-        valid = (spots < 2 * width[:, None, None]) & ~(last & (spots >= 0) & (spots % 2 == 1))
+        at = jnp.arange(-1, 2 * wide)
+        valid = (at < 2 * width[:, None, None]) & ~(last & (at >= 0) & (at % 2 == 1))
         found = grid(marked, valid & there[:, plan[:, 0], None])
         return Piece(found.tokens[:, 1:], found.valid[:, 1:]), ordered
 
@@ -174,7 +174,9 @@ def _exchanged(
     sign = jnp.take_along_axis(signs, at, axis=1)
     decided = jnp.arange(number.shape[1]) >= at
     flag = jnp.where(decided, jnp.where(sign < 0, 1, jnp.where(sign > 0, 2, 0)), 0)
-    smaller, larger = (jnp.where(sign > 0, *pair) for pair in ((carried, number), (number, carried)))
+    smaller, larger = (
+        jnp.where(sign > 0, *pair) for pair in ((carried, number), (number, carried))
+    )
     return smaller + 10 * flag, larger
 
 

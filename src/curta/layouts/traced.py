@@ -37,11 +37,6 @@ class TracedLayout(Layout):
         return self.characters.index(character)
 
 
-def row_digits(value: int, width: int) -> list[int]:
-    """The lowest `width` digits of a number, least significant first."""
-    return [value // 10**place % 10 for place in range(width)]
-
-
 def ladder(token: Int[Array, "*batch"], *rungs: tuple[Array | bool, Array | int]) -> Array:
     """The value beside the first condition that holds; the last condition always should."""
     conditions, values = zip(*rungs, strict=True)

@@ -1,13 +1,14 @@
 """`1+22+333`: the sum of two numbers or more."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from .. import digits
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Addition(Operation):
@@ -15,7 +16,7 @@ class Addition(Operation):
     name = "addition"
     example = "12+34"
     most = None
-    cases = {
+    cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "carry": cases.carry,
         "nines": cases.nines,

@@ -8,7 +8,7 @@ category of the examination, so that a report shows where errors are.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from jaxtyping import Array, Bool, UInt
 
@@ -42,7 +42,7 @@ class Operation(ABC):
     """How many operands there may be; None is any number."""
     signed: bool = False
     """Whether answers may be below zero."""
-    cases: Mapping[str, Case]
+    cases: ClassVar[Mapping[str, Case]]
 
     @abstractmethod
     def truth(self, *operands: int) -> Answer:

@@ -122,9 +122,7 @@ def beyond_nines(operands: Numbers, noise: Noise) -> Numbers:
     return found._replace(digits=found.digits.at[:, 1].set(second))
 
 
-def below(
-    bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]
-) -> Int[Array, "*shape"]:
+def below(bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]) -> Int[Array, "*shape"]:
     """Whole numbers in 0..bound-1; the bias of the modulus is below one in 10^7 here."""
     return (bits % jnp.asarray(bound).astype(jnp.uint32)).astype(jnp.int32)
 

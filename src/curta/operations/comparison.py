@@ -1,13 +1,14 @@
 """`12<34`: whether the first number is less than the second."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from .. import digits
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Comparison(Operation):
@@ -16,7 +17,11 @@ class Comparison(Operation):
     symbol = mark = "<"
     name = "comparison"
     example = "12<34"
-    cases = {"unequal": cases.unequal, "equal": cases.equal, "near": cases.near}
+    cases: ClassVar[Mapping[str, Case]] = {
+        "unequal": cases.unequal,
+        "equal": cases.equal,
+        "near": cases.near,
+    }
 
     def truth(self, *operands: int) -> bool:
         first, second = operands
@@ -31,4 +36,4 @@ class Comparison(Operation):
         return Result(Numbers(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
 
     def value(self, numbers: Sequence[int]) -> bool | None:
-        return {(0,): False, (1,): True}.get(tuple(numbers))
+        return bool(numbers[0]) if list(numbers) in ([0], [1]) else None

@@ -1,6 +1,7 @@
 """`copy 123` and `reverse 123`: the same digits again, or from the other end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import jax.numpy as jnp
 
@@ -8,14 +9,17 @@ from .. import digits
 from ..decimals import to_int, to_text
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Single(Operation):
     """What operations on the digits of one number share."""
 
     least = most = 1
-    cases = {"few digits": cases.few_digits, "trailing zeros": cases.trailing_zeros}
+    cases: ClassVar[Mapping[str, Case]] = {
+        "few digits": cases.few_digits,
+        "trailing zeros": cases.trailing_zeros,
+    }
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (digits[0],)

@@ -1,19 +1,20 @@
 """`123//4` and `123%4`: quotient and remainder, as Python has them for whole numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from .. import digits
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Division(Operation):
     """What quotient and remainder share."""
 
-    cases = {
+    cases: ClassVar[Mapping[str, Case]] = {
         "larger": cases.smaller_first,
         "exact": cases.exact,
         "almost": cases.almost,

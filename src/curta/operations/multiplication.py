@@ -1,20 +1,21 @@
 """`12*34`: the product of two numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from .. import digits
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Multiplication(Operation):
     symbol = mark = "*"
     name = "multiplication"
     example = "12*34"
-    cases = {
+    cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "nines": cases.nines,
         "trailing zeros": cases.trailing_zeros,

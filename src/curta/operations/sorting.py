@@ -1,13 +1,14 @@
 """`sort 210,7,33`: numbers in ascending order; equal ones keep theirs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from .. import digits
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Sorting(Operation):
@@ -16,7 +17,7 @@ class Sorting(Operation):
     name = "sorting"
     example = "sort 210,7,33"
     least, most = 1, None
-    cases = {
+    cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "equal": cases.equal,
         "near": cases.near,

@@ -1,11 +1,12 @@
 """`12-34`: the difference of two numbers, of either sign."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from .. import digits
 from ..digits import Numbers
 from . import cases
-from .base import Operation, Result
+from .base import Case, Operation, Result
 
 
 class Subtraction(Operation):
@@ -13,7 +14,7 @@ class Subtraction(Operation):
     name = "subtraction"
     example = "12-34"
     signed = True
-    cases = {
+    cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "borrow": cases.borrow,
         "equal": cases.equal,
