@@ -95,7 +95,7 @@ def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: 
         ("model.norm", "batch", "model.norm"),
         ("task.digits", [5, 4], "task.digits"),
         ("task.digits", [0, 4], "task.digits"),
-        ("task.carry_chains", 1.5, "task.carry_chains"),
+        ("task.special", 1.5, "task.special"),
         ("training.batch", -1, "training.batch"),
         ("optimizer.name", "adamm", "optimizer.name"),
         ("positions", {"name": "window", "reach": {"place": [1, 2]}}, "positions.reach.place"),
@@ -170,8 +170,9 @@ def test_any_recipe_survives_dump_and_load(
 
 def test_a_dump_holds_every_field_defaults_included() -> None:
     table = tomllib.loads(recipes.dump(recipes.parse({}, where="nothing")))
+    optional = {"task.second", "task.operands"}  # TOML has no way to write None
     for path in recipes.field_paths():
-        if not path.startswith("positions."):
+        if not path.startswith("positions.") and path not in optional:
             assert recipes.lookup(table, path) is not None, path
 
 

@@ -67,7 +67,7 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
 
 def test_rows_are_means_of_the_steps_they_cover() -> None:
     run = begin(training__steps=20, training__checkpoint_every=20)
-    mesh = training.mesh_for(2, run.recipe.training.batch)
+    mesh = training.training_mesh(run.recipe, 2)
     members = training.spread(training.init(run.recipe, jnp.array([0, 1])), mesh)
     step = training.compiled(run.recipe, mesh)
     _, metrics = step(members, jnp.int32(0), jnp.int32(20))
@@ -148,7 +148,7 @@ def test_answers_are_what_the_model_wrote() -> None:
     asked = ["1+2", "12+34", "9999+1", "123456789012345678+1", "0+0"]
     texts = run.write(asked, member=1)
     assert [run.ask(line, member=1) for line in asked] == [
-        run.models.layout.read(text) for text in texts
+        run.models.layout.read("+", text) for text in texts
     ]
     alone = [run.write([line], member=1)[0] for line in asked]
     assert texts == alone

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,9 +70,9 @@ def ask(options: Namespace) -> int:
     if (options.problem is None) == (options.file is None):
         raise UserError("give one problem, such as 12+34, or --file F")
     lines = [options.problem] if options.file is None else _lines(options.file)
-    problems = _parsed(lines, options.file)
+    problems = _each(lines, options.file, _parsed)
     run = load(options.run)
-    run.accept(problems)
+    _each(problems, options.file, lambda problem: run.accept([problem]))
     for problem, text in zip(problems, run.write(problems, options.member), strict=True):
         print(_answer(run, problem, text, options.trace))
     return 0
@@ -181,17 +182,22 @@ def _lines(name: str) -> list[str]:
     return lines
 
 
-def _parsed(lines: list[str], file: str | None) -> list[Any]:
-    from ..problems import parse
-
-    problems = []
-    for number, line in enumerate(lines, 1):
+def _each(items: Sequence[Any], file: str | None, function: Callable[[Any], Any]) -> list[Any]:
+    """The function of every line; a complaint names the line it is about."""
+    found = []
+    for number, item in enumerate(items, 1):
         try:
-            problems.append(parse(line))
+            found.append(function(item))
         except UserError as error:
             where = f"line {number} of {file!r}: " if file else ""
             raise UserError(f"{where}{error}") from None
-    return problems
+    return found
+
+
+def _parsed(line: str) -> Any:
+    from ..problems import parse
+
+    return parse(line)
 
 
 def _answer(run: "Run", problem: Any, text: str, trace: bool) -> str:
