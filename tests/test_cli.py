@@ -76,7 +76,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["show", "addition", "5-3"], "unknown operator of layout 'coupled' '-'"),
         (["show", "addition", "1+2+3"], "layout 'coupled' holds 2 operands, not 3"),
         (["show", "division", "12//0"], "division by zero has no answer"),
-        (["show", "subtraction", "-3-4"], "operands are whole numbers from 0 up"),
+        (["show", "subtraction", "3--4"], "operands are whole numbers from 0 up"),
         (["show", "sums", "1+2-3"], "one operation at a time"),
         (["show", "calculator", "12/3"], "did you mean '//'?"),
         (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),

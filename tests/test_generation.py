@@ -45,7 +45,7 @@ def written_without_a_cache(
 def test_a_completion_is_the_most_likely_token_after_each_token(name: str) -> None:
     """Of an untrained model, which writes nonsense; the window has its own test below."""
     recipe, layout = tiny.with_encoding(name, model__attending=2), layout_named("reversed")
-    model, room = tiny.drawn(recipe, layout), layout.room((6, 6))
+    model, room = tiny.drawn(recipe, layout), layout.room("+", (6, 6))
     texts = completions(model, layout, PROBLEMS, room)
     assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
 
@@ -53,7 +53,7 @@ def test_a_completion_is_the_most_likely_token_after_each_token(name: str) -> No
 def test_a_windowed_completion_is_the_most_likely_token_while_it_is_a_number() -> None:
     """A text with two tokens of one kind at one place has no meaning in a window."""
     layout = layout_named("coupled")
-    model, room = tiny.drawn(tiny.recipe(), layout, seed=2), layout.room((6, 6))
+    model, room = tiny.drawn(tiny.recipe(), layout, seed=2), layout.room("+", (6, 6))
     texts = completions(model, layout, PROBLEMS, room)
     for text, problem in zip(texts, PROBLEMS, strict=True):
         number = text[: len(text) - len(text.lstrip("0123456789"))]
@@ -63,14 +63,14 @@ def test_a_windowed_completion_is_the_most_likely_token_while_it_is_a_number() -
 
 def test_a_problem_is_answered_alike_alone_and_among_others() -> None:
     layout = layout_named("coupled")
-    model, room = tiny.drawn(tiny.recipe(), layout), layout.room((6, 6))
+    model, room = tiny.drawn(tiny.recipe(), layout), layout.room("+", (6, 6))
     together = completions(model, layout, PROBLEMS, room)
     assert together == [completions(model, layout, [p], room)[0] for p in PROBLEMS]
 
 
 def test_a_completion_ends_with_its_first_end_or_fills_its_room() -> None:
     layout = layout_named("coupled")
-    room = layout.room((6, 6))
+    room = layout.room("+", (6, 6))
     ended = set()
     for seed in range(6):
         for text in completions(tiny.drawn(tiny.recipe(), layout, seed), layout, PROBLEMS, room):

@@ -178,6 +178,8 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
         table = result
         for section in sections:
             table = table.setdefault(section, {})
+            if isinstance(table, list):
+                raise UserError(f"--{path}: there are several; change them in the recipe's file")
             if not isinstance(table, dict):
                 raise UserError(f"--{path}: {section!r} is a single value, not a section")
         table[field] = value

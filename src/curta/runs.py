@@ -157,15 +157,30 @@ def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
     layout = layout_named(recipe.layout)
     positions = (type(recipe.positions).__doc__ or "").partition("\n")[0].rstrip(".")
+    positions = positions.replace("`", "")
     fields = {name: value for name, value in vars(recipe.positions).items() if value != {}}
     given = [
         f"layout {layout.name}: {layout.summary}",
         f"positions {recipe.positions.name}: {positions}",
-        *(f"positions.{name} {fields[name]}" for name in fields if name != "name"),
+        *(f"{name}: {_plainly(fields[name])}" for name in fields if name != "name"),
     ]
     if recipe.model.kinds:
         given.append("kinds: the part that each token plays in the layout is embedded")
     return "; ".join(given) + "."
+
+
+def _plainly(value: Any) -> str:
+    """A setting as a reader has it: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
+    if isinstance(value, tuple):
+        return "..".join(map(str, value))
+    if not isinstance(value, dict):
+        return str(value)
+    inner = {key: _plainly(item) for key, item in value.items()}
+    nested = any(isinstance(item, dict) for item in value.values())
+    shown = (
+        f"{key} ({text})" if nested and text else f"{key} {text}" for key, text in inner.items()
+    )
+    return ", ".join(text.rstrip() for text in shown)
 
 
 def trained_digits(recipe: Recipe) -> list[int]:

@@ -213,8 +213,8 @@ def _run_row(name: str) -> list[str]:
         info, exam = folder.info, folder.evaluation.get("lengths", [])
     except UserError as error:
         return [name, "", "", f"[red]{error}[/red]", ""]
-    best = max(exam, key=lambda row: row["digits"], default=None)
-    shown = f"{_median(best['exact']):.3f} at {_size(best)} digits" if best else ""
+    lowest = min((_median(row["exact"]) for row in exam), default=None)
+    shown = "" if lowest is None else f"{lowest:.3f} in the hardest of {len(exam)} rows"
     return [name, str(info.get("recipe")), str(len(info["seeds"])), info["status"], shown]
 
 

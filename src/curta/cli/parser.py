@@ -86,7 +86,7 @@ def _overrides(parser: Parser, name: str) -> None:
         section, _, _ = path.rpartition(".")
         group = groups.setdefault(section, parser.add_argument_group(section or "recipe"))
         value = recipes.lookup(fields, path)
-        shown = "(only with another positions.name)" if value is None else f"({_plain(value)})"
+        shown = "(not set)" if value is None else f"({_plain(value)})"
         group.add_argument(f"--{path}", dest=f"set {path}", metavar="VALUE", help=shown)
 
 
