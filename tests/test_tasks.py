@@ -132,9 +132,17 @@ def test_every_task_has_at_least_one_problem_and_about_its_weight(
 ) -> None:
     batch = len(weights) + more
     found = shares([Task(weight=weight) for weight in weights], batch)
+    exact = [batch * weight / sum(weights) for weight in weights]
     assert sum(found) == batch
-    for count, weight in zip(found, weights, strict=True):
-        assert abs(count - 1 - more * weight / sum(weights)) <= 1
+    assert min(found) >= 1
+    if min(exact) >= 1:
+        assert all(abs(count - share) < 1 for count, share in zip(found, exact, strict=True))
+
+
+def test_shares_that_come_out_even_are_kept() -> None:
+    weights = {"+": 0.05, "-": 0.1, "*": 0.2, "//": 0.3, "%": 0.35}
+    tasks = [Task(operator, weight=weight) for operator, weight in weights.items()]
+    assert shares(tasks, 80) == (4, 8, 16, 24, 28)
 
 
 def test_equal_tasks_have_equal_shares() -> None:
