@@ -56,17 +56,15 @@ def padded(text: Text, where: Where, room: Room) -> Batch:
 def packed(text: Text, where: Where, capacity: Capacity) -> Batch:
     """All texts one after the other in one row; those that do not fit are left out."""
     time = text.tokens.shape[1]
-    asked = jnp.maximum(text.lengths - jnp.maximum(text.prompts, 1), 0)
-    fits = (jnp.cumsum(text.lengths - 1) <= capacity.tokens) & (
-        jnp.cumsum(asked) <= capacity.scored
-    )
-    place = jnp.arange(time)
-    chosen = fits[:, None] & (place < text.lengths[:, None] - 1)
-    slots, there = _chosen(chosen.reshape(-1), capacity.tokens)
-    row, place = slots // time, slots % time
-    scored = there & (place >= text.prompts[row] - 1)
-    queries, asked_there = _chosen(scored, capacity.scored)
-    goals = text.tokens[row[queries], place[queries] + 1]
+    length, first = text.lengths - 1, jnp.maximum(text.prompts, 1) - 1
+    asked = jnp.maximum(length - first, 0)
+    fits = (jnp.cumsum(length) <= capacity.tokens) & (jnp.cumsum(asked) <= capacity.scored)
+    begins, slots, there = _laid(jnp.where(fits, length, 0), time, capacity.tokens)
+    _, chosen, asked_there = _laid(jnp.where(fits, asked, 0), time, capacity.scored)
+    row = slots // time
+    asked_row, place = chosen // time, first[chosen // time] + chosen % time
+    queries = begins[asked_row] + place
+    goals = text.tokens[asked_row, jnp.minimum(place + 1, time - 1)]
     kind = jnp.where(there, where.kind.reshape(-1)[slots], -1)
     coordinates = where.coordinates.reshape(len(fits) * time, -1)[slots]
     index = jnp.arange(capacity.tokens)
@@ -97,10 +95,20 @@ def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int
     return jnp.zeros(batch.where.texts, jnp.int32).at[text].add(wrong.astype(jnp.int32))
 
 
-def _chosen(mask: Bool[Array, " slots"], size: int) -> tuple[Array, Array]:
-    """Indices at which the mask holds, filled up to `size`, and which are no filling."""
-    (slots,) = jnp.nonzero(mask, size=size, fill_value=0)
-    return slots, jnp.arange(size) < jnp.sum(mask)
+def _laid(
+    counts: Int[Array, " texts"], time: int, size: int
+) -> tuple[Int[Array, " texts"], Int[Array, " size"], Bool[Array, " size"]]:
+    """The first `counts` places of each text one after the other in `size` slots.
+
+    Returns where each text begins, which place (of all, text by text) each slot holds,
+    and which slots hold one. `jnp.nonzero` would do, with a running sum over all places,
+    which JAX 0.10 takes quadratic time for.
+    """
+    begins, place = jnp.cumsum(counts) - counts, jnp.arange(time)
+    slot = jnp.where(place < counts[:, None], begins[:, None] + place, size)
+    every = jnp.arange(len(counts) * time).reshape(slot.shape)
+    held = jnp.zeros(size, jnp.int32).at[slot].set(every, mode="drop")
+    return begins, held, jnp.arange(size) < jnp.sum(counts)
 
 
 def _cut(where: Where, kept: slice) -> Where:
