@@ -3,7 +3,7 @@
 Texts of different lengths either stand in rows of their own, padded to the longest
 that there may be, or share one row without padding. The second is possible where
 attention keeps them apart by itself, as a window does, and saves what would be
-computed for nothing: four fifths of a batch of divisions are padding.
+computed for nothing: two thirds of a batch of divisions and more.
 """
 
 import math
@@ -101,8 +101,7 @@ def _laid(
     """The first `counts` places of each text one after the other in `size` slots.
 
     Returns where each text begins, which place (of all, text by text) each slot holds,
-    and which slots hold one. `jnp.nonzero` would do, with a running sum over all places,
-    which JAX 0.10 takes quadratic time for.
+    and which slots hold one.
     """
     begins, place = jnp.cumsum(counts) - counts, jnp.arange(time)
     slot = jnp.where(place < counts[:, None], begins[:, None] + place, size)

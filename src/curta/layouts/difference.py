@@ -1,4 +1,4 @@
-"""`321-54=hgc-000$`... borrow by borrow, then the sign, then the magnitude.
+"""`321-654=hgg-333$`: borrow by borrow, then the sign, then the magnitude.
 
 Each place of first - second is written modulo ten, as a letter where it borrows.
 The last place's borrow is the sign. After `+` the magnitude copies the digits;

@@ -59,7 +59,6 @@ class Running(TracedLayout):
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         batch, count, _ = operands.digits.shape
         there = operands.lengths > 0
-        places = jnp.arange(operands.digits.shape[-1])
         plus = jnp.full((batch, count, 1), self.code("+"))
         marked = jnp.concatenate([plus, operands.digits], axis=-1)
         places = jnp.arange(-1, operands.digits.shape[-1])

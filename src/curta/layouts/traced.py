@@ -2,7 +2,8 @@
 
 A trace is the working that stands between the prompt and the answer, written so
 that every next token is a function of a few tokens near it. Digits that carry or
-borrow are letters: `a` to `j` are 0 to 9 with one carried on, `k` to `t` with two.
+borrow are letters: `a` to `j` are 0 to 9 with one carried on. (Sorting needs a third
+alphabet, `k` to `t`, and says what for.)
 Every row begins with a separator at place -1, so that its first digit is seen
 from there as each further digit is from the one before it.
 """
@@ -16,7 +17,7 @@ from .base import END, Layout, Piece, sign
 
 DIGITS = "0123456789"
 CARRIED = DIGITS + "abcdefghijklmnopqrst"
-"""Digits with nothing, one or two carried on, by 10 x carry + digit."""
+"""A digit with flag 0, 1 or 2, most often what is carried on, by 10 x flag + digit."""
 
 
 class TracedLayout(Layout):
