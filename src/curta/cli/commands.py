@@ -80,7 +80,7 @@ def ask(options: Namespace) -> int:
 
 def evaluate(options: Namespace) -> int:
     from ..api import load
-    from .display import Status, exam_table, grid_line, notice, table_lines
+    from .display import Status
 
     run = load(options.run)
     changes = {
@@ -99,11 +99,7 @@ def evaluate(options: Namespace) -> int:
     if options.json:
         print(json.dumps(table))
         return 0
-    notice(exam_table(table, run.seeds))
-    notice(grid_line(table))
-    for line in table_lines(table):
-        notice(line)
-    notice(f"Report: {run.report}")
+    _show_exam(run, table)
     return 0
 
 
@@ -142,7 +138,7 @@ def recipes(options: Namespace) -> int:
 
 def _train_on(run: "Run", exam: bool) -> int:
     """Trains, examines, and says where the report lies; 1 if there is nothing to examine."""
-    from .display import Learning, Status, exam_table, grid_line, notice, opening, table_lines
+    from .display import Learning, Status, notice, opening
 
     notice(opening(run))
     with Learning(run.seeds) as learning:
@@ -161,12 +157,19 @@ def _train_on(run: "Run", exam: bool) -> int:
         return 0
     with Status() as status:
         table = run.evaluate(status.say)
+    _show_exam(run, table)
+    return 0
+
+
+def _show_exam(run: "Run", table: dict[str, Any]) -> None:
+    """What was found, and where the report lies."""
+    from .display import exam_table, grid_line, notice, table_lines
+
     notice(exam_table(table, run.seeds))
     notice(grid_line(table))
     for line in table_lines(table):
         notice(line)
     notice(f"Report: {run.report}")
-    return 0
 
 
 def _lines(name: str) -> list[str]:
