@@ -88,8 +88,18 @@ def lengths(
     models: Models, operator: str, size: int | str, settings: Evaluation
 ) -> list[dict[str, Any]]:
     """Exact match for each category of problems of one size, every member on its own."""
+    digits, count = as_size(size, operator), settings.count
+    exams = {
+        category: problems(operator, category, digits, count, settings.seed)
+        for category in categories(operator)
+    }
+    room = room_for(models, [problem for exam in exams.values() for problem in exam])
+    sample = max(1, settings.generated)
+    _answers(models, 0, exams[RANDOM][:sample], room)  # compiles, so that only writing is timed
+    asked = {"operator": operator, "size": str(size), "digits": max(digits)}
     return [
-        _examined(models, operator, size, category, settings) for category in categories(operator)
+        asked | {"category": category} | _examined(models, exam, sample, room)
+        for category, exam in exams.items()
     ]
 
 
@@ -147,21 +157,12 @@ def examples(
     ]
 
 
-def _examined(
-    models: Models, operator: str, size: int | str, category: str, settings: Evaluation
-) -> dict[str, Any]:
-    digits = as_size(size, operator)
-    exam = problems(operator, category, digits, settings.count, settings.seed)
-    room = room_for(models, exam)
+def _examined(models: Models, exam: Sequence[Problem], sample: int, room: Room) -> dict[str, Any]:
     right = exact(models, exam, room)
     return {
-        "operator": operator,
-        "size": str(size),
-        "digits": max(digits),
-        "category": category,
         "count": len(exam),
         "exact": right.mean(axis=1).round(6).tolist(),
-        "generated": _generated(models, exam[: max(1, settings.generated)], right, room),
+        "generated": _generated(models, exam[:sample], right, room),
     }
 
 
@@ -178,7 +179,6 @@ def _generated(
     """
     layout = models.layout
     texts = [layout.working(problem) + END for problem in sample]
-    _answers(models, 0, sample, room)  # compiles, so that only writing is timed
     begun = time.perf_counter()
     written = [_answers(models, member, sample, room) for member in range(models.members)]
     seconds = time.perf_counter() - begun

@@ -31,7 +31,8 @@ class Model:
 
     `attending` counts the blocks, from the first on, that have attention; the
     others see one token at a time. `kinds` adds an embedding of the part each
-    token plays in its layout: structure that a plain model would have to find.
+    token plays in its layout, and `spelled` makes the vector of a digit that carries the
+    sum of the digit's and the carry's: structure that a plain model would have to find.
     """
 
     width: Count = 32
@@ -43,6 +44,7 @@ class Model:
     norm: Literal["rms", "layer", "plain"] = "rms"
     tied: bool = False
     kinds: bool = False
+    spelled: bool = False
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -108,6 +110,7 @@ class Transformer(eqx.Module):
     gain: Float[Array, " width"] | None
     head: Weight | None
     settings: Model = eqx.field(static=True)
+    layout: Layout = eqx.field(static=True)
 
     def __call__(
         self,
@@ -167,10 +170,16 @@ class Transformer(eqx.Module):
         return Cache(tuple(keys), tuple(values), index), logits
 
     def _embed(self, tokens: Int[Array, "batch time"], where: Where) -> Flat:
-        x = _rows(self.tokens, tokens)
+        x = _rows(self._characters(), tokens)
         if self.kinds is not None:
             x = x + _rows(self.kinds, where.kind)
         return (x + self.positions.embed(where)).reshape(tokens.size, -1)
+
+    def _characters(self) -> Float[Array, "characters width"]:
+        """The vector of each character."""
+        if not self.settings.spelled:
+            return self.tokens
+        return jnp.asarray(self.layout.parts()) @ self.tokens
 
     def _blocks(self, which: int | slice) -> tuple[Attention, Any, MLP]:
         """Attending blocks: attention, what their positions learn, and feed-forward."""
@@ -198,7 +207,9 @@ class Transformer(eqx.Module):
 
     def _logits(self, x: Flat) -> Float[Array, "tokens vocabulary"]:
         h = self._norm(x, self.gain)
-        return h @ (self.tokens.T * self.settings.width**-0.5 if self.head is None else self.head)
+        return h @ (
+            self._characters().T * self.settings.width**-0.5 if self.head is None else self.head
+        )
 
     def _norm(self, x: Flat, gain: Array | None) -> Flat:
         if self.settings.norm != "rms":
@@ -212,7 +223,7 @@ def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
     width, attending = settings.width, settings.attending
     gained = settings.norm != "plain"
     return Transformer(
-        tokens=normal(len(layout.characters), width, scale=1.0),
+        tokens=normal(_vectors(settings, layout), width, scale=1.0),
         kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
         positions=positions.build(Shape(layout, width, settings.heads, attending)),
         attention=_attention(settings),
@@ -220,12 +231,18 @@ def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
         gain=jnp.ones(width) if gained else None,
         head=None if settings.tied else normal(width, len(layout.characters), scale=width**-0.5),
         settings=settings,
+        layout=layout,
     )
 
 
 def parameters(model: Transformer) -> int:
     """How many numbers are learned."""
     return sum(leaf.size for leaf in jax.tree.leaves(model))
+
+
+def _vectors(settings: Model, layout: Layout) -> int:
+    """How many vectors the tokens have between them."""
+    return layout.parts().shape[1] if settings.spelled else len(layout.characters)
 
 
 def _attention(settings: Model) -> Attention:

@@ -166,6 +166,8 @@ def structure(recipe: Recipe) -> str:
     ]
     if recipe.model.kinds:
         given.append("kinds: the part that each token plays in the layout is embedded")
+    if recipe.model.spelled:
+        given.append("spelled: a digit that carries is embedded as that digit and its carry")
     return "; ".join(given) + "."
 
 

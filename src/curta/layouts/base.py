@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from ..digits import Numbers
 from ..errors import UserError, unknown
@@ -144,6 +144,16 @@ class Layout(ABC):
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
         """New state, kind and coordinates of `token`, given what came before it."""
 
+    def spelling(self, character: str) -> tuple[str, ...]:
+        """What a character is made of: itself alone, or the parts it shares with others."""
+        return (character,)
+
+    def parts(self) -> Float[np.ndarray, "characters parts"]:
+        """Which of all parts each character has, as zeros and ones."""
+        spelled = [self.spelling(character) for character in self.characters]
+        names = dict.fromkeys(name for own in spelled for name in own)
+        return np.array([[name in own for name in names] for own in spelled], np.float32)
+
     def start(self, *batch: int) -> Int[Array, "*batch states"]:
         """The state before the first token."""
         return jnp.zeros((*batch, self.states), jnp.int32)
@@ -186,6 +196,11 @@ class Layout(ABC):
 def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
     """A number, least significant digit first. Digit tokens are the digits' own values."""
     return Piece(digits, jnp.arange(digits.shape[1]) < lengths[:, None])
+
+
+def headless(piece: Piece) -> Piece:
+    """Without its first slot: a separator stands before every block but the first."""
+    return Piece(piece.tokens[:, 1:], piece.valid[:, 1:])
 
 
 def flipped(piece: Piece) -> Piece:

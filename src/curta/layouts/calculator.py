@@ -20,6 +20,7 @@ from .difference import Difference
 from .division import LongDivision
 from .product import Product
 from .running import Running
+from .traced import spelled
 
 PARTS: tuple[Layout, ...] = (Running(), Difference(), Product(), LongDivision())
 
@@ -49,6 +50,9 @@ class Calculator(Layout):
 
     def read(self, operator: str, completion: str) -> Answer | None:
         return self._part(operator).read(operator, completion)
+
+    def spelling(self, character: str) -> tuple[str, ...]:
+        return spelled(character)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         part = self._part(operator)

@@ -41,9 +41,6 @@ class Difference(TracedLayout):
     operators = ("-",)
     states = 2  # part (first, second, difference, answer), place
 
-    def prompt(self, problem: Problem) -> str:
-        return "-".join(to_text(value)[::-1] for value in problem.operands) + "="
-
     def working(self, problem: Problem) -> str:
         first, second = problem.operands
         width = max(len(to_text(value)) for value in problem.operands)

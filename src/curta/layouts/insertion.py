@@ -21,7 +21,7 @@ from ..decimals import to_int, to_text
 from ..digits import Numbers
 from ..operations import Answer
 from ..problems import Problem
-from .base import END, Kind, Piece, Room, Text, grid, join
+from .base import END, Kind, Piece, Room, Text, grid, headless, join
 from .traced import CARRIED, TracedLayout, ladder
 
 (OPERATOR, NUMBER, COMMA, EQUALS, SMALLER, LARGER, NEXT, TURN, RESULT, ANSWER, THEN, FINISH) = (
@@ -154,7 +154,7 @@ class Insertion(TracedLayout):
         at = jnp.arange(-1, 2 * wide)
         valid = (at < 2 * width[:, None, None]) & ~(last & (at >= 0) & (at % 2 == 1))
         found = grid(marked, valid & there[:, plan[:, 0], None])
-        return Piece(found.tokens[:, 1:], found.valid[:, 1:]), ordered
+        return headless(found), ordered
 
     def _listed(self, numbers: Array, there: Array, width: Array) -> Piece:
         """Numbers with commas between."""
@@ -162,7 +162,7 @@ class Insertion(TracedLayout):
         commas = jnp.full((batch, count, 1), self.code(","))
         valid = there[..., None] & (jnp.arange(-1, wide) < width[:, None, None])
         found = grid(jnp.concatenate([commas, numbers], axis=-1), valid)
-        return Piece(found.tokens[:, 1:], found.valid[:, 1:])
+        return headless(found)
 
 
 def _exchanged(

@@ -18,7 +18,7 @@ from .. import digits
 from ..decimals import to_text
 from ..digits import Numbers
 from ..problems import Problem
-from .base import END, Kind, Piece, Room, Text, grid, join, number
+from .base import END, Kind, Piece, Room, Text, grid, headless, join, number
 from .traced import CARRIED, TracedLayout, ladder
 
 (FIRST, OPERATOR, SECOND, EQUALS, TENS, UNITS, PART, SUM, NEXT, RESULT, ANSWER, FINISH) = range(12)
@@ -48,9 +48,6 @@ class Product(TracedLayout):
     axes = ("place", "row")
     operators = ("*",)
     states = 5  # part (first, second, rows, answer), place, row, step in the place, rows in all
-
-    def prompt(self, problem: Problem) -> str:
-        return "*".join(to_text(value)[::-1] for value in problem.operands) + "="
 
     def working(self, problem: Problem) -> str:
         first, second = problem.operands
@@ -129,7 +126,7 @@ class Product(TracedLayout):
         there = (jnp.arange(count) < rows[:, None])[..., None]
         valid = there & (jnp.arange(-1, wide) < STEPS * (widths[:, None, None] + 1))
         found = grid(jnp.concatenate([bars, cells], axis=-1), valid)
-        return Piece(found.tokens[:, 1:], found.valid[:, 1:])
+        return headless(found)
 
 
 def written_row(first: int, multiplier: int, before: int, width: int) -> str:

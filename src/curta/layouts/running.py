@@ -16,7 +16,7 @@ from ..decimals import to_text
 from ..digits import Numbers
 from ..operations import OPERATIONS
 from ..problems import Problem
-from .base import END, Kind, Piece, Room, Text, grid, join, number
+from .base import END, Kind, Piece, Room, Text, grid, headless, join, number
 from .traced import CARRIED, TracedLayout, ladder
 
 OPERAND, OPERATOR, EQUALS, SUM, NEXT, RESULT, ANSWER, FINISH = range(8)
@@ -41,9 +41,6 @@ class Running(TracedLayout):
     operators = ("+",)
     states = 3  # part (operands, trace, answer), place, row
 
-    def prompt(self, problem: Problem) -> str:
-        return "+".join(to_text(value)[::-1] for value in problem.operands) + "="
-
     def working(self, problem: Problem) -> str:
         total, rows = problem.operands[0], []
         for operand in problem.operands[1:]:
@@ -62,8 +59,7 @@ class Running(TracedLayout):
         plus = jnp.full((batch, count, 1), self.code("+"))
         marked = jnp.concatenate([plus, operands.digits], axis=-1)
         places = jnp.arange(-1, operands.digits.shape[-1])
-        given = grid(marked, (places < operands.lengths[..., None]) & there[..., None])
-        given = Piece(given.tokens[:, 1:], given.valid[:, 1:])  # no sign before the first
+        given = headless(grid(marked, (places < operands.lengths[..., None]) & there[..., None]))
         rows, total = self._rows(operands)
         answer = number(total, digits.length(total))
         equals, end = self.one("=", batch), self.one(END, batch)
@@ -110,7 +106,7 @@ class Running(TracedLayout):
         there = (operands.lengths[:, 1:] > 0)[..., None]
         valid = there & (jnp.arange(-1, wide) < lengths[..., None])
         rows = grid(jnp.concatenate([bars, written], axis=-1), valid)
-        return Piece(rows.tokens[:, 1:], rows.valid[:, 1:]), total
+        return headless(rows), total
 
 
 def written_sum(first: int, second: int) -> str:

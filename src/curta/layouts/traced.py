@@ -11,8 +11,9 @@ from there as each further digit is from the one before it.
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..decimals import to_int
+from ..decimals import to_int, to_text
 from ..operations import OPERATIONS, Answer
+from ..problems import Problem
 from .base import END, Layout, Piece, sign
 
 DIGITS = "0123456789"
@@ -23,6 +24,10 @@ CARRIED = DIGITS + "abcdefghijklmnopqrst"
 class TracedLayout(Layout):
     """A layout whose answer stands after the last `=`, least significant digit first."""
 
+    def prompt(self, problem: Problem) -> str:
+        numbers = (to_text(value)[::-1] for value in problem.operands)
+        return problem.operation.mark.join(numbers) + "="
+
     def read(self, operator: str, completion: str) -> Answer | None:
         text, end, _ = completion.partition(END)
         _, equals, answer = text.rpartition("=")
@@ -30,12 +35,21 @@ class TracedLayout(Layout):
             return None
         return OPERATIONS[operator].value([to_int(answer[::-1])])
 
+    def spelling(self, character: str) -> tuple[str, ...]:
+        return spelled(character)
+
     def one(self, character: str, batch: int) -> Piece:
         """A character that stands in every text."""
         return sign(self.characters.index(character), batch)
 
     def code(self, character: str) -> int:
         return self.characters.index(character)
+
+
+def spelled(character: str) -> tuple[str, ...]:
+    """A letter as its digit and what it carries: `c` as `2` and `carries 1`."""
+    carried, digit = divmod(CARRIED.find(character), 10)
+    return (DIGITS[digit], f"carries {carried}") if carried > 0 else (character,)
 
 
 def ladder(token: Int[Array, "*batch"], *rungs: tuple[Array | bool, Array | int]) -> Array:
