@@ -194,6 +194,26 @@ def test_every_design_runs_and_has_the_parameters_it_should(design: dict[str, An
     assert parameters(model) == counted_by_hand(recipe, LAYOUT)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_spelled_letter_is_its_digit_and_its_carry(tied: bool) -> None:
+    """`b` is 1 with one carried: its vector is that of 1 plus what `a` has beyond 0."""
+    layout = layout_named("running")
+    recipe = tiny.with_encoding("nope", model__spelled=True, model__tied=tied)
+    model = tiny.drawn(recipe, layout)
+    zero, one, a, b = model._characters()[layout.encode("01ab")]
+    np.testing.assert_allclose(b - one, a - zero, atol=1e-6)
+    assert not np.allclose(a, zero)
+    plain = tiny.drawn(tiny.with_encoding("nope", model__tied=tied), layout)
+    assert (
+        parameters(plain) - parameters(model) == (24 - 15) * 16
+    )  # ten digits, a carry, four signs
+
+
+def test_spelling_changes_nothing_where_there_are_no_letters() -> None:
+    plain, spelled = (tiny.drawn(tiny.recipe(model__spelled=s), LAYOUT) for s in (False, True))
+    np.testing.assert_array_equal(logits(plain, TEXT), logits(spelled, TEXT))
+
+
 def normed(name: str, x: np.ndarray) -> np.ndarray:
     centred = x if name == "rms" else x - x.mean(-1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True))

@@ -39,6 +39,8 @@ def test_a_run_says_what_structure_its_model_is_given() -> None:
     assert "kinds:" in runs.structure(tiny.recipe())
     plain = runs.structure(tiny.with_encoding("nope", layout="plain", model__kinds=False))
     assert "kinds:" not in plain
+    assert "spelled:" not in plain
+    assert "spelled:" in runs.structure(tiny.recipe(model__spelled=True))
     assert plain.startswith("layout plain: digits in the usual order")
     assert "positions nope: No positions are given to the model" in plain
 
