@@ -19,7 +19,8 @@ import curta
 import tiny
 from curta import api, checkpoints, session, training
 from curta.errors import UserError
-from curta.session import Progress, Run
+from curta.loop import Progress
+from curta.session import Run
 
 ROWS = ("step", "member", "loss", "exact")
 

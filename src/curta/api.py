@@ -6,7 +6,8 @@ from typing import Any
 from . import devices, runs
 from . import recipe as recipes
 from .errors import UserError
-from .session import Run, Show
+from .loop import Show
+from .session import Run
 
 
 def train(

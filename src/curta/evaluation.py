@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float, Int
+from optax import softmax_cross_entropy_with_integer_labels
 
 from .batches import padded
 from .generation import bucket, completions, widths
@@ -26,7 +27,7 @@ from .model import Transformer
 from .operations import Answer
 from .problems import Problem, answer_text
 from .recipe import Evaluation
-from .tasks import RANDOM, as_size, categories, problems
+from .tasks import RANDOM, Task, as_size, categories, held_out, problems
 from .training import mesh_for
 
 BUDGET = 1 << 17
@@ -50,20 +51,36 @@ class Models(NamedTuple):
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
 
 
+class Scores(NamedTuple):
+    """What one teacher-forced pass says of each problem."""
+
+    right: Bool[np.ndarray, "members problems"]
+    losses: Float[np.ndarray, "members problems"]
+    """Cross entropy in nats, summed over the tokens of the completion."""
+    tokens: Int[np.ndarray, " problems"]
+
+    @property
+    def loss(self) -> Float[np.ndarray, " members"]:
+        """Mean cross entropy of a scored token."""
+        return self.losses.sum(axis=1) / self.tokens.sum()
+
+
 def exact(
     models: Models, exam: Sequence[Problem], room: Room | None = None
 ) -> Bool[np.ndarray, "members problems"]:
-    """Whether each member answers each problem without an error; `room` may be one that fits.
+    """Whether each member answers each problem without an error; see `scores`."""
+    return scores(models, exam, room).right
 
-    All problems are of one operation.
-    """
+
+def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) -> Scores:
+    """Every member's scores; `room` may be one that fits. All problems are of one operation."""
     room = room or room_for(models, exam)
     size = _batch_size(models, room, len(exam))
-    right = [
-        _right(models, exam[start : start + size], room, size)
+    parts = [
+        _scored(models, exam[start : start + size], room, size)
         for start in range(0, len(exam), size)
     ]
-    return np.concatenate(right, axis=1)
+    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
 def room_for(models: Models, exam: Sequence[Problem]) -> Room:
@@ -93,14 +110,15 @@ def lengths(
         category: problems(operator, category, digits, count, settings.seed)
         for category in categories(operator)
     }
-    room = room_for(models, [problem for exam in exams.values() for problem in exam])
-    sample = max(1, settings.generated)
-    _answers(models, 0, exams[RANDOM][:sample], room)  # compiles, so that only writing is timed
-    asked = {"operator": operator, "size": str(size), "digits": max(digits)}
-    return [
-        asked | {"category": category} | _examined(models, exam, sample, room)
-        for category, exam in exams.items()
-    ]
+    return _examined(models, exams, str(size), settings)
+
+
+def unseen(models: Models, task: Task, first: int, settings: Evaluation) -> list[dict[str, Any]]:
+    """Exact match on problems that the task holds out, from place `first` of them on."""
+    assert task.values is not None
+    end = min(task.held_out, first + settings.held_out)
+    exams = {"held out": held_out(task, range(first, end))}
+    return _examined(models, exams, "{}..{}".format(*task.values), settings)
 
 
 def grid(
@@ -157,12 +175,28 @@ def examples(
     ]
 
 
-def _examined(models: Models, exam: Sequence[Problem], sample: int, room: Room) -> dict[str, Any]:
-    right = exact(models, exam, room)
+def _examined(
+    models: Models, exams: dict[str, list[Problem]], size: str, settings: Evaluation
+) -> list[dict[str, Any]]:
+    """A row for each category of problems, all of one size."""
+    every = [problem for exam in exams.values() for problem in exam]
+    room, sample = room_for(models, every), max(1, settings.generated)
+    _answers(models, 0, every[:sample], room)  # compiles, so that only writing is timed
+    digits = max(max(widths(problem)) for problem in every)
+    asked = {"operator": every[0].operator, "size": size, "digits": digits}
+    return [
+        asked | {"category": category} | _row(models, exam, sample, room)
+        for category, exam in exams.items()
+    ]
+
+
+def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room) -> dict[str, Any]:
+    found = scores(models, exam, room)
     return {
         "count": len(exam),
-        "exact": right.mean(axis=1).round(6).tolist(),
-        "generated": _generated(models, exam[:sample], right, room),
+        "exact": found.right.mean(axis=1).round(6).tolist(),
+        "perplexity": np.exp(found.loss).round(6).tolist(),
+        "generated": _generated(models, exam[:sample], found.right, room),
     }
 
 
@@ -215,7 +249,7 @@ def _batch_size(models: Models, room: Room, count: int) -> int:
     return min(fits, 1 << (count - 1).bit_length())
 
 
-def _right(models: Models, exam: Sequence[Problem], room: Room, size: int) -> np.ndarray:
+def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
     texts = [models.layout.write(problem) for problem in exam]
     prompts = [len(models.layout.prompt(problem)) for problem in exam]
     tokens = np.zeros((size, room.total), np.int32)
@@ -225,29 +259,34 @@ def _right(models: Models, exam: Sequence[Problem], room: Room, size: int) -> np
     lengths = [len(line) for line in texts] + fill
     text = Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts + fill, lengths)))
     mesh = mesh_for(models.members, size)
-    right = _compiled(models.layout, room, mesh)(models.stacked, text)
-    return np.asarray(right)[:, : len(exam)]
+    found = _compiled(models.layout, room, mesh)(models.stacked, text)
+    right, losses = (np.asarray(part)[:, : len(exam)] for part in found)
+    return Scores(right, losses, np.array(lengths[: len(exam)]) - np.array(prompts))
 
 
 @lru_cache(maxsize=64)
-def _compiled(layout: Layout, room: Room, mesh: Mesh) -> Callable[[Transformer, Text], Array]:
-    def local(models: Transformer, text: Text) -> Array:
+def _compiled(
+    layout: Layout, room: Room, mesh: Mesh
+) -> Callable[[Transformer, Text], tuple[Array, Array]]:
+    def local(models: Transformer, text: Text) -> tuple[Array, Array]:
         where = layout.where(text)
-        return jax.lax.map(partial(_flawless, text=text, where=where, room=room), models)
+        return jax.lax.map(partial(_pass, text=text, where=where, room=room), models)
 
     member, batch = PartitionSpec("member"), PartitionSpec("batch")
+    both = PartitionSpec("member", "batch")
     spread = jax.shard_map(
-        local,
-        mesh=mesh,
-        in_specs=(member, batch),
-        out_specs=PartitionSpec("member", "batch"),
-        check_vma=False,
+        local, mesh=mesh, in_specs=(member, batch), out_specs=(both, both), check_vma=False
     )
     return jax.jit(spread)
 
 
-def _flawless(model: Transformer, text: Text, where: Where, room: Room) -> Bool[Array, " batch"]:
-    """Whether every scored token is the most likely one; long completions block by block."""
+def _pass(
+    model: Transformer, text: Text, where: Where, room: Room
+) -> tuple[Bool[Array, " batch"], Float[Array, " batch"]]:
+    """Whether every scored token is the most likely one, and the sum of their cross entropies.
+
+    Long completions go block by block.
+    """
     batch = padded(text, where, room)
     blocks = -(-room.completion // BLOCK)
     size = -(-room.completion // blocks)
@@ -257,12 +296,15 @@ def _flawless(model: Transformer, text: Text, where: Where, room: Room) -> Bool[
         filled = jnp.pad(part, ((0, 0), (0, spare)))
         return jnp.moveaxis(filled.reshape(len(part), blocks, size), 1, 0)
 
-    def right(part: tuple[Array, Array, Array]) -> Array:
+    def one(part: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         queries, goals, scored = part
         logits = model(batch.tokens, batch.where, queries, room)
-        return jnp.all((logits.argmax(-1) == goals) | ~scored, axis=1)
+        losses = softmax_cross_entropy_with_integer_labels(logits, goals)
+        right = jnp.all((logits.argmax(-1) == goals) | ~scored, axis=1)
+        return right, jnp.sum(jnp.where(scored, losses, 0.0), axis=1)
 
     parts = (batch.queries, batch.goals, batch.scored)
     if blocks == 1:
-        return right(parts)
-    return jnp.all(jax.lax.map(right, jax.tree.map(split, parts)), axis=0)
+        return one(parts)
+    right, losses = jax.lax.map(one, jax.tree.map(split, parts))
+    return jnp.all(right, axis=0), jnp.sum(losses, axis=0)

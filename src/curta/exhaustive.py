@@ -15,15 +15,14 @@ import numpy as np
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Bool, Int
 
-from . import digits
 from .batches import Batch, Capacity, enough, errors, packed, padded
-from .digits import Numbers
 from .errors import UserError
 from .evaluation import Models, check, exact
 from .layouts import Layout, Room, Text
 from .model import Transformer
 from .operations import OPERATIONS
 from .problems import Problem
+from .tables import Table, numbers
 from .training import mesh_for
 
 BLOCK = 2048
@@ -64,12 +63,8 @@ def _check(operator: str, limit: int) -> None:
 
 def _pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
     """All operands that have an answer, in a random order that is always the same."""
-    values = np.arange(limit + 1, dtype=np.int32)
-    pairs = np.stack(np.meshgrid(values, values, indexing="ij"), axis=-1).reshape(-1, 2)
-    refuse = OPERATIONS[operator].refuse
-    refused = [second for second in values.tolist() if refuse((1, second))]
-    pairs = pairs[~np.isin(pairs[:, 1], refused)]
-    return np.random.default_rng(0).permutation(pairs)
+    whole = Table(operator, 0, limit)
+    return np.asarray(whole.pairs(jnp.arange(whole.rows)))
 
 
 def _blocks(
@@ -114,9 +109,7 @@ def _compiled(
 
 
 def _text(layout: Layout, operator: str, room: Room, pairs: Int[Array, "problems 2"]) -> Text:
-    powers = jnp.array([10**place for place in range(len(str(LARGEST)))], jnp.int32)
-    values = pairs[:, :, None] // powers % 10
-    return layout.tokens(operator, Numbers(values, digits.length(values)), room)
+    return layout.tokens(operator, numbers(pairs, LARGEST), room)
 
 
 def _capacity(text: Text, texts: int) -> Capacity:

@@ -12,10 +12,10 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tomli_w
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import (
     Discriminator,
     Field,
@@ -58,11 +58,22 @@ Tasks = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """How long, on how many problems a step, and how often the state is saved."""
+    """How long, on how many problems a step, and how often the state is saved.
+
+    Every `validate_every` steps (0 is never) all members answer `validation` problems of
+    each task: held-out ones, where the task holds some out, and else fresh ones. The run's
+    models are those of the `last` step, or of the `best` validation. Training ends early
+    once every member is right on a share `stop_at` of the validation problems.
+    """
 
     steps: Count = 1000
     batch: Count = 64
     checkpoint_every: Count = 500
+    validate_every: Annotated[int, Ge(0)] = 0
+    validation: Count = 256
+    keep: Literal["last", "best"] = "last"
+    stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
+    stop_after: Annotated[int, Ge(0)] = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +85,7 @@ class Evaluation:
     the sizes of each operator. `generated`
     problems of each kind are also written token by token. A `grid` of 0 leaves the
     heat map out. With a `table`, every problem of two operands up to that number is
-    counted.
+    counted. Where a task holds problems out, `held_out` of them are examined too.
     """
 
     digits: SizesOfEach = (20, 100)
@@ -83,6 +94,7 @@ class Evaluation:
     grid: Annotated[int, Ge(0)] = 0
     grid_count: Count = 20
     table: Annotated[int, Ge(0)] = 0
+    held_out: Count = 1000
     seed: int = 1
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
@@ -115,6 +127,20 @@ class Recipe:
             raise UserError(f"task: one of the operators {' '.join(operators)} comes twice")
         if self.training.batch < len(self.tasks):
             raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
+        self._check_validation()
+
+    def _check_validation(self) -> None:
+        plan = self.training
+        if not plan.validate_every and (plan.keep == "best" or plan.stop_at is not None):
+            raise UserError(
+                "training.keep 'best' and training.stop_at need training.validate_every"
+            )
+        for task in self.tasks:
+            if plan.validate_every and 0 < task.held_out <= plan.validation:
+                raise UserError(
+                    f"task.held_out {task.held_out:,}: training.validation takes"
+                    f" {plan.validation:,} of them and the exam needs others"
+                )
 
     @property
     def tasks(self) -> tuple[Task, ...]:

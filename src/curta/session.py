@@ -5,51 +5,33 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from . import checkpoints, evaluation, exhaustive, runs, training
 from .errors import UserError, unknown
 from .generation import bucket, completions, widths
 from .layouts import layout_named
+from .loop import Loop, Show
 from .model import parameters
 from .operations import Answer
 from .problems import Problem, parse
 from .recipe import Evaluation, Recipe
 from .report import write_report
 from .runs import Folder
-from .training import CHUNK, Member, Metrics
-
-BUCKET = 10
-"""Steps that one line of metrics averages over."""
+from .tasks import split
+from .training import Member
 
 TOGETHER = 1 << 14
 """Tokens of problems that are calculated with at once: more do not fit into the caches.
 
 512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
 """
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is known after a chunk of steps."""
-
-    step: int
-    steps: int
-    seconds: float
-    loss: list[float]
-    exact: list[float]
-    stopped: dict[str, int]
-    problems_per_second: float
-
-
-Show = Callable[[Progress], None]
 
 
 class Run:
@@ -72,13 +54,15 @@ class Run:
     def models(self) -> evaluation.Models:
         """Members as of the newest checkpoint, stacked."""
         state = self._restored(runs.last_step(self.folder))
-        return evaluation.Models(state.model, layout_named(self.recipe.layout), len(self.seeds))
+        return evaluation.Models(state.chosen, layout_named(self.recipe.layout), len(self.seeds))
 
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
 
         An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
         """
+        if self.folder.info["status"] == "finished":
+            return
         self.__dict__.pop("models", None)
         mesh = training.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
@@ -90,7 +74,8 @@ class Run:
             compile_seconds=round(compiling, 3),
         )
         with _interruptible() as interrupted:
-            status = self._chunks(call, state, first, seconds, show, interrupted)
+            loop = Loop(self.folder, self.recipe, call, show, interrupted)
+            status = loop.run(state, first, seconds)
         self.folder.update(status=status)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
@@ -136,6 +121,10 @@ class Run:
         for operator, size in self._sizes(settings):
             progress(f"{operator} at {size} digits")
             table["lengths"] += evaluation.lengths(models, operator, size, settings)
+        for task in self.recipe.tasks:
+            if task.held_out:
+                table["lengths"] += evaluation.unseen(models, task, self._watched, settings)
+                table.setdefault("splits", []).append(split(task))
         if settings.grid:
             operator = self.recipe.tasks[0].operator
             table["grid"] = evaluation.grid(
@@ -149,6 +138,11 @@ class Run:
         self.folder.save_evaluation(table)
         write_report(self.folder.path)
         return table
+
+    @property
+    def _watched(self) -> int:
+        """How many of a task's held-out problems the training was watched by."""
+        return self.recipe.training.validation if self.recipe.training.validate_every else 0
 
     def _tables(self, limit: int, progress: Callable[[str], None]) -> list[dict[str, Any]]:
         """All problems with operands up to the limit, operator by operator."""
@@ -176,41 +170,6 @@ class Run:
             return training.init(self.recipe, jnp.asarray(self.seeds)), 0, seconds
         return self._restored(step), step, seconds
 
-    def _chunks(
-        self,
-        call: Callable[..., tuple[Member, Metrics]],
-        state: Member,
-        step: int,
-        seconds: float,
-        show: Show,
-        interrupted: threading.Event,
-    ) -> str:
-        """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
-        plan = self.recipe.training
-        stopped: dict[str, int] = dict(self.folder.info["stopped"])
-        while step < plan.steps and len(stopped) < len(self.seeds):
-            begun = time.perf_counter()
-            count = _until_boundary(step, plan.steps, plan.checkpoint_every)
-            state, metrics = call(state, jnp.int32(step), jnp.int32(count))
-            metrics = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], metrics)
-            seconds += time.perf_counter() - begun
-            stopped |= _failures(metrics, np.asarray(state.alive), step, stopped)
-            self.folder.add_metrics(_rows(metrics, step, seconds, stopped))
-            step += count
-            if step % plan.checkpoint_every == 0 or step == plan.steps or interrupted.is_set():
-                checkpoints.save(self.folder.checkpoints, step, state)
-                self.folder.update(training_seconds=round(seconds, 3), stopped=stopped)
-            rate = count * plan.batch * len(self.seeds) / (time.perf_counter() - begun)
-            loss, exact = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
-            show(Progress(step, plan.steps, seconds, loss, exact, stopped, rate))
-            if interrupted.is_set() and step < plan.steps:
-                return "interrupted"
-        if len(stopped) == len(self.seeds):
-            checkpoints.save(self.folder.checkpoints, step, state)
-            self.folder.update(stopped=stopped)
-            return "stopped"
-        return "finished"
-
 
 def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
     """The chunk of steps, compiled, and the seconds that took."""
@@ -218,40 +177,6 @@ def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., A
     program: Any = training.compiled(recipe, mesh)
     compiled = program.lower(state, jnp.int32(0), jnp.int32(0)).compile()
     return compiled, time.perf_counter() - begun
-
-
-def _until_boundary(step: int, steps: int, every: int) -> int:
-    """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
-    ends = [step + CHUNK - step % CHUNK, step + every - step % every, steps]
-    return min(ends) - step
-
-
-def _failures(
-    metrics: Metrics, alive: np.ndarray, first: int, known: dict[str, int]
-) -> dict[str, int]:
-    """Members that have just failed, and the step whose loss was the first not to be finite."""
-    failed = {}
-    for member in np.flatnonzero(~alive):
-        if str(member) not in known:
-            bad = ~np.isfinite(metrics.loss[member])
-            failed[str(member)] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
-    return failed
-
-
-def _rows(
-    metrics: Metrics, first: int, seconds: float, stopped: dict[str, int]
-) -> list[dict[str, Any]]:
-    """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
-    rows = []
-    for start in range(0, metrics.loss.shape[1], BUCKET):
-        end = min(start + BUCKET, metrics.loss.shape[1])
-        for member in range(len(metrics.loss)):
-            over = first + end > stopped.get(str(member), first + end)
-            values = [float(column[member, start:end].mean()) for column in metrics]
-            loss, exact = (None, None) if over else (round(value, 6) for value in values)
-            row = {"step": first + end, "member": member, "loss": loss, "exact": exact}
-            rows.append(row | {"seconds": round(seconds, 3)})
-    return rows
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:

@@ -21,6 +21,7 @@ from .digits import Numbers, cut
 from .errors import UserError
 from .operations.cases import below
 from .problems import Problem, operation_named
+from .tables import LARGEST, Table
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
 Span = tuple[int, int]
@@ -37,6 +38,10 @@ class Task:
     of all but the first; `operands` bounds their number. A share `special` of the
     problems is divided evenly among the operation's special cases. Where a recipe
     has several tasks, `weight` is the share of problems that each contributes.
+
+    With `values`, problems come instead from the table of all pairs of operands in that
+    range, every pair equally often. `held_out` of its rows, chosen by `split`, are never
+    trained on; `rows` is how many of the others are (0 is all of them).
     """
 
     operator: str = "+"
@@ -45,6 +50,10 @@ class Task:
     operands: Span | None = None
     special: Rate = 0.25
     weight: Annotated[float, Gt(0.0)] = 1.0
+    values: tuple[Annotated[int, Ge(0)], Annotated[int, Ge(0)]] | None = None
+    held_out: Annotated[int, Ge(0)] = 0
+    rows: Annotated[int, Ge(0)] = 0
+    split: int = 42
 
     def __post_init__(self) -> None:
         operation = operation_named(self.operator)
@@ -55,16 +64,20 @@ class Task:
         few, many = self.counts
         if few < operation.least or many > (operation.most or many):
             raise UserError(f"task.operands {few}..{many}: not what {operation.name} takes")
+        _check_table(self)
 
     @property
     def counts(self) -> Span:
         """Fewest and most operands."""
-        least = operation_named(self.operator).least
+        least = 2 if self.values else operation_named(self.operator).least
         return self.operands or (least, least)
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """Bounds on the digit count of each operand."""
+        if self.values:
+            low, high = self.values
+            return ((len(str(low)), len(str(high))),) * 2
         return (self.digits,) + (self.second or self.digits,) * (self.counts[1] - 1)
 
     @property
@@ -78,6 +91,8 @@ class Task:
         All randomness comes from one draw of bits: each further one would add
         to every step, and more to compilation than the rest of this function.
         """
+        if self.values:
+            return self._from_table(jax.random.bits(key, (batch,)))
         operands, width = len(self.spans), max(self.widest)
         bits = jax.random.bits(key, (batch, 2 + operands * (1 + 2 * width)))
         choices, lengths, bits = jnp.split(bits, [2, 2 + operands], axis=1)
@@ -87,6 +102,24 @@ class Task:
         lengths = jnp.where(there, low + below(lengths, high - low + 1), 0)
         kinds = _plan(self.operator, self.special, choices[:, 1])
         return _drawn(self.operator, lengths, bits, kinds)
+
+    @property
+    def table(self) -> Table | None:
+        """All problems that there are, in a random order: the first are those held out."""
+        return Table(self.operator, *self.values, seed=self.split) if self.values else None
+
+    @property
+    def trained(self) -> range:
+        """The places in the table's order of the problems that are trained on."""
+        if self.table is None:
+            return range(0)
+        end = self.held_out + self.rows if self.rows else self.table.rows
+        return range(self.held_out, end)
+
+    def _from_table(self, bits: UInt[Array, " batch"]) -> Numbers:
+        assert self.table is not None
+        places = self.trained
+        return self.table.numbers(places.start + below(bits, len(places)))
 
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
@@ -136,6 +169,48 @@ def as_size(size: int | str, operator: str) -> tuple[int, ...]:
     if rest:
         return (int(first),) + (int(rest),) * (least - 1)
     return (int(digits),) * int(count) if times else (int(first),) * least
+
+
+def held_out(task: Task, places: range) -> list[Problem]:
+    """Problems that are never trained on, by their places in the table's order."""
+    assert task.table is not None
+    assert places.stop <= task.held_out
+    pairs = np.asarray(task.table.pairs(jnp.arange(places.start, places.stop)))
+    return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
+
+
+def validation(task: Task, count: int) -> list[Problem]:
+    """Problems to watch the training by: the first ones held out, or else fresh ones."""
+    return held_out(task, range(count)) if task.held_out else sample(task, count)
+
+
+def split(task: Task) -> dict[str, str | int]:
+    """How many problems are trained on, held out, and both: counted, not concluded."""
+    assert task.table is not None
+    parts = (task.trained, range(task.held_out))
+    rows = [set(np.asarray(task.table.row(jnp.arange(p.start, p.stop))).tolist()) for p in parts]
+    counts = {"training": len(rows[0]), "held_out": len(rows[1])}
+    return {"operator": task.operator, **counts, "overlap": len(rows[0] & rows[1])}
+
+
+def _check_table(task: Task) -> None:
+    """Raises UserError if there is no such table, or no such split of it."""
+    if task.table is None:
+        if task.held_out or task.rows:
+            raise UserError("task.held_out and task.rows are parts of a table: set task.values")
+        return
+    operation, rows = operation_named(task.operator), task.table.rows
+    low, high = task.table.low, task.table.high
+    if operation.least > 2 or (operation.most or 2) < 2:
+        raise UserError(f"{operation.name} has no table: it does not take two operands")
+    if low > high or not 1 <= rows <= LARGEST:
+        raise UserError(f"task.values {low}..{high}: a table has 1 to {LARGEST:,} problems")
+    if task.second or task.operands:
+        raise UserError("task.second and task.operands have no meaning with task.values")
+    if task.special:
+        raise UserError("task.special must be 0 with task.values: every pair comes equally often")
+    if task.held_out + max(task.rows, 1) > rows:
+        raise UserError(f"task.held_out and task.rows are more than the table's {rows:,} problems")
 
 
 def _plan(operator: str, special: float, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
@@ -30,6 +31,14 @@ CHUNK = 100
 """Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
 
 
+class Best(NamedTuple):
+    """A member as it was when it did best on the validation problems."""
+
+    model: Transformer
+    loss: Float[Array, "*members"]
+    exact: Float[Array, "*members"]
+
+
 class Member(NamedTuple):
     """Everything that a member carries from step to step."""
 
@@ -38,6 +47,12 @@ class Member(NamedTuple):
     model: Transformer
     optimizer: PyTree
     alive: Bool[Array, ""]
+    best: Best | None = None
+
+    @property
+    def chosen(self) -> Transformer:
+        """The model that the run is for."""
+        return self.model if self.best is None else self.best.model
 
 
 class Metrics(NamedTuple):
@@ -53,13 +68,14 @@ class Metrics(NamedTuple):
 def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
     """Members before their first step, stacked along a leading axis."""
     blank = build(recipe.model, recipe.positions, layout_named(recipe.layout))
-    settings = recipe.optimizer
+    settings, keeps_best = recipe.optimizer, recipe.training.keep == "best"
 
     def one(seed: Array) -> Member:
         model = draw(blank, jax.random.fold_in(jax.random.key(seed), 0))
         rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay))
         optimizer = transformation(settings, rates, recipe.training.steps).init(model)
-        return Member(seed, rates, model, optimizer, jnp.array(True))
+        best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
+        return Member(seed, rates, model, optimizer, jnp.array(True), best)
 
     return jax.jit(jax.vmap(one))(seeds)
 
@@ -157,6 +173,19 @@ def steps(
     alive = member.alive & jnp.all(jnp.isfinite(metrics.loss)) & jnp.all(jnp.stack(leaves))
     kept = jax.tree.map(partial(jnp.where, alive), after, member)
     return kept._replace(alive=alive), metrics
+
+
+def improved(state: Member, loss: np.ndarray, exact: np.ndarray) -> Member:
+    """Stacked members, each with the better of its best and its present model."""
+    if state.best is None:
+        return state
+    best, now = state.best, Best(state.model, jnp.asarray(loss), jnp.asarray(exact))
+    better = (now.exact > best.exact) | (now.exact == best.exact) & (now.loss < best.loss)
+
+    def pick(new: Array, old: Array) -> Array:
+        return jnp.where(better.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+
+    return state._replace(best=jax.tree.map(pick, now, best))
 
 
 def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:

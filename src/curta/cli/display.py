@@ -14,9 +14,9 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ..layouts import Layout
+    from ..loop import Progress as Step
     from ..operations import Answer
     from ..problems import Problem
-    from ..session import Progress as Step
     from ..session import Run
 
 COLOURS = ("cyan", "white", "magenta", "yellow", "green", "red", "blue", "bright_cyan")

@@ -1,0 +1,153 @@
+"""The loop over compiled chunks of steps: metrics, validation, checkpoints, and when to end."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import checkpoints, evaluation, training
+from .layouts import layout_named
+from .problems import Problem
+from .recipe import Recipe, Training
+from .runs import Folder
+from .tasks import validation
+from .training import CHUNK, Member, Metrics
+
+BUCKET = 10
+"""Steps that one line of metrics averages over."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a chunk of steps."""
+
+    step: int
+    steps: int
+    seconds: float
+    loss: list[float]
+    exact: list[float]
+    stopped: dict[str, int]
+    problems_per_second: float
+
+
+Show = Callable[[Progress], None]
+
+
+class Loop:
+    """One run's training, from a member state at some step to the end."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        recipe: Recipe,
+        call: Callable[..., tuple[Member, Metrics]],
+        show: Show,
+        interrupted: threading.Event,
+    ) -> None:
+        self.folder, self.recipe, self.plan = folder, recipe, recipe.training
+        self.call, self.show, self.interrupted = call, show, interrupted
+        self.members = len(folder.info["seeds"])
+        self.stopped: dict[str, int] = dict(folder.info["stopped"])
+
+    def run(self, state: Member, step: int, seconds: float) -> str:
+        """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
+        status = self._status(step, False)
+        while not status:
+            begun, count = time.perf_counter(), _until_boundary(step, self.plan)
+            state, metrics = self.call(state, jnp.int32(step), jnp.int32(count))
+            metrics = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], metrics)
+            seconds += time.perf_counter() - begun
+            self.stopped |= _failures(metrics, np.asarray(state.alive), step, self.stopped)
+            rows = _rows(metrics, step, seconds, self.stopped)
+            step += count
+            state, enough = self._validate(state, step, rows)
+            self.folder.add_metrics(rows)
+            status = self._status(step, enough)
+            if status or step % self.plan.checkpoint_every == 0:
+                checkpoints.save(self.folder.checkpoints, step, state)
+                self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
+            rate = count * self.plan.batch * self.members / (time.perf_counter() - begun)
+            self.show(self._progress(step, seconds, metrics, rate))
+        return status
+
+    def _status(self, step: int, enough: bool) -> str:
+        """How the run has ended, if it has."""
+        if len(self.stopped) == self.members:
+            return "stopped"
+        if enough or step >= self.plan.steps:
+            return "finished"
+        return "interrupted" if self.interrupted.is_set() else ""
+
+    def _validate(
+        self, state: Member, step: int, rows: list[dict[str, Any]]
+    ) -> tuple[Member, bool]:
+        """Adds what the validation found to each member's last row; whether it is enough."""
+        if not self.plan.validate_every or step % self.plan.validate_every:
+            return state, False
+        loss, exact = self._examined(state)
+        for row in rows:
+            if row["step"] == step:
+                row["validation_loss"] = round(float(loss[row["member"]]), 6)
+                row["validation_exact"] = round(float(exact[row["member"]]), 6)
+        enough = self.plan.stop_at is not None and step >= self.plan.stop_after
+        return training.improved(state, loss, exact), enough and bool(
+            (exact >= (self.plan.stop_at or 0.0)).all()
+        )
+
+    def _examined(self, state: Member) -> tuple[np.ndarray, np.ndarray]:
+        """Every member's mean loss and exact match over the tasks, each at its share."""
+        layout = layout_named(self.recipe.layout)
+        models = evaluation.Models(state.model, layout, self.members)
+        found = [evaluation.scores(models, exam) for exam in self._validation]
+        shares = np.array(self.recipe.shares)[:, None] / self.plan.batch
+        loss = np.sum([score.loss for score in found] * shares, axis=0)
+        exact = np.sum([score.right.mean(axis=1) for score in found] * shares, axis=0)
+        return loss.astype(np.float32), exact.astype(np.float32)
+
+    @cached_property
+    def _validation(self) -> list[list[Problem]]:
+        return [validation(task, self.plan.validation) for task in self.recipe.tasks]
+
+    def _progress(self, step: int, seconds: float, metrics: Metrics, rate: float) -> Progress:
+        loss, exact = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
+        return Progress(step, self.plan.steps, seconds, loss, exact, self.stopped, rate)
+
+
+def _until_boundary(step: int, plan: Training) -> int:
+    """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
+    spans = (CHUNK, plan.checkpoint_every, plan.validate_every or plan.steps)
+    return min([span - step % span for span in spans] + [plan.steps - step])
+
+
+def _failures(
+    metrics: Metrics, alive: np.ndarray, first: int, known: dict[str, int]
+) -> dict[str, int]:
+    """Members that have just failed, and the step whose loss was the first not to be finite."""
+    failed = {}
+    for member in np.flatnonzero(~alive):
+        if str(member) not in known:
+            bad = ~np.isfinite(metrics.loss[member])
+            failed[str(member)] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
+    return failed
+
+
+def _rows(
+    metrics: Metrics, first: int, seconds: float, stopped: dict[str, int]
+) -> list[dict[str, Any]]:
+    """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
+    rows = []
+    for start in range(0, metrics.loss.shape[1], BUCKET):
+        end = min(start + BUCKET, metrics.loss.shape[1])
+        for member in range(len(metrics.loss)):
+            over = first + end > stopped.get(str(member), first + end)
+            values = [float(column[member, start:end].mean()) for column in metrics]
+            loss, exact = (None, None) if over else (round(value, 6) for value in values)
+            row = {"step": first + end, "member": member, "loss": loss, "exact": exact}
+            rows.append(row | {"seconds": round(seconds, 3)})
+    return rows
