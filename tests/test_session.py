@@ -17,9 +17,10 @@ import pytest
 
 import curta
 import tiny
-from curta import api, checkpoints, session, training
+from curta import api, checkpoints, evaluation, loop, tasks, training
 from curta.errors import UserError
 from curta.loop import Progress
+from curta.recipe import Training
 from curta.session import Run
 
 ROWS = ("step", "member", "loss", "exact")
@@ -141,6 +142,82 @@ def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
     assert run.folder.info["status"] == "stopped"
 
 
+# Validation.
+
+
+def validations(run: Run) -> list[tuple[int, int, float, float]]:
+    found = [row for row in run.folder.metrics() if "validation_loss" in row]
+    return [
+        (row["step"], row["member"], row["validation_loss"], row["validation_exact"])
+        for row in found
+    ]
+
+
+def table(**changes: Any) -> dict[str, Any]:
+    """Sums up to 9 + 9, of which 40 are held out."""
+    split = {"task__values": [0, 9], "task__held_out": 40, "task__special": 0.0}
+    watched = {"training__validate_every": 10, "training__validation": 24}
+    return split | watched | changes
+
+
+def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
+    run = trained(**table())
+    assert [row[:2] for row in validations(run)] == [(s, m) for s in (10, 20) for m in (0, 1)]
+    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    last = validations(run)[-2:]
+    assert [row[2] for row in last] == pytest.approx(scores.loss.tolist(), abs=1e-4)
+    assert [row[3] for row in last] == pytest.approx(scores.right.mean(axis=1).tolist(), abs=1e-6)
+
+
+def test_the_best_models_are_kept_and_not_the_last() -> None:
+    run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
+    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    for member in (0, 1):
+        seen = [(exact, -loss) for _, m, loss, exact in validations(run) if m == member]
+        found = scores.right.mean(axis=1)[member], -scores.loss[member]
+        assert found == pytest.approx(max(seen), abs=1e-4)
+
+
+def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:
+    plan = {"training__stop_at": 0.04, "training__steps": 400, "training__stop_after": 20}
+    run = trained(**table(**plan))
+    found, last = validations(run), run.folder.info["ended"]
+    enough = [
+        s for s in range(20, 401, 10) if all(e >= 0.04 for step, _, _, e in found if step == s)
+    ]
+    assert last == enough[0] == found[-1][0] < 400
+    assert run.folder.info["status"] == "finished"
+    before = newest(run.folder.path)
+    curta.load("run").train()
+    assert newest(run.folder.path) == before
+
+
+def test_what_is_held_out_is_examined_and_the_split_is_counted() -> None:
+    run = trained(**table())
+    found = run.evaluate(held_out=10)
+    rows = [row for row in found["lengths"] if row["category"] == "held out"]
+    assert [(row["size"], row["count"], row["digits"]) for row in rows] == [("0..9", 10, 1)]
+    assert all(value >= 1 for value in rows[0]["perplexity"])
+    assert found["splits"] == [{"operator": "+", "training": 60, "held_out": 40, "overlap": 0}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"training__keep": "best"}, "validate_every"),
+        ({"training__stop_at": 0.9}, "validate_every"),
+        (table(training__validation=40), "the exam needs others"),
+        (table(task__held_out=100), "more than the table's 100 problems"),
+        (table(task__special=0.5), "task.special must be 0"),
+        (table(task__values=[5, 4]), "a table has 1 to"),
+        ({"task__held_out": 4}, "set task.values"),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        begin(**changes)
+
+
 # Asking.
 
 
@@ -188,11 +265,11 @@ def test_training_on_forgets_the_members_that_were_loaded() -> None:
 def test_chunks_end_at_checkpoints_at_the_end_and_at_multiples_of_a_chunk(
     steps: int, every: int
 ) -> None:
-    chunk = session.CHUNK
+    chunk, plan = training.CHUNK, Training(steps=steps, checkpoint_every=every)
     ends = {s for s in range(1, steps + 1) if s % every == 0 or s % chunk == 0 or s == steps}
     for start in range(steps):
         following = min(end for end in ends if end > start)
-        assert session._until_boundary(start, steps, every) == following - start
+        assert loop._until_boundary(start, plan) == following - start
 
 
 # Kills, in a process of its own.
@@ -206,7 +283,10 @@ if name in runs.existing():
 else:
     curta.train("addition", 2, run=name, overrides=overrides, evaluate=False)
 """
-LONG = tiny.overrides(training__steps=400, training__checkpoint_every=5)
+LONG = tiny.overrides(
+    training__steps=400, training__checkpoint_every=5,
+    training__validate_every=60, training__validation=8, training__keep="best",
+)  # fmt: skip
 
 
 def start(name: str) -> subprocess.Popen[str]:

@@ -54,10 +54,11 @@ class Loop:
         self.call, self.show, self.interrupted = call, show, interrupted
         self.members = len(folder.info["seeds"])
         self.stopped: dict[str, int] = dict(folder.info["stopped"])
+        self.end: int = folder.info.get("ended", self.plan.steps)
 
     def run(self, state: Member, step: int, seconds: float) -> str:
         """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
-        status = self._status(step, False)
+        status = self._status(step)
         while not status:
             begun, count = time.perf_counter(), _until_boundary(step, self.plan)
             state, metrics = self.call(state, jnp.int32(step), jnp.int32(count))
@@ -66,9 +67,9 @@ class Loop:
             self.stopped |= _failures(metrics, np.asarray(state.alive), step, self.stopped)
             rows = _rows(metrics, step, seconds, self.stopped)
             step += count
-            state, enough = self._validate(state, step, rows)
+            state = self._validate(state, step, rows)
             self.folder.add_metrics(rows)
-            status = self._status(step, enough)
+            status = self._status(step)
             if status or step % self.plan.checkpoint_every == 0:
                 checkpoints.save(self.folder.checkpoints, step, state)
                 self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
@@ -76,29 +77,32 @@ class Loop:
             self.show(self._progress(step, seconds, metrics, rate))
         return status
 
-    def _status(self, step: int, enough: bool) -> str:
+    def _status(self, step: int) -> str:
         """How the run has ended, if it has."""
         if len(self.stopped) == self.members:
             return "stopped"
-        if enough or step >= self.plan.steps:
+        if step >= self.end:
             return "finished"
         return "interrupted" if self.interrupted.is_set() else ""
 
-    def _validate(
-        self, state: Member, step: int, rows: list[dict[str, Any]]
-    ) -> tuple[Member, bool]:
-        """Adds what the validation found to each member's last row; whether it is enough."""
+    def _validate(self, state: Member, step: int, rows: list[dict[str, Any]]) -> Member:
+        """Adds what the validation finds to each member's last row, and ends here if it is enough.
+
+        The end is noted before the checkpoint is written, so a run killed in between
+        ends at the same step.
+        """
         if not self.plan.validate_every or step % self.plan.validate_every:
-            return state, False
+            return state
         loss, exact = self._examined(state)
         for row in rows:
             if row["step"] == step:
                 row["validation_loss"] = round(float(loss[row["member"]]), 6)
                 row["validation_exact"] = round(float(exact[row["member"]]), 6)
-        enough = self.plan.stop_at is not None and step >= self.plan.stop_after
-        return training.improved(state, loss, exact), enough and bool(
-            (exact >= (self.plan.stop_at or 0.0)).all()
-        )
+        goal = self.plan.stop_at
+        if goal is not None and step >= self.plan.stop_after and float(exact.min()) >= goal:
+            self.end = step
+            self.folder.update(ended=step)
+        return training.improved(state, loss, exact)
 
     def _examined(self, state: Member) -> tuple[np.ndarray, np.ndarray]:
         """Every member's mean loss and exact match over the tasks, each at its share."""

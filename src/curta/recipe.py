@@ -132,9 +132,7 @@ class Recipe:
     def _check_validation(self) -> None:
         plan = self.training
         if not plan.validate_every and (plan.keep == "best" or plan.stop_at is not None):
-            raise UserError(
-                "training.keep 'best' and training.stop_at need training.validate_every"
-            )
+            raise UserError("training.keep best and training.stop_at need training.validate_every")
         for task in self.tasks:
             if plan.validate_every and 0 < task.held_out <= plan.validation:
                 raise UserError(

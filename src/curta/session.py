@@ -61,8 +61,6 @@ class Run:
 
         An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
         """
-        if self.folder.info["status"] == "finished":
-            return
         self.__dict__.pop("models", None)
         mesh = training.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
