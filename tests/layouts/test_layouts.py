@@ -35,17 +35,22 @@ def most(layout: Layout, symbol: str) -> int:
     return min(layout.most or SEVERAL, OPERATIONS[symbol].most or SEVERAL)
 
 
+def width(layout: Layout, digits: int = WIDTH) -> int:
+    """So many digits, or as many as can be written here."""
+    return min(digits, layout.longest or digits)
+
+
 def problems(layout: Layout, symbol: str, digits: int = 40) -> st.SearchStrategy[Problem]:
-    return tiny.problems(symbol, digits, most(layout, symbol))
+    return tiny.problems(symbol, width(layout, digits), most(layout, symbol))
 
 
 def batches(layout: Layout, symbol: str) -> st.SearchStrategy[list[Problem]]:
     """Problems of one operation, of all sizes that fit the same room."""
-    return tiny.batches(BATCH, WIDTH, symbol, most(layout, symbol))
+    return tiny.batches(BATCH, width(layout), symbol, most(layout, symbol))
 
 
 def room(layout: Layout, symbol: str, digits: int = WIDTH) -> Room:
-    return tiny.room(layout, digits, symbol, most(layout, symbol))
+    return tiny.room(layout, width(layout, digits), symbol, most(layout, symbol))
 
 
 def lines(layout: Layout, text: Text) -> list[str]:
@@ -120,7 +125,7 @@ def test_the_device_writes_what_plain_python_writes(
     layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
     batch = data.draw(batches(layout, symbol))
-    operands = tiny.numbers(batch, WIDTH, most(layout, symbol))
+    operands = tiny.numbers(batch, width(layout), most(layout, symbol))
     text = write(layout, symbol, operands, room(layout, symbol))
     assert lines(layout, text) == [layout.write(problem) for problem in batch]
     assert text.prompts.tolist() == [len(layout.prompt(problem)) for problem in batch]

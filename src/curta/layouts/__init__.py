@@ -9,12 +9,14 @@ from .copying import Copying
 from .coupled import Coupled
 from .difference import Difference
 from .division import LongDivision
+from .fields import Fields
 from .insertion import Insertion
 from .padded import Padded
 from .plain import Plain
 from .product import Product
 from .reversed import Reversed
 from .running import Running
+from .spaced import Spaced, SpacedApart
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout
@@ -31,6 +33,9 @@ LAYOUTS: dict[str, Layout] = {
         PlaceByPlace(),
         Copying(),
         Calculator(),
+        Fields(),
+        Spaced(),
+        SpacedApart(),
     )
 }
 

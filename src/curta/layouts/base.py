@@ -104,6 +104,8 @@ class Layout(ABC):
     """Whether texts grow in proportion to their operands."""
     most: int | None = None
     """How many operands there may be; None is any number."""
+    longest: int | None = None
+    """How many digits an operand may have; None is any number."""
     states: int
     """How many integers `step` carries from token to token."""
 

@@ -1,0 +1,135 @@
+"""`123*  45=+501302501500000000$`: every text equally long, every character in its field.
+
+Operands of at most three digits are set to the right of three characters, the operator
+to the left of two. The answer is a sign and six groups of a digit, least significant
+first, and a carry of two: that which a column of a multiplication on paper passes on, 00
+for every other operation. Source: a decoder for five operations of three digits (there
+without an end sign: its texts end where the fields do).
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_int, to_text
+from ..digits import Numbers
+from ..errors import UserError
+from ..operations import OPERATIONS, Answer
+from ..problems import Problem
+from .base import END, Kind, Layout, Room, Text
+
+WIDTH, GROUPS = 3, 6
+PROMPT, WORKING = 2 * WIDTH + 3, 1 + 3 * GROUPS
+FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, FINISH = range(8)
+
+
+class Fields(Layout):
+    name = "fields"
+    summary = "fields of fixed width, the answer with carries between; place as coordinate"
+    characters = "0123456789 +-*%/=" + END
+    kinds = (
+        Kind("first", digit=True),
+        Kind("operator"),
+        Kind("second", digit=True),
+        Kind("equals"),
+        Kind("sign"),
+        Kind("answer", digit=True),
+        Kind("carry"),
+        Kind("end"),
+    )
+    axes = ("place",)
+    operators = ("+", "-", "*", "//", "%")
+    longest = WIDTH
+    states = 1  # how many characters stand already
+
+    def prompt(self, problem: Problem) -> str:
+        first, second = (to_text(value).rjust(WIDTH) for value in problem.operands)
+        return f"{first}{problem.operator:<2}{second}="
+
+    def working(self, problem: Problem) -> str:
+        answer = problem.truth
+        assert isinstance(answer, int)
+        digits = to_text(abs(answer)).rjust(GROUPS, "0")[::-1]
+        groups = zip(digits, written_carries(problem), strict=True)
+        return "+-"[answer < 0] + "".join(f"{digit}{carry:02}" for digit, carry in groups)
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        text, end, _ = completion.partition(END)
+        digits = text[1::3]
+        if not end or len(text) != WORKING or text[0] not in "+-" or not digits.isdecimal():
+            return None
+        return to_int(digits[::-1]) * (-1 if text[0] == "-" else 1)
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        if max(digits) > WIDTH:
+            raise UserError(f"layout 'fields' holds {WIDTH} digits an operand, not {max(digits)}")
+        return Room(PROMPT, WORKING + 1, ((-1, GROUPS),))
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        batch = len(operands.digits)
+        values = _fitted(operands.digits, WIDTH)
+        blank = jnp.arange(WIDTH) >= operands.lengths[..., None]
+        first, second = jnp.moveaxis(jnp.where(blank, self._code(" "), values)[..., ::-1], 1, 0)
+        result = OPERATIONS[operator].answer(operands._replace(digits=values))
+        answer = _fitted(result.numbers.digits[:, 0], GROUPS)
+        carries = _carries(values) if operator == "*" else jnp.zeros_like(answer)
+        groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1).reshape(batch, -1)
+        sign = jnp.where(result.negative, self._code("-"), self._code("+"))[:, None]
+        mark = self._given(f"{operator:<2}", batch)
+        equals, end = self._given("=", batch), self._given(END, batch)
+        tokens = jnp.concatenate([first, mark, second, equals, sign, groups, end], axis=1)
+        lengths = jnp.full(batch, PROMPT + WORKING + 1)
+        return Text(tokens.astype(jnp.int32), jnp.full(batch, PROMPT), lengths)
+
+    def step(
+        self, state: Int[Array, "*batch 1"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 1"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        kinds, places = zip(*_spots(), strict=True)
+        at = jnp.minimum(state[..., 0], len(kinds) - 1)
+        place = jnp.array(places)[at]
+        return state + 1, jnp.array(kinds)[at], place[..., None]
+
+    def _code(self, character: str) -> int:
+        return self.characters.index(character)
+
+    def _given(self, text: str, batch: int) -> Int[Array, "batch characters"]:
+        return jnp.broadcast_to(jnp.array([self._code(c) for c in text]), (batch, len(text)))
+
+
+def written_carries(problem: Problem) -> list[int]:
+    """What each column of a multiplication on paper passes on; zeros for other operations."""
+    if problem.operator != "*":
+        return [0] * GROUPS
+    first, second = ([int(d) for d in to_text(value)[::-1]] for value in problem.operands)
+    carries, carry = [], 0
+    for column in range(GROUPS):
+        pairs = [(i, column - i) for i in range(len(first)) if 0 <= column - i < len(second)]
+        carry = (sum(first[i] * second[j] for i, j in pairs) + carry) // 10
+        carries.append(carry)
+    return carries
+
+
+def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
+    """As `written_carries`, for a batch of multiplications."""
+    first, second = values[:, 0], values[:, 1]
+    carries, carry = [], jnp.zeros(len(values), jnp.int32)
+    for column in range(GROUPS):
+        pairs = [(i, column - i) for i in range(WIDTH) if 0 <= column - i < WIDTH]
+        carry = (sum((first[:, i] * second[:, j] for i, j in pairs), start=carry)) // 10
+        carries.append(carry)
+    return jnp.stack(carries, axis=1)
+
+
+def _fitted(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batch fitted"]:
+    """Digits cut or filled up with zeros to `width` places."""
+    spare = max(0, width - digits.shape[-1])
+    return jnp.pad(digits, [(0, 0)] * (digits.ndim - 1) + [(0, spare)])[..., :width]
+
+
+def _spots() -> list[tuple[int, int]]:
+    """Kind and place of each character of a text, from the first to the end sign."""
+    below = [WIDTH - 1 - i for i in range(WIDTH)]
+    prompt = [(FIRST, p) for p in below] + [(OPERATOR, -1)] * 2 + [(SECOND, p) for p in below]
+    groups = [(kind, p) for p in range(GROUPS) for kind in (ANSWER, CARRY, CARRY)]
+    return [*prompt, (EQUALS, -1), (SIGN, -1), *groups, (FINISH, GROUPS)]

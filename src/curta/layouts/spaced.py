@@ -1,0 +1,81 @@
+"""`1234 + 5678 =6912$`: sums with spaces, and the same with spaces where none were seen.
+
+Both have the same characters, so a model trained on the one can be examined on the other.
+An answer may be written with any spaces: they are left out before it is read.
+Source: a Hugging Face stack for sums of four digits.
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_text
+from ..digits import Numbers
+from ..operations import OPERATIONS, Answer
+from ..problems import Problem
+from .base import END, Kind, Piece, Room, Text, flipped, join, number
+from .direct import DirectLayout
+
+SPACE = 6
+
+
+class Spaced(DirectLayout):
+    name = "spaced"
+    summary = "digits in the usual order, spaces around the operator; index in each number"
+    characters = "0123456789 +=" + END
+    kinds = (*DirectLayout.kinds[:SPACE], Kind("space"))
+    operators = ("+",)
+    most = 2
+    axes = ("index",)
+    reverse = False
+    within = ""
+    """What stands after the first digit of each operand."""
+    signs = (" + ", " =")
+
+    def prompt(self, problem: Problem) -> str:
+        first, second = (self._apart(to_text(value)) for value in problem.operands)
+        return f"{first}{self.signs[0]}{second}{self.signs[1]}"
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        return super().read(operator, completion.replace(" ", ""))
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        room = super().room(operator, digits)
+        signs = len("".join(self.signs)) + 2 * len(self.within)
+        return Room(sum(digits) + signs, room.completion, room.extents)
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        batch = len(operands.digits)
+        answer = OPERATIONS[operator].answer(operands).numbers
+        prompt = []
+        for place, signs in enumerate(self.signs):
+            prompt += self._number(operands.digits[:, place], operands.lengths[:, place])
+            prompt += [self._sign(character, batch) for character in signs]
+        work = [*self._listed(answer, ","), self._sign(END, batch)]
+        return join(prompt, work, room.total, self.characters.index(END))
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        after, kind, place = super().step(state, token)
+        space = token == self.characters.index(" ")
+        after = jnp.where(space[..., None], state, after)
+        return after, jnp.where(space, SPACE, kind), jnp.where(space[..., None], -1, place)
+
+    def _apart(self, text: str) -> str:
+        return text[0] + self.within + text[1:]
+
+    def _number(
+        self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]
+    ) -> list[Piece]:
+        first = jnp.arange(digits.shape[1]) == lengths[:, None] - 1
+        gap = [self._sign(character, len(digits)) for character in self.within]
+        return [flipped(Piece(digits, first)), *gap, flipped(number(digits, lengths - 1))]
+
+
+class SpacedApart(Spaced):
+    name = "spaced-apart"
+    summary = "as spaced, but a space after each operand's first digit and none before ="
+    within = " "
+    signs = (" + ", "=")
