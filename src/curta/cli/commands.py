@@ -163,11 +163,11 @@ def _train_on(run: "Run", exam: bool) -> int:
 
 def _show_exam(run: "Run", table: dict[str, Any]) -> None:
     """What was found, and where the report lies."""
-    from .display import exam_table, grid_line, notice, table_lines
+    from .display import exam_table, grid_line, notice, split_lines, table_lines
 
     notice(exam_table(table, run.seeds))
     notice(grid_line(table))
-    for line in table_lines(table):
+    for line in split_lines(table) + table_lines(table):
         notice(line)
     notice(f"Report: {run.report}")
 

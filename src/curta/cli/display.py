@@ -130,6 +130,15 @@ def table_lines(table: dict[str, Any]) -> list[str]:
     ]
 
 
+def split_lines(table: dict[str, Any]) -> list[str]:
+    """How the problems of each table were divided, counted."""
+    return [
+        f"split of {row['operator']}: {row['training']:,} problems trained on,"
+        f" {row['held_out']:,} held out, {row['overlap']:,} in both"
+        for row in table.get("splits", [])
+    ]
+
+
 def runs_table(names: Sequence[str]) -> Table:
     view = Table()
     for heading in ("run", "recipe", "seeds", "status", "exam (median)"):

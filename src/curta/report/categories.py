@@ -24,6 +24,7 @@ CATEGORIES = {
     "few digits": "zeros and one other digit: long runs of the same digit",
     "zero": "one operand is zero",
     "one": "one operand is one",
+    "held out": "problems of a table that were never trained on",
 }
 
 

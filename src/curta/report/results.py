@@ -5,7 +5,7 @@ from statistics import fmean, median
 
 from .categories import category_list
 from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .run_folder import Generated, Grid, Length, Run, Table
+from .run_folder import Generated, Grid, Length, Run, Split, Table
 from .summary import by_operator, by_size, counted, hardest, percent, trained_on
 
 _SUMMARY = 10
@@ -40,6 +40,7 @@ def results(run: Run, plot: Markup | None) -> Markup:
         element("p", _explanation(run)),
         details("What the categories are", _categories(run)),
         results_table(run),
+        *(element("p", _split(found)) for found in run.evaluation.get("splits", [])),
         figure(plot, _lengths_caption(run), "lengths.png"),
     )
 
@@ -101,6 +102,13 @@ def _explanation(run: Run) -> str:
         "output; “agrees” says whether both ways found the same problems right."
     )
     return f"{text} † Training of this member stopped early." if run.stopped else text
+
+
+def _split(found: Split) -> str:
+    return (
+        f"Of all problems of {found['operator']}, {found['training']:,} were trained on and "
+        f"{found['held_out']:,} held out; {found['overlap']:,} are in both."
+    )
 
 
 def _categories(run: Run) -> Markup:

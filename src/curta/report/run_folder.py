@@ -47,6 +47,8 @@ class Metric(TypedDict):
     loss: float | None
     exact: float | None
     seconds: float
+    validation_loss: NotRequired[float]
+    validation_exact: NotRequired[float]
 
 
 class Generated(TypedDict):
@@ -61,8 +63,9 @@ class Generated(TypedDict):
 class Length(TypedDict):
     """Exact match for one operator, size and category, one value per member.
 
-    `size` is as the recipe has it: `20`, `50/25` or `20x5`; `digits` are those of the
-    longest operand.
+    `size` is as the recipe has it: `20`, `50/25` or `20x5`, or the values of a table's
+    operands, `0..99`; `digits` are those of the longest operand. `perplexity` is that of
+    the right answer.
     """
 
     operator: str
@@ -71,6 +74,7 @@ class Length(TypedDict):
     category: str
     count: int
     exact: list[float]
+    perplexity: NotRequired[list[float]]
     generated: Generated
 
 
@@ -93,6 +97,15 @@ class Table(TypedDict):
     right: list[int]
 
 
+class Split(TypedDict):
+    """How many problems of one operator are trained on, held out, and both."""
+
+    operator: str
+    training: int
+    held_out: int
+    overlap: int
+
+
 class Example(TypedDict):
     """A problem with its truth and what a member wrote; None if no answer can be read in that."""
 
@@ -110,6 +123,7 @@ class Evaluation(TypedDict):
     lengths: list[Length]
     grid: NotRequired[Grid]
     tables: NotRequired[list[Table]]
+    splits: NotRequired[list[Split]]
     examples: NotRequired[list[Example]]
 
 
@@ -166,6 +180,9 @@ def read_run(folder: Path) -> Run:
 
 def _trained(task: dict[str, Any]) -> Trained:
     """The recipe leaves out `second` and `operands` where they are as usual."""
+    if "values" in task:
+        low, high = (len(str(value)) for value in task["values"])
+        return Trained((low, high), (low, high), None)
     first, others, operands = task["digits"], task.get("second"), task.get("operands")
     return Trained(_span(first), _span(others or first), _span(operands) if operands else None)
 
