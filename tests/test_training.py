@@ -182,9 +182,9 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
             losses.append(np.log(np.exp(scores).sum()) - scores[truth])
             right.append(scores.argmax() == truth)
         flawless.append(all(right))
-    where, key = LAYOUT.where(text), jax.random.key(0)
+    where, keys = LAYOUT.where(text), training.step_keys(0, 0)
     for batch in (padded(text, where, room), packed(text, where, Capacity(128, 64))):
-        loss, exact = training.loss_and_exact(model, batch, room, key)
+        loss, exact = training.loss_and_exact(model, batch, room, keys, RECIPE.training)
         assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
         assert float(exact) == pytest.approx(np.mean(flawless))
 
@@ -196,17 +196,18 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
     recipe = tiny.recipe(layout="calculator", task=tasks, positions=window)
     layout = layout_named("calculator")
     assert recipe.shares == (2, 6)
-    model, (data, jitter) = tiny.drawn(recipe, layout), jax.random.split(jax.random.key(3))
+    model, keys = tiny.drawn(recipe, layout), training.step_keys(3, 0)
     parts = []
     for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
-        drawn = task.draw(jax.random.fold_in(data, number) if number else data, share)
+        data = jax.random.fold_in(keys.problems, number) if number else keys.problems
+        drawn = task.draw(data, share)
         room = layout.room(task.operator, task.widest)
         text = layout.tokens(task.operator, drawn, room)
         batch = padded(text, layout.where(text), room)
-        parts.append(training.loss_and_exact(model, batch, room, jitter))
+        parts.append(training.loss_and_exact(model, batch, room, keys, recipe.training))
     mesh = jax.make_mesh((1,), ("batch",), devices=jax.devices()[:1])
     spread = jax.shard_map(
-        lambda: training.objective(model, recipe, data, jitter, 1, lambda x: x),
+        lambda: training.objective(model, recipe, keys, 1, lambda x: x),
         mesh=mesh,
         in_specs=(),
         out_specs=jax.sharding.PartitionSpec(),

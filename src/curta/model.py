@@ -6,6 +6,7 @@ whole layouts otherwise. Only what is scored is computed: after the keys of the
 last attending block of the last loop, nothing but the queries goes on.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -128,6 +129,10 @@ class Transformer(eqx.Module):
         )
         return logits.reshape(*queries.shape, -1)
 
+    def looped(self, loops: int) -> "Transformer":
+        """The same weights, with another number of loops."""
+        return replace(self, settings=replace(self.settings, loops=loops))
+
     def cache(self, where: Where, slots: int, room: Room) -> Cache:
         """An empty cache with `slots` tokens' room for each text of the batch."""
         design = self.settings
@@ -220,7 +225,12 @@ class Transformer(eqx.Module):
         return self._pointwise(x, sight.entry, kept)
 
     def _last(
-        self, x: Flat, sight: Sight, kept: Kept, index: Any, queries: Int[Array, "batch queries"]
+        self,
+        x: Float[Array, "all width"],
+        sight: Sight,
+        kept: Array | None,
+        index: Any,
+        queries: Int[Array, "batch queries"],
     ) -> Flat:
         """All blocks; after the keys of the last that attends, only the queries go on."""
         last = self.settings.attending - 1

@@ -12,10 +12,10 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tomli_w
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, Le, MinLen
 from pydantic import (
     Discriminator,
     Field,
@@ -25,11 +25,11 @@ from pydantic import (
     ValidationError,
 )
 
+from .design import Model
 from .errors import UserError, unknown
 from .layouts import layout_named
-from .model import Model
 from .optimizers import Optimizer
-from .positions import Positions, Shape
+from .positions import Encoding, Positions, Shape
 from .positions.window import Window
 from .tasks import Task, shares
 
@@ -58,11 +58,17 @@ Tasks = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """How long, on how many problems a step, and how often the state is saved."""
+    """How long, on how many problems a step, and how often the state is saved.
+
+    `loop_loss` says after which loops of a looped model the loss is taken (see `looping`),
+    `progressive_alpha` the share of the drawn number of loops in a progressive loss.
+    """
 
     steps: Count = 1000
     batch: Count = 64
     checkpoint_every: Count = 500
+    loop_loss: Literal["last", "mixed", "progressive"] = "last"
+    progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +113,7 @@ class Recipe:
         layout = layout_named(self.layout)
         shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
         encoding = self.positions.build(shape)
+        self._check_design(encoding)
         for task in self.tasks:
             layout.accept(task.operator, task.counts[1])
             encoding.check(layout.room(task.operator, task.widest), training=True)
@@ -115,6 +122,16 @@ class Recipe:
             raise UserError(f"task: one of the operators {' '.join(operators)} comes twice")
         if self.training.batch < len(self.tasks):
             raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
+
+    def _check_design(self, encoding: Encoding) -> None:
+        """Raises UserError if the model's design does not fit its positions or its training."""
+        name, loss = self.positions.name, self.training.loop_loss
+        if encoding.packs and not self.model.causal:
+            raise UserError(
+                f"positions {name!r} see only earlier tokens: model.causal must be true"
+            )
+        if loss != "last" and self.model.loops == 1:
+            raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
 
     @property
     def tasks(self) -> tuple[Task, ...]:
