@@ -20,13 +20,20 @@ from curta.training import Member, Metrics
 
 RECIPE = tiny.recipe()
 LAYOUT = layout_named(RECIPE.layout)
+NOISY = tiny.recipe(
+    model__dropout=0.3, model__loops=2, model__inject="block", training__loop_loss="progressive"
+)
+"""A recipe whose steps draw more than their problems."""
 
 
 @cache
-def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]:
-    """`RECIPE`'s steps for that many members on that many devices, compiled once."""
-    mesh = training.mesh_for(members, RECIPE.training.batch, jax.devices()[:devices])
-    call = training.compiled(RECIPE, mesh)
+def program(
+    members: int, devices: int, noisy: bool = False
+) -> Callable[..., tuple[Member, Metrics]]:
+    """A recipe's steps for that many members on that many devices, compiled once."""
+    recipe = NOISY if noisy else RECIPE
+    mesh = training.mesh_for(members, recipe.training.batch, jax.devices()[:devices])
+    call = training.compiled(recipe, mesh)
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
         after = call(training.spread(state, mesh), jnp.int32(first), jnp.int32(count))
@@ -36,8 +43,8 @@ def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]
     return run
 
 
-def fresh(*seeds: int) -> Member:
-    return jax.device_get(training.init(RECIPE, jnp.asarray(seeds)))
+def fresh(*seeds: int, noisy: bool = False) -> Member:
+    return jax.device_get(training.init(NOISY if noisy else RECIPE, jnp.asarray(seeds)))
 
 
 def member(of: Any, number: int) -> Any:
@@ -68,6 +75,40 @@ def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metric
     losses = [program(2, 1)(fresh(5, 5), step, 1)[1].loss[:, 0] for step in range(6, 10)]
     assert all(one == two for one, two in losses)  # equal seeds, equal steps
     assert len({float(one) for one, _ in losses}) == 4  # the same weights, each step's problems
+
+
+def test_dropout_and_loops_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
+    """Resumed to the bit, alone as among others; dropout differs from step to step."""
+    run = program(2, 1, noisy=True)
+    whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
+    state, before = run(fresh(0, 1, noisy=True), 0, 2)
+    checkpoints.save(tmp_path, 2, state)
+    like = jax.eval_shape(lambda: training.init(NOISY, jnp.asarray([0, 1])))
+    state, after = run(checkpoints.load(tmp_path, 2, like), 2, 2)
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
+    assert tiny.same((state, joined), (whole, metrics))
+    swapped, _ = run(fresh(1, 0, noisy=True), 0, 4)
+    assert tiny.same(member(swapped, 1), member(whole, 0))
+
+
+def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_loops() -> None:
+    mesh = training.mesh_for(1, 8, jax.devices()[:2])
+
+    def local() -> Any:
+        steps = [training.step_keys(0, number) for number in (0, 1)]
+        own = [training._own(keys, task) for keys in steps for task in (0, 1)]
+        return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
+
+    part = jax.sharding.PartitionSpec("batch")
+    spread = jax.shard_map(local, mesh=mesh, in_specs=(), out_specs=part, check_vma=False)
+    found = jax.tree.map(np.asarray, jax.jit(spread)())
+
+    def several(name: str) -> int:
+        return len({row.tobytes() for keys in found for row in getattr(keys, name)})
+
+    assert several("dropout") == 8  # two devices, tasks and steps
+    assert several("problems") == 4  # every device draws them whole
+    assert several("loops") == several("starts") == 2
 
 
 def test_other_seeds_have_other_weights_and_other_problems(four: tuple[Member, Metrics]) -> None:

@@ -108,7 +108,7 @@ class Transformer(eqx.Module):
         x = self._untaught(untaught, sight, noise)
         before = (loops or self.settings.loops) - 1
 
-        def loop(x: Flat, number: Array) -> tuple[Flat, Flat | None]:
+        def loop(x: Flat, number: Array) -> tuple[Flat, Array | None]:
             x = self._loop(x, sight, self._keep(noise, number, len(x)))
             return x, _pick(x, queries) if each else None
 
