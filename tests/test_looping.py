@@ -29,7 +29,12 @@ KEYS = [training.step_keys(seed, 0) for seed in range(24)]
 
 def looped(inject: str) -> Transformer:
     recipe = tiny.with_encoding(
-        "nope", model__loops=LOOPS, model__inject=inject, model__width=8, model__heads=1, model__blocks=1
+        "nope",
+        model__loops=LOOPS,
+        model__inject=inject,
+        model__width=8,
+        model__heads=1,
+        model__blocks=1,
     )
     return tiny.drawn(recipe, LAYOUT)
 

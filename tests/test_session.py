@@ -160,12 +160,14 @@ def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -
     run = trained(seeds=1, model__loops=2, model__inject="block", positions__name="rope")
     other, asked = curta.load("run", loops=3), ["1+2", "12+34", "999+1"]
     assert tiny.same(run.models.stacked, other.models.stacked)
-    model, layout = run.models.member(0).looped(3), run.models.layout
+    model, layout = jax.device_put(run.models.member(0)).looped(3), run.models.layout
     room = layout.room("+", (16, 16))
     assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], room)
     assert other.write(asked) != run.write(asked)
     assert other.evaluate(digits=(3,), count=2)["loops"] == 3
+    assert "Loops in the evaluation" in other.report.read_text()
     assert "loops" not in run.evaluate(digits=(3,), count=2)
+    assert "Loops in the evaluation" not in run.report.read_text()
     assert curta.load("run").recipe.model.loops == 2
 
 

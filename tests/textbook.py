@@ -56,7 +56,7 @@ def sublayer(model: Transformer, kind: str, block: int, x: Array, kept: Array | 
     function = {"attention": attention, "mlp": feedforward}[kind]
     change = function(model, block, norm(design.norm, x, gains[0]))
     if kept is not None:
-        change = change * kept / (1 - design.dropout)
+        change = jnp.where(kept, change / (1 - design.dropout), 0.0)
     if design.norm_placement == "pre":
         return x + change
     return norm(design.norm, x + change, gains[1])

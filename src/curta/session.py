@@ -78,7 +78,9 @@ class Run:
     def models(self) -> evaluation.Models:
         """Members as of the newest checkpoint, stacked."""
         state = self._restored(runs.last_step(self.folder))
-        model = state.model if self.loops is None else state.model.looped(self.loops)
+        model = state.model
+        if self.loops is not None:
+            model = jax.vmap(lambda one: one.looped(self.loops))(model)
         return evaluation.Models(model, layout_named(self.recipe.layout), len(self.seeds))
 
     def train(self, show: Show = lambda progress: None) -> None:
