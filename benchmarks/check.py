@@ -53,10 +53,10 @@ def differences(recipe: Recipe) -> dict[str, float]:
 
 def _reference(recipe: Recipe, model: Transformer, text: Text) -> tuple[Any, Transformer]:
     """Curta's loss and gradients."""
-    batch, key = _batch(recipe, text), jax.random.key(0)
+    batch, keys = _batch(recipe, text), training.step_keys(0, 0)
     objective = jax.value_and_grad(training.loss_and_exact, has_aux=True)
     (value, _), gradients = jax.jit(
-        lambda model: objective(model, batch, export.room(recipe), key)
+        lambda model: objective(model, batch, export.room(recipe), keys, recipe.training)
     )(model)
     return value, gradients
 

@@ -101,8 +101,10 @@ def _neighbours(
 
 
 def size(recipe: Recipe, model: Transformer) -> Size:
-    """Curta's sizes as those of the PyTorch model."""
-    fields: dict[str, Any] = dataclasses.asdict(recipe.model)
+    """Curta's sizes as those of the PyTorch model, which has only the default design."""
+    shared = {field.name for field in dataclasses.fields(Size)}
+    given: dict[str, Any] = dataclasses.asdict(recipe.model)
+    fields = {name: value for name, value in given.items() if name in shared}
     layout = layout_named(recipe.layout)
     biases = getattr(model.positions, "biases", None)
     return Size(

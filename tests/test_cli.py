@@ -90,6 +90,15 @@ def test_a_mistake_is_one_line_that_names_it(
     assert says in refused(capsys, *arguments)
 
 
+@pytest.mark.parametrize("command", ["ask", "evaluate"])
+def test_fewer_than_one_loop_is_refused(
+    trained: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    problem = ["1+1"] if command == "ask" else []
+    given = refused(capsys, command, str(trained), *problem, "--loops", "0")
+    assert "loops must be at least 1, not 0" in given
+
+
 @pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])
 def test_what_is_no_problem_is_refused(
     trained: Path, capsys: pytest.CaptureFixture[str], text: str

@@ -50,6 +50,15 @@ def test_a_completion_is_the_most_likely_token_after_each_token(name: str) -> No
     assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
 
 
+@pytest.mark.parametrize("heads", [2, 1])
+def test_a_looped_model_writes_what_is_most_likely_too(heads: int) -> None:
+    looped = {"model__loops": 3, "model__inject": "block", "model__key_value_heads": heads}
+    recipe, layout = tiny.with_encoding("rope", **looped), layout_named("reversed")
+    model, room = tiny.drawn(recipe, layout), layout.room("+", (6, 6))
+    texts = completions(model, layout, PROBLEMS, room)
+    assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
+
+
 def test_a_windowed_completion_is_the_most_likely_token_while_it_is_a_number() -> None:
     """A text with two tokens of one kind at one place has no meaning in a window."""
     layout = layout_named("coupled")

@@ -1,5 +1,6 @@
 """The transformer: causal, the same with a cache as without, and small."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
+import textbook
 import tiny
 from curta import recipe as recipes
-from curta.errors import UserError
 from curta.layouts import Layout, Room, Text, Where, layout_named
-from curta.model import Model, Transformer, build, parameters
+from curta.model import Transformer, build, parameters
 from curta.positions import Encoding
 from curta.problems import Problem
 from curta.recipe import Recipe
@@ -25,9 +26,37 @@ TEXT = tiny.text(LAYOUT, tiny.random_sums(4, 4), ROOM.total)
 every_encoding = pytest.mark.parametrize("name", tiny.ENCODINGS)
 
 
+DESIGNS: list[dict[str, Any]] = [
+    {"loops": 3, "inject": "sublayer", "blocks": 3, "attending": 2},
+    {"loops": 2, "inject": "block"},
+    {"heads": 4, "key_value_heads": 2, "attending": 2},
+    {"norm_placement": "post_residual", "gated": True, "attention_scale": False, "tied": True},
+    {"norm_placement": "post_residual", "norm": "plain", "key_value_heads": 1, "loops": 2},
+]
+"""What attends in another way, loops, or has other weights."""
+
+
+def named(design: dict[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in design.items())
+
+
+every_design = pytest.mark.parametrize(
+    ("name", "design"),
+    [*(("rope", design) for design in DESIGNS), ("window", DESIGNS[0]), ("window", DESIGNS[-1])],
+    ids=str,
+)
+
+
+def under_model(design: dict[str, Any]) -> dict[str, Any]:
+    return {f"model__{field}": value for field, value in design.items()}
+
+
+def designed(name: str, design: dict[str, Any]) -> Transformer:
+    return tiny.drawn(tiny.with_encoding(name, **under_model(design)), LAYOUT)
+
+
 def tiny_model(name: str, attending: int) -> Transformer:
-    recipe = tiny.with_encoding(name, model__attending=attending)
-    return tiny.drawn(recipe, LAYOUT)
+    return designed(name, {"attending": attending})
 
 
 @jax.jit
@@ -60,6 +89,24 @@ def test_writing_into_a_cache_gives_the_logits_of_the_whole_text(name: str, atte
         np.testing.assert_allclose(whole[row, :length], cached[row, :length], atol=1e-5)
 
 
+@every_design
+def test_writing_into_a_cache_gives_the_logits_of_the_whole_text_in_every_design(
+    name: str, design: dict[str, Any]
+) -> None:
+    """A looped block has other keys and values in each loop."""
+    model = designed(name, design)
+    whole, cached = logits(model, TEXT), cached_logits(model, TEXT)
+    for row, length in enumerate(TEXT.lengths.tolist()):
+        np.testing.assert_allclose(whole[row, :length], cached[row, :length], atol=2e-5)
+
+
+def test_a_cache_holds_the_heads_of_keys_for_each_loop() -> None:
+    model = designed("rope", DESIGNS[2] | {"loops": 3})
+    where = LAYOUT.where(TEXT)
+    cache = model.cache(where, 7, ROOM)
+    assert [part.shape for part in cache.keys] == [(3, 4, 7, 2, 4)] * 2
+
+
 class Nudged(Encoding):
     """An encoding that adds `nudge` to the embeddings, so as to take derivatives by it."""
 
@@ -81,6 +128,9 @@ class Nudged(Encoding):
 
     def links(self, index: Any, queries: Where) -> Any:
         return self.inner.links(index, queries)
+
+    def everyone(self, index: Any, queries: Where) -> Any:
+        return self.inner.everyone(index, queries)
 
     def attend(self, *arguments: Any) -> Array:
         return self.inner.attend(*arguments)
@@ -108,6 +158,28 @@ def test_no_derivative_leads_from_a_later_token_to_an_earlier_query(name: str) -
     length = int(one.lengths[0])
     assert (felt[:length][np.triu_indices(length, k=1, m=ROOM.total)] == 0).all()
     assert (np.diag(felt)[:length] > 0).all()
+
+
+@every_design
+def test_no_design_lets_a_later_token_be_felt(name: str, design: dict[str, Any]) -> None:
+    one = jax.tree.map(lambda part: part[:1], TEXT)
+    felt = np.asarray(influence(designed(name, design), one))
+    length = int(one.lengths[0])
+    assert (felt[:length][np.triu_indices(length, k=1, m=ROOM.total)] == 0).all()
+    assert (np.diag(felt)[:length] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["nope", "learned", "rope"])
+@pytest.mark.parametrize("attending", [1, 2])
+def test_without_a_causal_mask_every_token_is_felt_and_padding_is_not(
+    name: str, attending: int
+) -> None:
+    one = jax.tree.map(lambda part: part[:1], TEXT)
+    felt = np.asarray(influence(designed(name, {"causal": False, "attending": attending}), one))
+    length = int(one.lengths[0])
+    assert length < ROOM.total
+    assert (felt[:length, :length] > 0).all()
+    assert (felt[:length, length:] == 0).all()
 
 
 def test_without_positions_every_earlier_token_is_felt() -> None:
@@ -147,6 +219,17 @@ def test_asking_for_fewer_queries_does_not_change_their_logits(name: str, attend
     np.testing.assert_allclose(some, every, atol=1e-5)
 
 
+@every_design
+def test_fewer_queries_have_the_same_logits_in_every_design(
+    name: str, design: dict[str, Any]
+) -> None:
+    model = designed(name, design)
+    chosen = jnp.array([[1, 4], [3, 2], [0, 6], [5, 5]], jnp.int32)
+    some = jax.jit(lambda model: model(TEXT.tokens, LAYOUT.where(TEXT), chosen, ROOM))(model)
+    every = logits(model, TEXT)[jnp.arange(4)[:, None], chosen]
+    np.testing.assert_allclose(some, every, atol=2e-5)
+
+
 def test_padding_after_a_text_does_not_change_its_logits() -> None:
     model = tiny_model("window", 2)
     refilled = TEXT._replace(
@@ -166,27 +249,31 @@ def test_the_default_recipe_has_fewer_than_50_000_parameters() -> None:
 def counted_by_hand(recipe: Recipe, layout: Layout) -> int:
     settings, vocabulary = recipe.model, len(layout.characters)
     width, wide = settings.width, settings.width * settings.mlp_factor
-    attention = settings.attending * 4 * width * width
-    mlp = settings.blocks * 2 * width * wide
-    gains = width * (settings.attending + settings.blocks + 1) * (settings.norm != "plain")
+    shared = width * (settings.key_value_heads or settings.heads) // settings.heads
+    attention = settings.attending * 2 * (width * width + width * shared)
+    mlp = settings.blocks * (2 + settings.gated) * width * wide
+    norms = (settings.attending + settings.blocks) * (1 + (settings.norm_placement != "pre")) + 1
+    gains = width * norms * (settings.norm != "plain")
     embeddings = vocabulary * width * (1 if settings.tied else 2)
     kinds = len(layout.kinds) * width * settings.kinds
     return attention + mlp + gains + embeddings + kinds
 
 
-DESIGNS: list[dict[str, Any]] = [
-    *({"model__activation": name} for name in ("relu", "relu2", "gelu", "silu")),
-    *({"model__norm": name} for name in ("rms", "layer", "plain")),
-    {"model__tied": True},
-    {"model__kinds": False},
-    {"model__blocks": 4, "model__attending": 2},
-    {"model__blocks": 4, "model__attending": 4},
+SIZES: list[dict[str, Any]] = [
+    *({"activation": name} for name in ("relu", "relu2", "gelu", "silu")),
+    *({"norm": name} for name in ("rms", "layer", "plain")),
+    {"tied": True},
+    {"kinds": False},
+    {"blocks": 4, "attending": 2},
+    {"blocks": 4, "attending": 4},
+    {"init": "normal"},
+    *DESIGNS,
 ]
 
 
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: "-".join(map(str, design.values())))
+@pytest.mark.parametrize("design", SIZES, ids=named)
 def test_every_design_runs_and_has_the_parameters_it_should(design: dict[str, Any]) -> None:
-    recipe = tiny.with_encoding("nope", **design)
+    recipe = tiny.with_encoding("nope", **under_model(design))
     model = tiny.drawn(recipe, LAYOUT)
     found = logits(model, TEXT)
     assert found.shape == (*TEXT.tokens.shape, len(LAYOUT.characters))
@@ -252,15 +339,90 @@ def test_a_block_is_attention_then_mlp_by_the_textbook(
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"width": 30, "heads": 4}, "model.width 30 is not divisible by model.heads 4"),
-        ({"blocks": 1, "attending": 2}, "model.attending 2 is more than model.blocks 1"),
-    ],
+    "design", [*DESIGNS, {"loops": 3}, {"inject": "sublayer"}, {"causal": False}], ids=named
 )
-def test_an_impossible_size_is_refused(settings: dict[str, int], complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        Model(**settings)
+def test_a_design_is_the_textbook_s(design: dict[str, Any]) -> None:
+    """Blocks one after the other, loop by loop, head by head; gains are no ones."""
+    drawn = designed("nope", design)
+    model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), drawn)
+    where, found = LAYOUT.where(TEXT), logits(model, TEXT)
+    for row, length in enumerate(TEXT.lengths.tolist()):
+        expected = textbook.whole(model, TEXT.tokens[row, :length], where.kind[row, :length])
+        np.testing.assert_allclose(found[row, :length], expected, atol=1e-4)
+
+
+def test_a_normalised_residual_is_norm_of_sum_of_state_and_sublayer_of_norm() -> None:
+    """h <- norm2(h + Attn(norm1 h)), then the same with a gated feed-forward; in NumPy.
+
+    One head, scores without a scale, tanh GELU on the gate, one norm more before the head.
+    """
+    model = designed("nope", {
+        "blocks": 1, "attending": 1, "heads": 1, "kinds": False, "tied": True, "gated": True,
+        "norm_placement": "post_residual", "attention_scale": False, "activation": "gelu",
+    })  # fmt: skip
+    model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), model)
+    attention, mlp = (jax.tree.map(lambda leaf: np.asarray(leaf[0]), part)
+                      for part in (model.attention, model.mlp))  # fmt: skip
+
+    def rms(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+        return x / np.sqrt((x**2).mean(-1, keepdims=True)) * gain
+
+    h = np.asarray(model.tokens)[np.asarray(TEXT.tokens[0])]
+    n = rms(h, attention.gain)
+    scores = (n @ attention.query) @ (n @ attention.key).T
+    scores = np.where(np.tri(len(h), dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    h = rms(h + weights @ (n @ attention.value) @ attention.out, attention.after)
+    n = rms(h, mlp.gain)
+    gate = n @ mlp.gate
+    gate = gate / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (gate + 0.044715 * gate**3)))
+    h = rms(h + (gate * (n @ mlp.up)) @ mlp.down, mlp.after)
+    expected = rms(h, np.asarray(model.gain)) @ np.asarray(model.tokens).T / 4
+    np.testing.assert_allclose(logits(model, TEXT)[0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+def test_loops_are_a_setting_of_the_same_weights(loops: int) -> None:
+    drawn = designed("rope", {"loops": loops, "inject": "block"})
+    other = designed("rope", {"loops": 3, "inject": "block"}).looped(loops)
+    assert tiny.same(drawn, other)
+    np.testing.assert_array_equal(logits(drawn, TEXT), logits(other, TEXT))
+
+
+def test_states_after_each_loop_are_those_of_models_with_so_many_loops() -> None:
+    model = designed("rope", {"loops": 4, "inject": "block"})
+    where, queries = LAYOUT.where(TEXT), tiny.every_index(TEXT)
+    found = jax.jit(lambda m: m.states(TEXT.tokens, where, queries, ROOM, each=True))(model)
+    for loops in (1, 3, 4):
+        read = model.logits(found.after(jnp.int32(loops)), queries)
+        np.testing.assert_allclose(read, logits(model.looped(loops), TEXT), atol=2e-5)
+
+
+@pytest.mark.parametrize("design", [{}, {"loops": 3, "inject": "block", "attending": 2}], ids=named)
+def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
+    design: dict[str, Any],
+) -> None:
+    """Of each loop others, and none without a key, as in evaluation."""
+    model = designed("nope", design | {"dropout": 0.5})
+    where, queries, noise = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
+    run = jax.jit(lambda model, noise: model(TEXT.tokens, where, queries, ROOM, noise))
+    found = run(model, noise)
+    assert tiny.same(run(model, noise), found)
+    assert not np.allclose(run(model, jax.random.key(4)), found)
+    np.testing.assert_array_equal(run(model, None), logits(designed("nope", design), TEXT))
+    kept = [model._keep(noise, loop, TEXT.tokens.size) for loop in range(model.settings.loops)]
+    assert not any((one == two).all() for one, two in itertools.pairwise(kept))
+    row, length = 1, int(TEXT.lengths[1])
+    rows = slice(ROOM.total, ROOM.total + length)
+    embedded = model._embed(TEXT.tokens, where, noise)[rows]
+    clean = textbook.entry(model, TEXT.tokens[row, :length], where.kind[row, :length])
+    assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
+    assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
+    x = textbook.begin(model, embedded)
+    for masks in kept:
+        x = textbook.loop(model, x, embedded, masks[:, :, rows])
+    np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
 
 
 def test_a_model_is_built_without_drawing_anything() -> None:

@@ -19,6 +19,7 @@ from curta.model import Transformer
 from curta.optimizers import Optimizer, Rates, matrices, schedule, transformation
 
 LAYOUT = layout_named("coupled")
+PLAN = tiny.recipe().training
 MODEL = tiny.drawn(tiny.recipe(model__blocks=2, model__attending=1), LAYOUT)
 PLAIN = Optimizer(name="sgd", momentum=0.0, clip=0.0, schedule="constant", warmup=0.0)
 
@@ -199,8 +200,10 @@ def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
     rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(0.0))
     chain = transformation(settings, rates, 30)
 
+    keys = training.step_keys(0, 0)
+
     def loss(model: Transformer) -> Any:
-        return training.loss_and_exact(model, batch, room, jax.random.key(0))[0]
+        return training.loss_and_exact(model, batch, room, keys, PLAN)[0]
 
     def step(carry: Any, _: None) -> tuple[Any, Any]:
         model, state = carry

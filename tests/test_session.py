@@ -19,7 +19,9 @@ import curta
 import tiny
 from curta import api, checkpoints, evaluation, loop, tasks, training
 from curta.errors import UserError
+from curta.generation import completions
 from curta.loop import Progress
+from curta.problems import parse
 from curta.recipe import Training
 from curta.session import Run
 
@@ -230,6 +232,28 @@ def test_answers_are_what_the_model_wrote() -> None:
     ]
     alone = [run.write([line], member=1)[0] for line in asked]
     assert texts == alone
+
+
+def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -> None:
+    run = trained(seeds=1, model__loops=2, model__inject="block", positions__name="rope")
+    other, asked = curta.load("run", loops=3), ["1+2", "12+34", "999+1"]
+    assert tiny.same(run.models.stacked, other.models.stacked)
+    model, layout = jax.device_put(run.models.member(0)).looped(3), run.models.layout
+    room = layout.room("+", (16, 16))
+    assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], room)
+    assert other.write(asked) != run.write(asked)
+    assert other.evaluate(digits=(3,), count=2)["loops"] == 3
+    assert "Loops in the evaluation" in other.report.read_text()
+    assert "loops" not in run.evaluate(digits=(3,), count=2)
+    assert "Loops in the evaluation" not in run.report.read_text()
+    assert curta.load("run").recipe.model.loops == 2
+
+
+@pytest.mark.parametrize("loops", [0, -1])
+def test_fewer_than_one_loop_is_refused(loops: int) -> None:
+    begin()
+    with pytest.raises(UserError, match=f"loops must be at least 1, not {loops}"):
+        curta.load("run", loops)
 
 
 def test_asking_a_member_that_is_not_there_is_refused() -> None:

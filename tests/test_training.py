@@ -20,13 +20,20 @@ from curta.training import Member, Metrics
 
 RECIPE = tiny.recipe()
 LAYOUT = layout_named(RECIPE.layout)
+NOISY = tiny.recipe(
+    model__dropout=0.3, model__loops=2, model__inject="block", training__loop_loss="progressive"
+)
+"""A recipe whose steps draw more than their problems."""
 
 
 @cache
-def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]:
-    """`RECIPE`'s steps for that many members on that many devices, compiled once."""
-    mesh = training.mesh_for(members, RECIPE.training.batch, jax.devices()[:devices])
-    call = training.compiled(RECIPE, mesh)
+def program(
+    members: int, devices: int, noisy: bool = False
+) -> Callable[..., tuple[Member, Metrics]]:
+    """A recipe's steps for that many members on that many devices, compiled once."""
+    recipe = NOISY if noisy else RECIPE
+    mesh = training.mesh_for(members, recipe.training.batch, jax.devices()[:devices])
+    call = training.compiled(recipe, mesh)
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
         after = call(training.spread(state, mesh), jnp.int32(first), jnp.int32(count))
@@ -36,8 +43,8 @@ def program(members: int, devices: int) -> Callable[..., tuple[Member, Metrics]]
     return run
 
 
-def fresh(*seeds: int) -> Member:
-    return jax.device_get(training.init(RECIPE, jnp.asarray(seeds)))
+def fresh(*seeds: int, noisy: bool = False) -> Member:
+    return jax.device_get(training.init(NOISY if noisy else RECIPE, jnp.asarray(seeds)))
 
 
 def member(of: Any, number: int) -> Any:
@@ -68,6 +75,40 @@ def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metric
     losses = [program(2, 1)(fresh(5, 5), step, 1)[1].loss[:, 0] for step in range(6, 10)]
     assert all(one == two for one, two in losses)  # equal seeds, equal steps
     assert len({float(one) for one, _ in losses}) == 4  # the same weights, each step's problems
+
+
+def test_dropout_and_loops_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
+    """Resumed to the bit, alone as among others; dropout differs from step to step."""
+    run = program(2, 1, noisy=True)
+    whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
+    state, before = run(fresh(0, 1, noisy=True), 0, 2)
+    checkpoints.save(tmp_path, 2, state)
+    like = jax.eval_shape(lambda: training.init(NOISY, jnp.asarray([0, 1])))
+    state, after = run(checkpoints.load(tmp_path, 2, like), 2, 2)
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
+    assert tiny.same((state, joined), (whole, metrics))
+    swapped, _ = run(fresh(1, 0, noisy=True), 0, 4)
+    assert tiny.same(member(swapped, 1), member(whole, 0))
+
+
+def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_loops() -> None:
+    mesh = training.mesh_for(1, 8, jax.devices()[:2])
+
+    def local() -> Any:
+        steps = [training.step_keys(0, number) for number in (0, 1)]
+        own = [training._own(keys, task) for keys in steps for task in (0, 1)]
+        return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
+
+    part = jax.sharding.PartitionSpec("batch")
+    spread = jax.shard_map(local, mesh=mesh, in_specs=(), out_specs=part, check_vma=False)
+    found = jax.tree.map(np.asarray, jax.jit(spread)())
+
+    def several(name: str) -> int:
+        return len({row.tobytes() for keys in found for row in getattr(keys, name)})
+
+    assert several("dropout") == 8  # two devices, tasks and steps
+    assert several("problems") == 4  # every device draws them whole
+    assert several("loops") == several("starts") == 2
 
 
 def test_other_seeds_have_other_weights_and_other_problems(four: tuple[Member, Metrics]) -> None:
@@ -182,9 +223,9 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
             losses.append(np.log(np.exp(scores).sum()) - scores[truth])
             right.append(scores.argmax() == truth)
         flawless.append(all(right))
-    where, key = LAYOUT.where(text), jax.random.key(0)
+    where, keys = LAYOUT.where(text), training.step_keys(0, 0)
     for batch in (padded(text, where, room), packed(text, where, Capacity(128, 64))):
-        loss, exact = training.loss_and_exact(model, batch, room, key)
+        loss, exact = training.loss_and_exact(model, batch, room, keys, RECIPE.training)
         assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
         assert float(exact) == pytest.approx(np.mean(flawless))
 
@@ -196,17 +237,18 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
     recipe = tiny.recipe(layout="calculator", task=tasks, positions=window)
     layout = layout_named("calculator")
     assert recipe.shares == (2, 6)
-    model, (data, jitter) = tiny.drawn(recipe, layout), jax.random.split(jax.random.key(3))
+    model, keys = tiny.drawn(recipe, layout), training.step_keys(3, 0)
     parts = []
     for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
-        drawn = task.draw(jax.random.fold_in(data, number) if number else data, share)
+        data = jax.random.fold_in(keys.problems, number) if number else keys.problems
+        drawn = task.draw(data, share)
         room = layout.room(task.operator, task.widest)
         text = layout.tokens(task.operator, drawn, room)
         batch = padded(text, layout.where(text), room)
-        parts.append(training.loss_and_exact(model, batch, room, jitter))
+        parts.append(training.loss_and_exact(model, batch, room, keys, recipe.training))
     mesh = jax.make_mesh((1,), ("batch",), devices=jax.devices()[:1])
     spread = jax.shard_map(
-        lambda: training.objective(model, recipe, data, jitter, 1, lambda x: x),
+        lambda: training.objective(model, recipe, keys, 1, lambda x: x),
         mesh=mesh,
         in_specs=(),
         out_specs=jax.sharding.PartitionSpec(),

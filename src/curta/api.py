@@ -45,7 +45,10 @@ def begin(
     return Run(runs.create(resolved, recipe, chosen, name))
 
 
-def load(run: str) -> Run:
-    """A run by its name in the runs folder, or by its path."""
+def load(run: str, loops: int | None = None) -> Run:
+    """A run by its name in the runs folder, or by its path.
+
+    A looped model can be asked and examined with another number of `loops`.
+    """
     devices.configure()
-    return Run(runs.find(run))
+    return Run(runs.find(run), loops)

@@ -49,5 +49,14 @@ def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
     return jax.tree.unflatten(structure, filled)
 
 
+def rescaled(tree: Tree, scale: float) -> Tree:
+    """`tree` with this deviation for every `Normal` in it."""
+
+    def one(leaf: Any) -> Any:
+        return Normal(leaf.shape, scale) if _is_normal(leaf) else leaf
+
+    return jax.tree.map(one, tree, is_leaf=_is_normal)
+
+
 def _is_normal(leaf: object) -> bool:
     return isinstance(leaf, Normal)

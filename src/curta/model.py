@@ -3,104 +3,62 @@
 Shapes: activations are kept two-dimensional, (tokens, width), through every
 linear layer and get their batch axis back only for attention; XLA on CPU copies
 whole layouts otherwise. Only what is scored is computed: after the keys of the
-last attending block, nothing but the queries goes on.
+last attending block of the last loop, nothing but the queries goes on.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from annotated_types import Ge
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .errors import UserError
-from .initial import Weight, normal
+from . import blocks
+from .blocks import MLP, UNROLLED, Attention, Flat, Kept, at, dropped, through
+from .design import Model
+from .initial import Weight, normal, rescaled
 from .layouts import Layout, Room, Where
 from .positions import Encoding, Links, Positions, Shape
 
-Count = Annotated[int, Ge(1)]
-Flat = Float[Array, "tokens width"]
-
-
-@dataclass(frozen=True)
-class Model:
-    """Size and design of the transformer.
-
-    `attending` counts the blocks, from the first on, that have attention; the
-    others see one token at a time. `kinds` adds an embedding of the part each
-    token plays in its layout, and `spelled` makes the vector of a digit that carries the
-    sum of the digit's and the carry's: structure that a plain model would have to find.
-    """
-
-    width: Count = 32
-    heads: Count = 4
-    blocks: Count = 2
-    attending: Count = 2
-    mlp_factor: Count = 4
-    activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
-    norm: Literal["rms", "layer", "plain"] = "rms"
-    tied: bool = False
-    kinds: bool = False
-    spelled: bool = False
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise UserError(
-                f"model.width {self.width} is not divisible by model.heads {self.heads}"
-            )
-        if self.attending > self.blocks:
-            raise UserError(
-                f"model.attending {self.attending} is more than model.blocks {self.blocks}"
-            )
-
-
-ACTIVATIONS = {
-    "relu": jax.nn.relu,
-    "relu2": lambda x: jnp.square(jax.nn.relu(x)),
-    "gelu": jax.nn.gelu,
-    "silu": jax.nn.silu,
-}
-
-
-UNROLLED = 8
-"""Blocks written out one after the other in the compiled program, at most.
-
-A loop copies each block's weights and activations: four blocks of width 64 took 98 ms
-a step in a loop and 73 ms written out.
-"""
-
-
-class Attention(eqx.Module):
-    """Attention weights of all attending blocks, stacked along a leading axis."""
-
-    query: Weight  # blocks width width
-    key: Weight
-    value: Weight
-    out: Weight
-    gain: Float[Array, "blocks width"] | None
-
-
-class MLP(eqx.Module):
-    """Feed-forward weights of all blocks, stacked along a leading axis."""
-
-    up: Weight  # blocks width wide
-    down: Weight  # blocks wide width
-    gain: Float[Array, "blocks width"] | None
+__all__ = ["Cache", "Model", "States", "Transformer", "build", "parameters"]
 
 
 class Cache(NamedTuple):
-    """Keys and values of all tokens so far, for each attending block, and where they stand."""
+    """Keys and values of all tokens so far, for each attending block, and where they stand.
 
-    keys: tuple[Float[Array, "batch slots heads features"], ...]
-    values: tuple[Float[Array, "batch slots heads features"], ...]
+    The same block has others in every loop.
+    """
+
+    keys: tuple[Float[Array, "loops batch slots heads features"], ...]
+    values: tuple[Float[Array, "loops batch slots heads features"], ...]
     index: Any
 
 
+class States(NamedTuple):
+    """The queries' state after each loop but the last, if there are such, and after the last."""
+
+    earlier: Float[Array, "loops queries width"] | None
+    last: Flat
+
+    def after(self, loops: Int[Array, ""]) -> Flat:
+        """The state after so many loops, at least one."""
+        if self.earlier is None:
+            return self.last
+        return jnp.concatenate([self.earlier, self.last[None]])[loops - 1]
+
+
+class Sight(NamedTuple):
+    """What a pass over some tokens has at hand: where they stand, what they see, their input."""
+
+    where: Where
+    links: Links
+    entry: Flat
+
+
 class Transformer(eqx.Module):
-    """A decoder over the tokens of one layout."""
+    """A transformer over the tokens of one layout: a decoder, unless it is not causal."""
 
     tokens: Weight
     kinds: Weight | None
@@ -118,62 +76,111 @@ class Transformer(eqx.Module):
         where: Where,
         queries: Int[Array, "batch queries"],
         room: Room,
+        noise: PRNGKeyArray | None = None,
     ) -> Float[Array, "batch queries vocabulary"]:
-        """Logits for the token that follows each of `queries` (indices into time)."""
+        """Logits for the token that follows each of `queries` (indices into time).
+
+        `noise` is the key of dropout, in training only.
+        """
+        states = self.states(tokens, where, queries, room, noise=noise)
+        return self.logits(states.last, queries)
+
+    def states(
+        self,
+        tokens: Int[Array, "batch time"],
+        where: Where,
+        queries: Int[Array, "batch queries"],
+        room: Room,
+        *,
+        loops: int | None = None,
+        untaught: Int[Array, ""] | int = 0,
+        each: bool = False,
+        noise: PRNGKeyArray | None = None,
+    ) -> States:
+        """The queries' states after `loops` loops, by default all, and after `each` of them.
+
+        `untaught` loops come before them, through which no gradient goes; their number
+        may be another in every call of one compiled program.
+        """
         index = self.positions.index(where, room)
-        links = self.positions.links(index, where)
-        x = self._embed(tokens, where)
+        links = self._links(index, where)
+        sight = Sight(where, links, self._embed(tokens, where, noise))
+        x = self._untaught(untaught, sight, noise)
+        before = (loops or self.settings.loops) - 1
 
-        def early(x: Flat, parts: Any) -> tuple[Flat, None]:
-            attention, layer, mlp = parts
-            x = self._attend(attention, layer, x, links, *self._remember(attention, x, where))
-            return self._think(mlp, x), None
+        def loop(x: Flat, number: Array) -> tuple[Flat, Array | None]:
+            x = self._loop(x, sight, self._keep(noise, number, len(x)))
+            return x, _pick(x, queries) if each else None
 
-        def late(x: Flat, mlp: MLP) -> tuple[Flat, None]:
-            return self._think(mlp, x), None
+        earlier = None
+        if before:
+            unroll = min(before, max(1, UNROLLED // self.settings.blocks))
+            x, earlier = jax.lax.scan(loop, x, untaught + jnp.arange(before), unroll=unroll)
+        kept = self._keep(noise, untaught + before, len(x))
+        return States(earlier, self._last(x, sight, kept, index, queries))
 
-        last = self.settings.attending - 1
-        before, (attention, layer, mlp) = self._blocks(slice(last)), self._blocks(last)
-        x = _through(early, x, before, last)
-        remembered = self._remember(attention, x, where)
-        x, links = _pick(x, queries), self.positions.links(index, _pick(where, queries))
-        x = self._think(mlp, self._attend(attention, layer, x, links, *remembered))
-        rest = self.settings.blocks - self.settings.attending
-        x = _through(late, x, _at(self.mlp, slice(last + 1, None)), rest)
-        return self._logits(x).reshape(*queries.shape, -1)
+    def logits(
+        self, state: Flat, queries: Int[Array, "batch queries"]
+    ) -> Float[Array, "batch queries vocabulary"]:
+        """Logits for the tokens that follow `queries`, from their states."""
+        h = blocks.normed(self.settings, state, self.gain)
+        logits = h @ (
+            self._characters().T * self.settings.width**-0.5 if self.head is None else self.head
+        )
+        return logits.reshape(*queries.shape, -1)
+
+    def looped(self, loops: int) -> "Transformer":
+        """The same weights, with another number of loops."""
+        return replace(self, settings=replace(self.settings, loops=loops))
 
     def cache(self, where: Where, slots: int, room: Room) -> Cache:
         """An empty cache with `slots` tokens' room for each text of the batch."""
-        width, heads = self.settings.width, self.settings.heads
-        blank = jnp.zeros((len(where.index), slots, heads, width // heads))
-        blanks = (blank,) * self.settings.attending
+        design = self.settings
+        shape = (design.loops, len(where.index), slots, design.remembered, design.features)
+        blanks = (jnp.zeros(shape),) * design.attending
         return Cache(blanks, blanks, self.positions.blank(where, slots, room))
 
     def extend(
         self, cache: Cache, tokens: Int[Array, "batch time"], where: Where
     ) -> tuple[Cache, Float[Array, "batch time vocabulary"]]:
         """Appends tokens at the slots `where.index`; logits for what follows each of them."""
-        rows = jnp.arange(len(tokens))[:, None]
         index = self.positions.insert(cache.index, where)
-        links = self.positions.links(index, where)
-        x, keys, values = self._embed(tokens, where), [], []
+        sight = Sight(where, self._links(index, where), self._embed(tokens, where))
+        now = (self._begin(sight.entry), cache._replace(index=index))
+        if self.settings.loops == 1:
+            x, cache = self._extend(0, now, sight)
+        else:
+            loop = partial(self._extend, sight=sight)
+            x, cache = jax.lax.fori_loop(0, self.settings.loops, loop, now)
+        return cache, self.logits(x, where.index)
+
+    def _extend(
+        self, loop: Array | int, now: tuple[Flat, Cache], sight: Sight
+    ) -> tuple[Flat, Cache]:
+        """One loop over all blocks, with a cache."""
+        (x, cache), keys, values = now, [], []
+        spot = (loop, jnp.arange(len(sight.where.index))[:, None], sight.where.index)
         for number in range(self.settings.attending):
             attention, layer, mlp = self._blocks(number)
-            key, value = self._remember(attention, x, where)
-            keys.append(cache.keys[number].at[rows, where.index].set(key))
-            values.append(cache.values[number].at[rows, where.index].set(value))
-            x = self._attend(attention, layer, x, links, keys[-1], values[-1])
-            x = self._think(mlp, x)
+            x = self._inject(x, sight.entry, "block")
+            key, value = self._remember(attention, x, sight.where)
+            keys.append(cache.keys[number].at[spot].set(key))
+            values.append(cache.values[number].at[spot].set(value))
+            x = self._attend(attention, layer, x, sight.links, keys[-1][loop], values[-1][loop])
+            x = self._think(mlp, self._inject(x, sight.entry, "sublayer"))
         for number in range(self.settings.attending, self.settings.blocks):
-            x = self._think(_at(self.mlp, number), x)
-        logits = self._logits(x).reshape(*tokens.shape, -1)
-        return Cache(tuple(keys), tuple(values), index), logits
+            x = self._think(at(self.mlp, number), self._inject(x, sight.entry, "block"))
+        return x, Cache(tuple(keys), tuple(values), cache.index)
 
-    def _embed(self, tokens: Int[Array, "batch time"], where: Where) -> Flat:
+    def _embed(
+        self, tokens: Int[Array, "batch time"], where: Where, noise: PRNGKeyArray | None = None
+    ) -> Flat:
         x = _rows(self._characters(), tokens)
         if self.kinds is not None:
             x = x + _rows(self.kinds, where.kind)
-        return (x + self.positions.embed(where)).reshape(tokens.size, -1)
+        x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
+        key = None if noise is None else jax.random.fold_in(noise, 0)
+        return dropped(self.settings, x, blocks.keep(key, self.settings, *x.shape))
 
     def _characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
@@ -181,58 +188,144 @@ class Transformer(eqx.Module):
             return self.tokens
         return jnp.asarray(self.layout.parts()) @ self.tokens
 
+    def _links(self, index: Any, queries: Where) -> Links:
+        look = self.positions.links if self.settings.causal else self.positions.everyone
+        return look(index, queries)
+
+    def _begin(self, entry: Flat) -> Flat:
+        """The state before the first block, to which an injected input is still to be added."""
+        return entry if self.settings.inject == "none" else jnp.zeros_like(entry)
+
+    def _inject(self, x: Flat, entry: Flat, before: Literal["block", "sublayer"]) -> Flat:
+        """The embedded input added, if the design has it before a block or another sub-layer."""
+        return x + entry if self.settings.inject in (before, "sublayer") else x
+
+    def _untaught(self, count: Array | int, sight: Sight, noise: PRNGKeyArray | None) -> Flat:
+        """The state after `count` loops without gradient."""
+        x = self._begin(sight.entry)
+        if isinstance(count, int) and not count:
+            return x
+        model, seen, start = jax.lax.stop_gradient((self, sight, x))
+
+        def loop(number: Array, x: Flat) -> Flat:
+            return model._loop(x, seen, self._keep(noise, number, len(x)))
+
+        return jnp.where(count == 0, x, jax.lax.fori_loop(0, count, loop, start))
+
+    def _keep(self, noise: PRNGKeyArray | None, loop: Array | int, tokens: int) -> Kept:
+        """What dropout leaves of each block's two sub-layers in this loop; None if all."""
+        if noise is None:
+            return None
+        key, design = jax.random.fold_in(noise, 1 + loop), self.settings
+        return blocks.keep(key, design, design.blocks, 2, tokens, design.width)
+
+    def _loop(self, x: Flat, sight: Sight, kept: Kept) -> Flat:
+        """All blocks, over all tokens."""
+        x = self._attending(x, sight, kept, self.settings.attending)
+        return self._pointwise(x, sight.entry, kept)
+
+    def _last(
+        self,
+        x: Float[Array, "all width"],
+        sight: Sight,
+        kept: Array | None,
+        index: Any,
+        queries: Int[Array, "batch queries"],
+    ) -> Flat:
+        """All blocks; after the keys of the last that attends, only the queries go on."""
+        last = self.settings.attending - 1
+        x = self._attending(x, sight, kept, last)
+        attention, layer, mlp = self._blocks(last)
+        x = self._inject(x, sight.entry, "block")
+        remembered = self._remember(attention, x, sight.where)
+        x, entry = _pick(x, queries), _pick(sight.entry, queries)
+        kept = jax.tree.map(jax.vmap(jax.vmap(partial(_pick, queries=queries))), kept)
+        links = self._links(index, _pick(sight.where, queries))
+        mine = at(kept, last)
+        x = self._attend(attention, layer, x, links, *remembered, at(mine, 0))
+        x = self._think(mlp, self._inject(x, entry, "sublayer"), at(mine, 1))
+        return self._pointwise(x, entry, kept)
+
+    def _attending(self, x: Flat, sight: Sight, kept: Kept, count: int) -> Flat:
+        """The first `count` blocks, all of which attend."""
+
+        def block(x: Flat, parts: Any) -> tuple[Flat, None]:
+            (attention, layer, mlp), kept = parts
+            x = self._inject(x, sight.entry, "block")
+            remembered = self._remember(attention, x, sight.where)
+            x = self._attend(attention, layer, x, sight.links, *remembered, at(kept, 0))
+            x = self._inject(x, sight.entry, "sublayer")
+            return self._think(mlp, x, at(kept, 1)), None
+
+        return through(block, x, (self._blocks(slice(count)), at(kept, slice(count))), count)
+
+    def _pointwise(self, x: Flat, entry: Flat, kept: Kept) -> Flat:
+        """The blocks that do not attend."""
+
+        def block(x: Flat, parts: Any) -> tuple[Flat, None]:
+            mlp, kept = parts
+            return self._think(mlp, self._inject(x, entry, "block"), at(kept, 1)), None
+
+        rest = slice(self.settings.attending, None)
+        count = self.settings.blocks - self.settings.attending
+        return through(block, x, (at(self.mlp, rest), at(kept, rest)), count)
+
     def _blocks(self, which: int | slice) -> tuple[Attention, Any, MLP]:
         """Attending blocks: attention, what their positions learn, and feed-forward."""
-        return _at((self.attention, self.positions.layers, self.mlp), which)
+        return at((self.attention, self.positions.layers, self.mlp), which)
 
     def _remember(self, attention: Attention, x: Flat, where: Where) -> tuple[Array, Array]:
         """Keys and values of all tokens of `x`."""
         h = self._norm(x, attention.gain)
-        split = (*where.index.shape, self.settings.heads, -1)
+        split = (*where.index.shape, self.settings.remembered, -1)
         key = self.positions.rotate((h @ attention.key).reshape(split), where)
         return key, (h @ attention.value).reshape(split)
 
     def _attend(
-        self, attention: Attention, layer: Any, x: Flat, links: Links, key: Array, value: Array
+        self,
+        attention: Attention,
+        layer: Any,
+        x: Flat,
+        links: Links,
+        key: Array,
+        value: Array,
+        kept: Kept = None,
     ) -> Flat:
-        h = self._norm(x, attention.gain)
-        split = (*links.queries.index.shape, self.settings.heads, -1)
+        design, h = self.settings, self._norm(x, attention.gain)
+        split = (*links.queries.index.shape, design.heads, -1)
         query = self.positions.rotate((h @ attention.query).reshape(split), links.queries)
+        if not design.attention_scale:
+            query = query * design.features**0.5  # encodings divide by it
+        if design.remembered < design.heads:
+            shared = design.heads // design.remembered
+            key, value = (jnp.repeat(part, shared, axis=2) for part in (key, value))
         seen = self.positions.attend(layer, links, query, key, value)
-        return x + seen.reshape(x.shape) @ attention.out
+        change = dropped(design, seen.reshape(x.shape) @ attention.out, kept)
+        return blocks.added(design, x, change, attention.after)
 
-    def _think(self, mlp: MLP, x: Flat) -> Flat:
-        h = self._norm(x, mlp.gain) @ mlp.up
-        return x + ACTIVATIONS[self.settings.activation](h) @ mlp.down
-
-    def _logits(self, x: Flat) -> Float[Array, "tokens vocabulary"]:
-        h = self._norm(x, self.gain)
-        return h @ (
-            self._characters().T * self.settings.width**-0.5 if self.head is None else self.head
-        )
+    def _think(self, mlp: MLP, x: Flat, kept: Kept = None) -> Flat:
+        change = blocks.feedforward(self.settings, mlp, self._norm(x, mlp.gain))
+        return blocks.added(self.settings, x, dropped(self.settings, change, kept), mlp.after)
 
     def _norm(self, x: Flat, gain: Array | None) -> Flat:
-        if self.settings.norm != "rms":
-            x = x - jnp.mean(x, axis=-1, keepdims=True)
-        x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
-        return x if gain is None else x * gain
+        return blocks.normed(self.settings, x, gain)
 
 
 def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
     """The model with its random weights still to be drawn (see `initial.draw`)."""
     width, attending = settings.width, settings.attending
-    gained = settings.norm != "plain"
-    return Transformer(
+    model = Transformer(
         tokens=normal(_vectors(settings, layout), width, scale=1.0),
         kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
         positions=positions.build(Shape(layout, width, settings.heads, attending)),
-        attention=_attention(settings),
-        mlp=_mlp(settings),
-        gain=jnp.ones(width) if gained else None,
+        attention=blocks.attention(settings),
+        mlp=blocks.mlp(settings),
+        gain=None if settings.norm == "plain" else jnp.ones(width),
         head=None if settings.tied else normal(width, len(layout.characters), scale=width**-0.5),
         settings=settings,
         layout=layout,
     )
+    return model if settings.init == "fan_in" else rescaled(model, settings.init_std)
 
 
 def parameters(model: Transformer) -> int:
@@ -243,34 +336,6 @@ def parameters(model: Transformer) -> int:
 def _vectors(settings: Model, layout: Layout) -> int:
     """How many vectors the tokens have between them."""
     return layout.parts().shape[1] if settings.spelled else len(layout.characters)
-
-
-def _attention(settings: Model) -> Attention:
-    width, blocks = settings.width, settings.attending
-    square = normal(blocks, width, width, scale=width**-0.5)
-    gain = None if settings.norm == "plain" else jnp.ones((blocks, width))
-    return Attention(square, square, square, square, gain)
-
-
-def _mlp(settings: Model) -> MLP:
-    width, blocks, wide = settings.width, settings.blocks, settings.width * settings.mlp_factor
-    up = normal(blocks, width, wide, scale=width**-0.5)
-    down = normal(blocks, wide, width, scale=wide**-0.5)
-    return MLP(up, down, None if settings.norm == "plain" else jnp.ones((blocks, width)))
-
-
-def _through(
-    block: Callable[[Flat, Any], tuple[Flat, None]], x: Flat, parts: Any, count: int
-) -> Flat:
-    """`x` through `count` stacked blocks; fewer than two need no loop to be compiled."""
-    if count < 2:
-        return block(x, _at(parts, 0))[0] if count else x
-    return jax.lax.scan(block, x, parts, unroll=min(count, UNROLLED))[0]
-
-
-def _at(tree: Any, which: int | slice) -> Any:
-    """One of the stacked blocks, or some of them."""
-    return jax.tree.map(lambda leaf: leaf[which], tree)
 
 
 def _rows(table: Float[Array, "rows width"], index: Int[Array, "batch time"]) -> Array:

@@ -25,11 +25,11 @@ from pydantic import (
     ValidationError,
 )
 
+from .design import Model
 from .errors import UserError, unknown
 from .layouts import layout_named
-from .model import Model
 from .optimizers import Optimizer
-from .positions import Positions, Shape
+from .positions import Encoding, Positions, Shape
 from .positions.window import Window
 from .tasks import Task, shares
 
@@ -64,6 +64,9 @@ class Training:
     each task: held-out ones, where the task holds some out, and else fresh ones. The run's
     models are those of the `last` step, or of the `best` validation. Training ends early
     once every member is right on a share `stop_at` of the validation problems.
+
+    `loop_loss` says after which loops of a looped model the loss is taken (see `looping`),
+    `progressive_alpha` the share of the drawn number of loops in a progressive loss.
     """
 
     steps: Count = 1000
@@ -74,6 +77,8 @@ class Training:
     keep: Literal["last", "best"] = "last"
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     stop_after: Annotated[int, Ge(0)] = 0
+    loop_loss: Literal["last", "mixed", "progressive"] = "last"
+    progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +124,7 @@ class Recipe:
         layout = layout_named(self.layout)
         shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
         encoding = self.positions.build(shape)
+        self._check_design(encoding)
         for task in self.tasks:
             layout.accept(task.operator, task.counts[1])
             encoding.check(layout.room(task.operator, task.widest), training=True)
@@ -139,6 +145,16 @@ class Recipe:
                     f"task.held_out {task.held_out:,}: training.validation takes"
                     f" {plan.validation:,} of them and the exam needs others"
                 )
+
+    def _check_design(self, encoding: Encoding) -> None:
+        """Raises UserError if the model's design does not fit its positions or its training."""
+        name, loss = self.positions.name, self.training.loop_loss
+        if encoding.packs and not self.model.causal:
+            raise UserError(
+                f"positions {name!r} see only earlier tokens: model.causal must be true"
+            )
+        if loss != "last" and self.model.loops == 1:
+            raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -35,10 +35,16 @@ TOGETHER = 1 << 14
 
 
 class Run:
-    """One run: a folder, and the members trained in it."""
+    """One run: a folder, and the members trained in it.
 
-    def __init__(self, folder: Folder) -> None:
+    With `loops` they are asked and examined with that many loops instead of the recipe's.
+    """
+
+    def __init__(self, folder: Folder, loops: int | None = None) -> None:
+        if loops is not None and loops < 1:
+            raise UserError(f"loops must be at least 1, not {loops}")
         self.folder = folder
+        self.loops = loops
         self.recipe: Recipe = folder.recipe
         self.seeds: list[int] = folder.info["seeds"]
 
@@ -54,7 +60,10 @@ class Run:
     def models(self) -> evaluation.Models:
         """Members as of the newest checkpoint, stacked."""
         state = self._restored(runs.last_step(self.folder))
-        return evaluation.Models(state.chosen, layout_named(self.recipe.layout), len(self.seeds))
+        model = state.chosen
+        if self.loops is not None:
+            model = jax.vmap(lambda one: one.looped(self.loops))(model)
+        return evaluation.Models(model, layout_named(self.recipe.layout), len(self.seeds))
 
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
@@ -116,6 +125,8 @@ class Run:
         settings = replace(self.recipe.evaluation, **changes)
         models = self.models  # before anything is said: a run without a checkpoint is refused
         table: dict[str, Any] = {"seed": settings.seed, "lengths": [], "examples": []}
+        if self.loops is not None:
+            table["loops"] = self.loops
         for operator, size in self._sizes(settings):
             progress(f"{operator} at {size} digits")
             table["lengths"] += evaluation.lengths(models, operator, size, settings)

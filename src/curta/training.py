@@ -22,9 +22,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from .batches import Batch, capacity, errors, packed, padded
 from .initial import draw
 from .layouts import Layout, Room, Text, layout_named
+from .looping import readings
 from .model import Transformer, build
 from .optimizers import Rates, transformation
-from .recipe import Recipe
+from .recipe import Recipe, Training
 from .tasks import Task
 
 CHUNK = 100
@@ -65,6 +66,15 @@ class Metrics(NamedTuple):
     exact: Float[Array, "*members steps"]
 
 
+class Keys(NamedTuple):
+    """Keys of a step: for its problems, random starts, numbers of loops, and dropout."""
+
+    problems: PRNGKeyArray
+    starts: PRNGKeyArray
+    loops: PRNGKeyArray
+    dropout: PRNGKeyArray
+
+
 def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
     """Members before their first step, stacked along a leading axis."""
     blank = build(recipe.model, recipe.positions, layout_named(recipe.layout))
@@ -84,16 +94,23 @@ def loss_and_exact(
     model: Transformer,
     batch: Batch,
     room: Room,
-    key: PRNGKeyArray,
+    keys: Keys,
+    plan: Training,
     total: Callable[[Array], Array] = lambda x: x,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Mean cross entropy over scored tokens, and the share of flawless problems.
 
-    `total` sums over the devices among which the batch is divided.
+    `total` sums over the devices among which the batch is divided. Of a looped model, whose
+    loss may be taken after several numbers of loops, the most decide what is flawless.
     """
-    where = model.positions.jitter(batch.where, key)
-    logits = model(batch.tokens, where, batch.queries, room)
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.goals)
+    where = model.positions.jitter(batch.where, keys.starts)
+    noise = keys.dropout if model.settings.dropout else None
+    states = partial(model.states, batch.tokens, where, batch.queries, room, noise=noise)
+    losses = jnp.zeros(())
+    for share, state in readings(plan, model.settings.loops, states, keys.loops):
+        logits = model.logits(state, batch.queries)
+        found = optax.softmax_cross_entropy_with_integer_labels(logits, batch.goals)
+        losses = losses + share * found
     flawless = jnp.sum(batch.present & (errors(logits, batch) == 0)).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
@@ -103,8 +120,7 @@ def loss_and_exact(
 def objective(
     model: Transformer,
     recipe: Recipe,
-    data: PRNGKeyArray,
-    jitter: PRNGKeyArray,
+    keys: Keys,
     shards: int,
     total: Callable[[Array], Array],
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -116,11 +132,11 @@ def objective(
     found = []
     for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
         room = layout.room(task.operator, task.widest)
-        key = jax.random.fold_in(data, number) if number else data
-        drawn = _share(task.draw(key, share), shards)
+        own = _own(keys, number)
+        drawn = _share(task.draw(own.problems, share), shards)
         text = layout.tokens(task.operator, drawn, room)
         batch = _batch(model, layout, task, text, room)
-        values = loss_and_exact(model, batch, room, jitter, total)
+        values = loss_and_exact(model, batch, room, own, recipe.training, total)
         found.append([value * (share / recipe.training.batch) for value in values])
     loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
     return loss, exact
@@ -148,8 +164,8 @@ def step(
     """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
-    keys = _keys(member.seed, number)
-    (loss, exact), gradients = learn(member.model, recipe, *keys, shards, total)
+    keys = step_keys(member.seed, number)
+    (loss, exact), gradients = learn(member.model, recipe, keys, shards, total)
     loss, exact, gradients = total((loss, exact, gradients))
     chain = transformation(recipe.optimizer, member.rates, recipe.training.steps)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
@@ -228,10 +244,18 @@ def _vectorised(function: Callable[[Member], PyTree], members: Member) -> PyTree
     return jax.vmap(function)(members)
 
 
-def _keys(seed: Int[Array, ""], number: Int[Array, ""]) -> tuple[PRNGKeyArray, PRNGKeyArray]:
-    """Keys of a step for its problems and for random starts."""
+def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
+    """The keys of one step of one member."""
     key = jax.random.fold_in(jax.random.key(seed), 1 + number)
-    return key, jax.random.fold_in(key, 1)
+    return Keys(key, *(jax.random.fold_in(key, use) for use in (1, 2, 3)))
+
+
+def _own(keys: Keys, number: int) -> Keys:
+    """A task's own keys: problems of its own, and dropout of its own on every device."""
+    problems = jax.random.fold_in(keys.problems, number) if number else keys.problems
+    dropout = jax.random.fold_in(keys.dropout, number)
+    dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
+    return keys._replace(problems=problems, dropout=dropout)
 
 
 def _share(tree: PyTree, shards: int) -> PyTree:

@@ -71,7 +71,7 @@ def ask(options: Namespace) -> int:
         raise UserError("give one problem, such as 12+34, or --file F")
     lines = [options.problem] if options.file is None else _lines(options.file)
     problems = _each(lines, options.file, _parsed)
-    run = load(options.run)
+    run = load(options.run, options.loops)
     _each(problems, options.file, lambda problem: run.accept([problem]))
     for problem, text in zip(problems, run.write(problems, options.member), strict=True):
         print(_answer(run, problem, text, options.trace))
@@ -82,7 +82,7 @@ def evaluate(options: Namespace) -> int:
     from ..api import load
     from .display import Status
 
-    run = load(options.run)
+    run = load(options.run, options.loops)
     changes = {
         "digits": _sizes(options.digits),
         "grid": options.grid,

@@ -115,6 +115,7 @@ def _ask(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--file", metavar="F", help="one problem a line; - reads standard input")
     parser.add_argument("--trace", action="store_true", help="show the model's own writing")
     parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
+    _loops(parser)
 
 
 def _evaluate(parser: Parser, given: list[str] | None) -> None:
@@ -124,7 +125,12 @@ def _evaluate(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--table", type=int, metavar="N", help="count all problems up to N")
     parser.add_argument("--count", type=int, metavar="N", help="problems of each kind")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the problems")
+    _loops(parser)
     parser.add_argument("--json", action="store_true", help="print the table as JSON")
+
+
+def _loops(parser: Parser) -> None:
+    parser.add_argument("--loops", type=int, metavar="N", help="loops of the model (the recipe's)")
 
 
 def _show(parser: Parser, given: list[str] | None) -> None:

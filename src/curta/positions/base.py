@@ -102,6 +102,13 @@ class Encoding(eqx.Module):
         visible = index.index[:, None, :] <= queries.index[:, :, None]
         return Links(queries, index, visible)
 
+    def everyone(self, index: Any, queries: Where) -> Links:
+        """Every key of the text, before the query or after it; padding is none."""
+        visible = jnp.broadcast_to(
+            index.kind[:, None, :] >= 0, (*queries.kind.shape, index.kind.shape[1])
+        )
+        return Links(queries, index, visible)
+
     def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
         """Softmax attention of each query over its visible keys."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5

@@ -120,6 +120,7 @@ class Evaluation(TypedDict):
     """`evaluation.json`: everything measured after training."""
 
     seed: NotRequired[int]
+    loops: NotRequired[int]
     lengths: list[Length]
     grid: NotRequired[Grid]
     tables: NotRequired[list[Table]]

@@ -1,0 +1,56 @@
+"""Designs that are refused, and what the others say of themselves."""
+
+from typing import Any
+
+import pytest
+
+import tiny
+from curta.design import Model
+from curta.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"width": 30, "heads": 4}, "model.width 30 is not divisible by model.heads 4"),
+        (
+            {"width": 32, "heads": 4, "key_value_heads": 3},
+            "model.heads 4 is not divisible by model.key_value_heads 3",
+        ),
+        (
+            {"width": 32, "heads": 2, "key_value_heads": 4},
+            "model.heads 2 is not divisible by model.key_value_heads 4",
+        ),
+        ({"blocks": 1, "attending": 2}, "model.attending 2 is more than model.blocks 1"),
+    ],
+)
+def test_an_impossible_size_is_refused(settings: dict[str, int], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        Model(**settings)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"model__loops": 0}, "model.loops should be greater than or equal to 1, not 0"),
+        ({"model__dropout": 1.0}, "model.dropout should be less than 1, not 1.0"),
+        ({"model__init_std": 0.0}, "model.init_std should be greater than 0, not 0.0"),
+        ({"model__inject": "blocks"}, "model.inject should be 'none', 'block' or 'sublayer'"),
+        ({"model__key_value_heads": 0}, "model.key_value_heads should be greater than or equal"),
+        ({"model__causal": False}, "positions 'window' see only earlier tokens"),
+        (
+            {"training__loop_loss": "mixed"},
+            "training.loop_loss 'mixed' needs model.loops of at least 2, not 1",
+        ),
+    ],
+)
+def test_a_design_that_does_not_fit_is_refused_in_one_line(
+    changes: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint) as refusal:
+        tiny.recipe(**changes)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_encoding_of_all_keys_may_see_the_whole_text() -> None:
+    assert not tiny.with_encoding("rope", model__causal=False).model.causal
