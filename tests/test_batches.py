@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tiny
 from curta import batches
-from curta.batches import Batch, Capacity, capacity, enough, errors, packed, padded
+from curta.batches import Batch, Capacity, capacity, enough, errors, packed, padded, whole
 from curta.layouts import layout_named
 from curta.problems import Problem
 from curta.tasks import Task
@@ -44,6 +44,34 @@ def test_what_is_asked_by_example() -> None:
     expected = [(t, a, b) for t, line in enumerate(("=51$", "=81$")) for a, b in pairwise(line)]
     problems = [Problem("+", (12, 3)), Problem("+", (9, 9))]
     assert [asked(batch) for batch in both(problems)] == [expected] * 2
+
+
+def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() -> None:
+    line = "21+3=51$"
+    text = tiny.text(LAYOUT, [Problem("+", (12, 3))], ROOM.total)
+    batch = whole(text, LAYOUT.where(text))
+    assert asked(batch) == [(0, a, b) for a, b in pairwise(line)]
+    assert asked(batch._replace(scored=batch.judged)) == [(0, *pair) for pair in pairwise("=51$")]
+
+
+def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
+    """The answer to =3+21____ is 51$, asked of its first three characters and never shown."""
+    layout, problem = layout_named("framed"), Problem("+", (12, 3))
+    room = tiny.room(layout, 4)
+    text = tiny.text(layout, [problem], room.total)
+    batch = padded(text, layout.where(text), room, causal=False)
+    prompt = layout.prompt(problem)
+    assert layout.decode(batch.tokens[0].tolist()) == prompt
+    found = [
+        (query, layout.characters[goal])
+        for query, goal, scored in zip(
+            *(np.asarray(part[0]) for part in (batch.queries, batch.goals, batch.scored)),
+            strict=True,
+        )
+        if scored
+    ]
+    assert found == list(enumerate("51$"))
+    assert batch.queries.max() < len(prompt)
 
 
 @given(problems=st.lists(tiny.sums(4), min_size=5, max_size=5))

@@ -50,6 +50,19 @@ def test_a_completion_is_the_most_likely_token_after_each_token(name: str) -> No
     assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
 
 
+def test_an_encoder_writes_what_is_most_likely_at_each_place_of_its_prompt() -> None:
+    layout = layout_named("framed")
+    recipe = tiny.with_encoding("learned", layout="framed", model__causal=False)
+    model, room = tiny.drawn(recipe, layout), layout.room("+", (4, 4))
+    prompts = np.array([layout.encode(layout.prompt(problem)) for problem in PROBLEMS])
+    where = layout.follow(jnp.asarray(prompts), jnp.full(len(prompts), room.prompt))[1]
+    every = jnp.broadcast_to(jnp.arange(room.completion), (len(prompts), room.completion))
+    best = np.asarray(model(jnp.asarray(prompts), where, every, room)).argmax(axis=-1)
+    expected = [layout.decode(row) for row in best.tolist()]
+    cut = [text.partition("$")[0] + "$" * ("$" in text) for text in expected]
+    assert completions(model, layout, PROBLEMS, room) == cut
+
+
 @pytest.mark.parametrize("heads", [2, 1])
 def test_a_looped_model_writes_what_is_most_likely_too(heads: int) -> None:
     looped = {"model__loops": 3, "model__inject": "block", "model__key_value_heads": heads}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,25 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
         loss, exact = training.loss_and_exact(model, batch, room, keys, RECIPE.training)
         assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
         assert float(exact) == pytest.approx(np.mean(flawless))
+
+
+def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
+    """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
+    model, room = tiny.drawn(RECIPE, LAYOUT), tiny.room(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
+    where, keys = LAYOUT.where(text), training.step_keys(0, 0)
+    batch = padded(text, where, room)
+    plain, numeric = (
+        training.loss_and_exact(model, batch, room, keys, replace(RECIPE.training, loss=loss))[0]
+        for loss in ("answer", "numeric")
+    )
+    logits = np.asarray(model(batch.tokens, batch.where, batch.queries, room))
+    penalties = []
+    for row, column in np.argwhere(np.asarray(batch.scored)):
+        goal, scores = int(batch.goals[row, column]), np.exp(logits[row, column, :10])
+        expected = sum(digit * share for digit, share in enumerate(scores / scores.sum()))
+        penalties.append(((expected - goal) / 9) ** 2 if goal < 10 else 0.0)
+    assert float(numeric) == pytest.approx(float(plain) + np.mean(penalties), rel=1e-5)
 
 
 def test_tasks_count_by_their_share_of_the_batch() -> None:

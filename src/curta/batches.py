@@ -7,6 +7,7 @@ computed for nothing: two thirds of a batch of divisions and more.
 """
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,13 +24,17 @@ thousand has a problem that does not fit and is left out."""
 
 
 class Batch(NamedTuple):
-    """Tokens, and which of them are asked for the next one."""
+    """Tokens, and which of them are asked for which other one.
+
+    Those that are `scored` make the loss; those `judged` decide whether a text is right.
+    """
 
     tokens: Int[Array, "rows time"]
     where: Where
     queries: Int[Array, "rows queries"]
     goals: Int[Array, "rows queries"]
     scored: Bool[Array, "rows queries"]
+    judged: Bool[Array, "rows queries"]
     present: Bool[Array, " texts"]
 
 
@@ -40,8 +45,14 @@ class Capacity(NamedTuple):
     scored: int
 
 
-def padded(text: Text, where: Where, room: Room) -> Batch:
-    """Every text in its own row; each token of a completion is asked of the one before it."""
+def padded(text: Text, where: Where, room: Room, *, causal: bool = True) -> Batch:
+    """Every text in its own row; each token of a completion is asked of the one before it.
+
+    If the model is not causal, the completion is not shown to it: the i-th token of it is
+    asked of the i-th of the prompt, all at once.
+    """
+    if not causal:
+        return _at_once(text, where, room)
     queries = text.prompts[:, None] - 1 + jnp.arange(room.completion)
     scored = queries + 1 < text.lengths[:, None]
     last = text.tokens.shape[1] - 1
@@ -50,7 +61,16 @@ def padded(text: Text, where: Where, room: Room) -> Batch:
     queries = jnp.minimum(queries, last - 1)
     present = jnp.ones(len(queries), bool)
     where = _cut(where, slice(None, -1))  # nothing follows the last token
-    return Batch(text.tokens[:, :-1], where, queries, goals, scored, present)
+    return Batch(text.tokens[:, :-1], where, queries, goals, scored, scored, present)
+
+
+def whole(text: Text, where: Where) -> Batch:
+    """Every text in its own row; each token but the first is asked of the one before it."""
+    queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
+    scored = queries + 1 < text.lengths[:, None]
+    judged = scored & (queries + 1 >= text.prompts[:, None])
+    present, where = jnp.ones(len(queries), bool), _cut(where, slice(None, -1))
+    return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged, present)
 
 
 def packed(text: Text, where: Where, capacity: Capacity) -> Batch:
@@ -70,7 +90,8 @@ def packed(text: Text, where: Where, capacity: Capacity) -> Batch:
     index = jnp.arange(capacity.tokens)
     spot = Where(index[None], kind[None], coordinates[None], row[None], len(fits))
     tokens = text.tokens.reshape(-1)[slots]
-    return Batch(tokens[None], spot, queries[None], goals[None], asked_there[None], fits)
+    scored = asked_there[None]
+    return Batch(tokens[None], spot, queries[None], goals[None], scored, scored, fits)
 
 
 @lru_cache
@@ -89,8 +110,8 @@ def enough(lengths: Int[np.ndarray, " problems"], texts: int) -> int:
 
 
 def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int[Array, " texts"]:
-    """How many scored tokens of each text are not the most likely one."""
-    wrong = (jnp.argmax(logits, -1) != batch.goals) & batch.scored
+    """How many judged tokens of each text are not the most likely one."""
+    wrong = (jnp.argmax(logits, -1) != batch.goals) & batch.judged
     text = batch.where.text[jnp.arange(len(wrong))[:, None], batch.queries]
     return jnp.zeros(batch.where.texts, jnp.int32).at[text].add(wrong.astype(jnp.int32))
 
@@ -108,6 +129,18 @@ def _laid(
     every = jnp.arange(len(counts) * time).reshape(slot.shape)
     held = jnp.zeros(size, jnp.int32).at[slot].set(every, mode="drop")
     return begins, held, jnp.arange(size) < jnp.sum(counts)
+
+
+def _at_once(text: Text, where: Where, room: Room) -> Batch:
+    queries = jnp.broadcast_to(jnp.arange(room.completion), (len(text.tokens), room.completion))
+    asked = text.prompts[:, None] + queries
+    scored, last = asked < text.lengths[:, None], text.tokens.shape[1] - 1
+    goals = jnp.take_along_axis(text.tokens, jnp.minimum(asked, last), axis=1)
+    shown = _cut(where, slice(room.prompt))
+    hidden = shown.index >= text.prompts[:, None]
+    shown = replace(shown, kind=jnp.where(hidden, -1, shown.kind))
+    present = jnp.ones(len(queries), bool)
+    return Batch(text.tokens[:, : room.prompt], shown, queries, goals, scored, scored, present)
 
 
 def _cut(where: Where, kept: slice) -> Where:

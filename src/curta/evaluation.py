@@ -287,7 +287,7 @@ def _pass(
 
     Long completions go block by block.
     """
-    batch = padded(text, where, room)
+    batch = padded(text, where, room, causal=model.settings.causal)
     blocks = -(-room.completion // BLOCK)
     size = -(-room.completion // blocks)
     spare = blocks * size - room.completion

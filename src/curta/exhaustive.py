@@ -119,8 +119,9 @@ def _capacity(text: Text, texts: int) -> Capacity:
 
 def _batch(models: Models, text: Text, room: Room, capacity: Capacity) -> Batch:
     where = models.layout.where(text)
-    packs = models.stacked.positions.packs
-    return packed(text, where, capacity) if packs else padded(text, where, room)
+    if models.stacked.positions.packs:
+        return packed(text, where, capacity)
+    return padded(text, where, room, causal=models.stacked.settings.causal)
 
 
 def _flawless(model: Transformer, batch: Batch, room: Room) -> Bool[Array, " texts"]:

@@ -60,6 +60,9 @@ Tasks = Annotated[
 class Training:
     """How long, on how many problems a step, and how often the state is saved.
 
+    The `loss` is the mean over the tokens of the answer and its working, over all of the
+    text, or, `numeric`, the first with a penalty for digits far from the right one.
+
     Every `validate_every` steps (0 is never) all members answer `validation` problems of
     each task: held-out ones, where the task holds some out, and else fresh ones. The run's
     models are those of the `last` step, or of the `best` validation. Training ends early
@@ -72,6 +75,7 @@ class Training:
     steps: Count = 1000
     batch: Count = 64
     checkpoint_every: Count = 500
+    loss: Literal["answer", "all", "numeric"] = "answer"
     validate_every: Annotated[int, Ge(0)] = 0
     validation: Count = 256
     keep: Literal["last", "best"] = "last"
@@ -153,8 +157,23 @@ class Recipe:
             raise UserError(
                 f"positions {name!r} see only earlier tokens: model.causal must be true"
             )
+        if not self.model.causal:
+            self._check_at_once()
         if loss != "last" and self.model.loops == 1:
             raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
+
+    def _check_at_once(self) -> None:
+        """Raises UserError if an answer cannot be written over its prompt."""
+        layout = layout_named(self.layout)
+        if self.training.loss == "all":
+            raise UserError("training.loss 'all' has no meaning if model.causal is false")
+        for task in self.tasks:
+            room = layout.room(task.operator, task.widest)
+            if room.completion > room.prompt:
+                raise UserError(
+                    f"without model.causal an answer is written over its prompt, which is too"
+                    f" short in layout {layout.name!r}: {room.prompt} for {room.completion} tokens"
+                )
 
     @property
     def tasks(self) -> tuple[Task, ...]:

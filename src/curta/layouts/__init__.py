@@ -10,6 +10,7 @@ from .coupled import Coupled
 from .difference import Difference
 from .division import LongDivision
 from .fields import Fields
+from .framed import Framed
 from .insertion import Insertion
 from .padded import Padded
 from .plain import Plain
@@ -34,6 +35,7 @@ LAYOUTS: dict[str, Layout] = {
         Copying(),
         Calculator(),
         Fields(),
+        Framed(),
         Spaced(),
         SpacedApart(),
     )

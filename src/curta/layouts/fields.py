@@ -21,7 +21,7 @@ from .base import END, Kind, Layout, Room, Text
 
 WIDTH, GROUPS = 3, 6
 PROMPT, WORKING = 2 * WIDTH + 3, 1 + 3 * GROUPS
-FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, FINISH = range(8)
+FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, FINISH, BLANK = range(9)
 
 
 class Fields(Layout):
@@ -35,11 +35,13 @@ class Fields(Layout):
         Kind("equals"),
         Kind("sign"),
         Kind("answer", digit=True),
-        Kind("carry"),
+        Kind("carry", digit=True),
         Kind("end"),
+        Kind("blank"),
     )
     axes = ("place",)
     operators = ("+", "-", "*", "//", "%")
+    most = 2
     longest = WIDTH
     states = 1  # how many characters stand already
 
@@ -87,8 +89,9 @@ class Fields(Layout):
     ) -> tuple[Int[Array, "*batch 1"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
         kinds, places = zip(*_spots(), strict=True)
         at = jnp.minimum(state[..., 0], len(kinds) - 1)
-        place = jnp.array(places)[at]
-        return state + 1, jnp.array(kinds)[at], place[..., None]
+        kind, place = jnp.array(kinds)[at], jnp.array(places)[at]
+        blank = (token == self._code(" ")) & ((kind == FIRST) | (kind == SECOND))
+        return state + 1, jnp.where(blank, BLANK, kind), place[..., None]
 
     def _code(self, character: str) -> int:
         return self.characters.index(character)

@@ -1,0 +1,80 @@
+"""`=54+321______...` and `861$` written over it: an encoder's text, all digits at once.
+
+The whole input is reversed and filled up to twice its longest operand and three, so that
+every digit of the answer, least significant first, has a place of the input to be
+written on; operands of up to twenty digits have the same length of text, and so has each
+further ten. Source: an encoder for sums and products (there 42 places for all texts,
+which leaves no filling between the longest operands and the answer).
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_text
+from ..digits import Numbers
+from ..operations import OPERATIONS
+from ..problems import Problem
+from .base import END, Kind, Piece, Room, Text, join, number
+from .direct import DirectLayout
+
+FILL = "_"
+LEAST, STEP = 20, 10
+FILLING = 6
+
+
+class Framed(DirectLayout):
+    name = "framed"
+    summary = "the input reversed and filled up to a fixed length, the answer's digits over it"
+    characters = "0123456789+*=" + FILL + END
+    kinds = (*DirectLayout.kinds[:FILLING], Kind("filling"))
+    operators = ("+", "*")
+    most = 2
+    axes = ("index",)
+
+    def prompt(self, problem: Problem) -> str:
+        first, second = (to_text(value)[::-1] for value in problem.operands)
+        width = frame(max(len(first), len(second)))
+        return f"={second}{problem.operation.mark}{first}".ljust(width, FILL)
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        answer = OPERATIONS[operator].widths(digits)
+        width = frame(max(digits))
+        return Room(width, sum(answer) + 1, ((-1, max(*digits, *answer)),))
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        batch = len(operands.digits)
+        first, second = (
+            number(operands.digits[:, place], operands.lengths[:, place]) for place in (0, 1)
+        )
+        equals, mark = self._sign("=", batch), self._sign(OPERATIONS[operator].mark, batch)
+        written = jnp.sum(operands.lengths, axis=1) + 2
+        longest = jnp.max(operands.lengths, axis=1)
+        width = 2 * jnp.maximum(-(-longest // STEP) * STEP, LEAST) + 3
+        free = jnp.arange(room.prompt) < (width - written)[:, None]
+        filling = Piece(jnp.full(free.shape, self.characters.index(FILL)), free)
+        answer = OPERATIONS[operator].answer(operands).numbers
+        work = [*self._listed(answer, ","), self._sign(END, batch)]
+        prompt = [equals, second, mark, first, filling]
+        return join(prompt, work, room.total, self.characters.index(END))
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        """The part is 0 for the second number, 1 for the first, 2 for the answer."""
+        part, count = state[..., 0], state[..., 1]
+        digit, filling = token < 10, token == self.characters.index(FILL)
+        mark = (token == self.characters.index("+")) | (token == self.characters.index("*"))
+        kinds = jnp.array([2, 0, 4])  # second, first, answer
+        other = jnp.where(mark, 1, jnp.where(filling, FILLING, 3))
+        other = jnp.where(token == self.characters.index(END), 5, other)
+        kind = jnp.where(digit, kinds[part], other)
+        place = jnp.where(digit, count, -1)
+        part = jnp.where(mark, 1, jnp.where(filling, 2, part))
+        return jnp.stack([part, jnp.where(digit, count + 1, 0)], -1), kind, place[..., None]
+
+
+def frame(digits: int) -> int:
+    """Characters of an input whose longest operand has so many digits."""
+    return 2 * max(-(-digits // STEP) * STEP, LEAST) + 3
