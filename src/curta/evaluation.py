@@ -21,7 +21,7 @@ from optax import softmax_cross_entropy_with_integer_labels
 
 from .batches import padded
 from .generation import bucket, completions, widths
-from .layouts import Layout, Room, Text, Where
+from .layouts import Layout, Room, Text, Where, layout_named
 from .layouts.base import END
 from .model import Transformer
 from .operations import Answer
@@ -54,10 +54,21 @@ class Models(NamedTuple):
 class Scores(NamedTuple):
     """What one teacher-forced pass says of each problem."""
 
-    right: Bool[np.ndarray, "members problems"]
+    hits: Int[np.ndarray, "members problems"]
+    """Tokens of the completion that are the most likely ones."""
     losses: Float[np.ndarray, "members problems"]
     """Cross entropy in nats, summed over the tokens of the completion."""
     tokens: Int[np.ndarray, " problems"]
+
+    @property
+    def right(self) -> Bool[np.ndarray, "members problems"]:
+        """Whether the whole completion is right."""
+        return self.hits == self.tokens
+
+    @property
+    def token_accuracy(self) -> Float[np.ndarray, " members"]:
+        """The share of right ones among all scored tokens."""
+        return self.hits.sum(axis=1) / self.tokens.sum()
 
     @property
     def loss(self) -> Float[np.ndarray, " members"]:
@@ -114,11 +125,18 @@ def lengths(
 
 
 def unseen(models: Models, task: Task, first: int, settings: Evaluation) -> list[dict[str, Any]]:
-    """Exact match on problems that the task holds out, from place `first` of them on."""
+    """Exact match on problems that the task holds out, from place `first` of them on.
+
+    They are also written in the other layouts that the settings name.
+    """
     assert task.values is not None
     end = min(task.held_out, first + settings.held_out)
-    exams = {"held out": held_out(task, range(first, end))}
-    return _examined(models, exams, "{}..{}".format(*task.values), settings)
+    exam, size = held_out(task, range(first, end)), "{}..{}".format(*task.values)
+    rows = _examined(models, {"held out": exam}, size, settings)
+    for name in settings.layouts:
+        other = models._replace(layout=layout_named(name))
+        rows += _examined(other, {f"held out, {name}": exam}, size, settings)
+    return rows
 
 
 def grid(
@@ -195,6 +213,7 @@ def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room) -> di
     return {
         "count": len(exam),
         "exact": found.right.mean(axis=1).round(6).tolist(),
+        "token_accuracy": found.token_accuracy.round(6).tolist(),
         "perplexity": np.exp(found.loss).round(6).tolist(),
         "generated": _generated(models, exam[:sample], found.right, room),
     }
@@ -260,8 +279,8 @@ def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> S
     text = Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts + fill, lengths)))
     mesh = mesh_for(models.members, size)
     found = _compiled(models.layout, room, mesh)(models.stacked, text)
-    right, losses = (np.asarray(part)[:, : len(exam)] for part in found)
-    return Scores(right, losses, np.array(lengths[: len(exam)]) - np.array(prompts))
+    hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
+    return Scores(hits, losses, np.array(lengths[: len(exam)]) - np.array(prompts))
 
 
 @lru_cache(maxsize=64)
@@ -282,8 +301,8 @@ def _compiled(
 
 def _pass(
     model: Transformer, text: Text, where: Where, room: Room
-) -> tuple[Bool[Array, " batch"], Float[Array, " batch"]]:
-    """Whether every scored token is the most likely one, and the sum of their cross entropies.
+) -> tuple[Int[Array, " batch"], Float[Array, " batch"]]:
+    """How many scored tokens are the most likely ones, and the sum of their cross entropies.
 
     Long completions go block by block.
     """
@@ -300,11 +319,11 @@ def _pass(
         queries, goals, scored = part
         logits = model(batch.tokens, batch.where, queries, room)
         losses = softmax_cross_entropy_with_integer_labels(logits, goals)
-        right = jnp.all((logits.argmax(-1) == goals) | ~scored, axis=1)
-        return right, jnp.sum(jnp.where(scored, losses, 0.0), axis=1)
+        hits = jnp.sum((logits.argmax(-1) == goals) & scored, axis=1)
+        return hits, jnp.sum(jnp.where(scored, losses, 0.0), axis=1)
 
     parts = (batch.queries, batch.goals, batch.scored)
     if blocks == 1:
         return one(parts)
-    right, losses = jax.lax.map(one, jax.tree.map(split, parts))
-    return jnp.all(right, axis=0), jnp.sum(losses, axis=0)
+    hits, losses = jax.lax.map(one, jax.tree.map(split, parts))
+    return jnp.sum(hits, axis=0), jnp.sum(losses, axis=0)

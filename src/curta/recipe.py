@@ -94,7 +94,8 @@ class Evaluation:
     the sizes of each operator. `generated`
     problems of each kind are also written token by token. A `grid` of 0 leaves the
     heat map out. With a `table`, every problem of two operands up to that number is
-    counted. Where a task holds problems out, `held_out` of them are examined too.
+    counted. Where a task holds problems out, `held_out` of them are examined too,
+    also as other `layouts` with the same characters write them.
     """
 
     digits: SizesOfEach = (20, 100)
@@ -104,6 +105,7 @@ class Evaluation:
     grid_count: Count = 20
     table: Annotated[int, Ge(0)] = 0
     held_out: Count = 1000
+    layouts: tuple[str, ...] = ()
     seed: int = 1
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
@@ -138,6 +140,7 @@ class Recipe:
         if self.training.batch < len(self.tasks):
             raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
         self._check_validation()
+        self._check_layouts()
 
     def _check_validation(self) -> None:
         plan = self.training
@@ -161,6 +164,15 @@ class Recipe:
             self._check_at_once()
         if loss != "last" and self.model.loops == 1:
             raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
+
+    def _check_layouts(self) -> None:
+        """Raises UserError if another layout of the exam has other characters."""
+        own = layout_named(self.layout)
+        for name in self.evaluation.layouts:
+            if layout_named(name).characters != own.characters:
+                raise UserError(
+                    f"evaluation.layouts: {name!r} has other characters than {own.name!r}"
+                )
 
     def _check_at_once(self) -> None:
         """Raises UserError if an answer cannot be written over its prompt."""
@@ -190,8 +202,8 @@ _RECIPE = TypeAdapter(Recipe)
 
 
 def names() -> list[str]:
-    """Names of the recipes that come with the program."""
-    return sorted(path.name.removesuffix(".toml") for path in _shipped() if path.is_file())
+    """Names of the recipes that come with the program, `folder/name` inside of a folder."""
+    return sorted(_shipped(_folder(), ""))
 
 
 def load(name: str) -> Recipe:
@@ -257,8 +269,14 @@ def _folder() -> resources.abc.Traversable:
     return resources.files("curta") / "recipes"
 
 
-def _shipped() -> list[resources.abc.Traversable]:
-    return [path for path in _folder().iterdir() if path.name.endswith(".toml")]
+def _shipped(folder: resources.abc.Traversable, before: str) -> list[str]:
+    found = []
+    for path in folder.iterdir():
+        if path.is_dir():
+            found += _shipped(path, f"{before}{path.name}/")
+        elif path.name.endswith(".toml"):
+            found.append(before + path.name.removesuffix(".toml"))
+    return found
 
 
 def _text_of(path: Path) -> str:
