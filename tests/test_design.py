@@ -1,10 +1,12 @@
 """Designs that are refused, and what the others say of themselves."""
 
+import tomllib
 from typing import Any
 
 import pytest
 
 import tiny
+from curta import recipe as recipes
 from curta.design import Model
 from curta.errors import UserError
 
@@ -54,3 +56,14 @@ def test_a_design_that_does_not_fit_is_refused_in_one_line(
 
 def test_an_encoding_of_all_keys_may_see_the_whole_text() -> None:
     assert not tiny.with_encoding("rope", model__causal=False).model.causal
+
+
+def test_a_design_survives_dump_and_load() -> None:
+    recipe = tiny.recipe(
+        model__heads=4, model__key_value_heads=2, model__loops=3, model__inject="sublayer",
+        model__gated=True, model__norm_placement="post_residual", model__attention_scale=False,
+        model__init="normal", model__init_std=0.1, model__dropout=0.25,
+        training__loop_loss="progressive", training__progressive_alpha=0.5,
+    )  # fmt: skip
+    assert recipes.parse(tomllib.loads(recipes.dump(recipe)), where="dump") == recipe
+    assert recipe.model.key_value_heads == 2
