@@ -29,7 +29,7 @@ from .errors import UserError, unknown
 from .layouts import layout_named
 from .model import Model
 from .optimizers import Optimizer
-from .positions import Positions, Shape
+from .positions import Encoding, Positions, Shape
 from .positions.window import Window
 from .tasks import Task, shares
 
@@ -104,9 +104,7 @@ class Recipe:
     evaluation: Evaluation = Evaluation()
 
     def __post_init__(self) -> None:
-        layout = layout_named(self.layout)
-        shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
-        encoding = self.positions.build(shape)
+        layout, encoding = layout_named(self.layout), self.encoding
         for task in self.tasks:
             layout.accept(task.operator, task.counts[1])
             encoding.check(layout.room(task.operator, task.widest), training=True)
@@ -115,6 +113,12 @@ class Recipe:
             raise UserError(f"task: one of the operators {' '.join(operators)} comes twice")
         if self.training.batch < len(self.tasks):
             raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
+
+    @property
+    def encoding(self) -> Encoding:
+        """The position encoding, its weights described but not drawn."""
+        layout, model = layout_named(self.layout), self.model
+        return self.positions.build(Shape(layout, model.width, model.heads, model.attending))
 
     @property
     def tasks(self) -> tuple[Task, ...]:

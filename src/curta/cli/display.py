@@ -108,6 +108,22 @@ def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
     return view
 
 
+def comparison_table(table: dict[str, Any]) -> Table:
+    """An entry a row: what it cost, and exact match in the hardest category of every size."""
+    seeds = len(table["seeds"])
+    title = f"exact match, hardest category; median and range of {seeds} seed{'s'[: seeds > 1]}"
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
+    view.add_column("entry")
+    known = [exam for row in table["rows"] for exam in (*row["exams"], *row["unplaced"])]
+    order = sorted(known, key=lambda exam: (exam["operator"], exam["digits"]))
+    sizes = list(dict.fromkeys((exam["operator"], exam["size"]) for exam in order))
+    for heading in ("parameters", "steps", "seconds", *(f"{o} {size}" for o, size in sizes)):
+        view.add_column(heading, justify="right")
+    for row in table["rows"]:
+        view.add_row(*_comparison_row(row, sizes))
+    return view
+
+
 def grid_line(table: dict[str, Any]) -> str | None:
     """Mean and worst cell of the grid over members."""
     if "grid" not in table:
@@ -181,6 +197,28 @@ def _progress_line(now: "Step") -> str:
         f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}  exact {exact:.3f}{spread}"
         f"  {now.problems_per_second:,.0f} problems/s"
     )
+
+
+def _comparison_row(row: dict[str, Any], sizes: Sequence[tuple[str, str]]) -> list[str]:
+    seconds = row.get("training_seconds")
+    cost = (row.get("parameters"), row.get("steps"), None if seconds is None else round(seconds))
+    shown = ["" if value is None else f"{value:,}" for value in cost]
+    return [row["name"], *shown, *(_range_at(row, operator, size) for operator, size in sizes)]
+
+
+def _range_at(row: dict[str, Any], operator: str, size: str) -> str:
+    """Median over members, and below it the range unless all are the same."""
+
+    def mine(exam: dict[str, Any]) -> bool:
+        return (exam["operator"], exam["size"]) == (operator, size)
+
+    values = [exam["members"] for exam in row["exams"] if mine(exam)]
+    if not values:
+        return "no positions" if any(map(mine, row["unplaced"])) else row["status"]
+    exact = [min(member) for member in zip(*values, strict=True)]
+    same = min(exact) == max(exact)
+    ends = "" if same else f"\n{min(exact):.3f}..{max(exact):.3f}"
+    return f"{_median(exact):.3f}{ends}"
 
 
 def _place(row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
