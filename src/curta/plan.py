@@ -248,10 +248,15 @@ def _parsed(text: str, where: str) -> Draft:
         raise _complaint(error, where) from None
 
 
+_STRANGE = ("unexpected_keyword_argument", "extra_forbidden")
+
+
 def _complaint(error: ValidationError, where: str) -> UserError:
-    first = error.errors()[0]
+    """One line: a misspelt name before the field that it leaves out."""
+    strange = [e for e in error.errors() if e["type"] in _STRANGE]
+    first = [*strange, *error.errors()][0]
     field = ".".join(map(str, first["loc"]))
-    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+    if strange:
         holder = Entry if len(first["loc"]) > 1 else Draft
         known = [known.name for known in dataclasses.fields(holder)]
         return UserError(f"{where}: {unknown('field', str(first['loc'][-1]), known)}")

@@ -112,13 +112,13 @@ def comparison_table(table: dict[str, Any]) -> Table:
     """An entry a row: what it cost, and exact match in the hardest category of every size."""
     seeds = len(table["seeds"])
     title = f"exact match, hardest category; median and range of {seeds} seed{'s'[: seeds > 1]}"
-    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
-    view.add_column("entry")
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    view.add_column("entry", overflow="fold")
     known = [exam for row in table["rows"] for exam in (*row["exams"], *row["unplaced"])]
     order = sorted(known, key=lambda exam: (exam["operator"], exam["digits"]))
     sizes = list(dict.fromkeys((exam["operator"], exam["size"]) for exam in order))
     for heading in ("parameters", "steps", "seconds", *(f"{o} {size}" for o, size in sizes)):
-        view.add_column(heading, justify="right")
+        view.add_column(heading, justify="right", no_wrap=True)
     for row in table["rows"]:
         view.add_row(*_comparison_row(row, sizes))
     return view
@@ -214,10 +214,10 @@ def _range_at(row: dict[str, Any], operator: str, size: str) -> str:
 
     values = [exam["members"] for exam in row["exams"] if mine(exam)]
     if not values:
-        return "no positions" if any(map(mine, row["unplaced"])) else row["status"]
+        return "no\npositions" if any(map(mine, row["unplaced"])) else row["status"]
     exact = [min(member) for member in zip(*values, strict=True)]
     same = min(exact) == max(exact)
-    ends = "" if same else f"\n{min(exact):.3f}..{max(exact):.3f}"
+    ends = "" if same else f"\n{min(exact):.2f}..{max(exact):.2f}"
     return f"{_median(exact):.3f}{ends}"
 
 

@@ -8,13 +8,12 @@ colours than a few.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .compared import Compared, Curve, Range, Row, by_digits, by_step, range_of
+from .compared import Compared, Curve, Range, Row, by_digits, by_step
 from .figures import (
     ALERT,
-    INK,
     MEDIAN,
     MEMBER,
     MUTED,
@@ -69,101 +68,13 @@ def lengths(compared: Compared, operator: str) -> Figure:
             shade(panel, spans[row["name"]])
             _title(panel, row["name"])
         percent_axis(panels[0])
-        ends = [end for span in spans.values() if span for end in span]
-        digits = [exam["digits"] for row in rows for exam in _asked(row, operator)]
-        for panel in panels:
-            length_axis(panel, sorted({*ends, *digits}))
-            panel.set(xlabel="")
-        for panel in panels[len(rows) - 2 : len(rows)]:
-            panel.set(xlabel="digits of the longest operand")
+        digits = {exam["digits"] for row in rows for exam in _asked(row, operator)}
+        _share_lengths(panels[: len(rows)], digits | {span[1] for span in spans.values() if span})
         for panel in panels[len(rows) :]:
             panel.remove()
-        legend(figure, panels[0], columns=2)
+        figure.supxlabel("digits of the longest operand", fontsize="medium")
+        legend(figure, *panels[: len(rows)], columns=3)
     return figure
-
-
-def against(compared: Compared, label: str, value: Callable[[Row], Any]) -> Figure:
-    """Loss at the end and exact match, in and beyond the range of training, by some value."""
-    rows = [row for row in compared.rows if row["status"] == "finished"]
-    measured = {title: by for title, of in _measures(compared) if (by := _by(rows, value, of))}
-    with style():
-        figure, panels = _column(len(measured))
-        axis = _Axis(value(row) for row in rows)
-        for panel, (title, by) in zip(panels, measured.items(), strict=True):
-            for at, values in by.items():
-                _points(panel, axis.place(at), values)
-            middle = {axis.place(at): range_of(by[at]) for at in axis.values if at in by}
-            _line(panel, dict(sorted(middle.items())))
-            panel.set_title(title)
-            panel.set_yscale("log") if "loss" in title else percent_axis(panel)
-        axis.set(panels[-1], label)
-        legend(figure, panels[0], columns=2)
-    return figure
-
-
-class _Axis:
-    """Where values stand: numbers by their size, anything else side by side.
-
-    Numbers above 0 that differ fourfold or more stand on a logarithmic axis.
-    """
-
-    def __init__(self, values: Iterable[Any]) -> None:
-        keys = {_key(value): value for value in values}
-        self.numeric = all(isinstance(v, int | float) for v in keys.values())
-        self.values = sorted(keys, key=keys.get) if self.numeric else list(keys)  # type: ignore[arg-type]
-        self.places = [keys[key] if self.numeric else i for i, key in enumerate(self.values)]
-        self.log = (
-            self.numeric and min(self.places) > 0 and max(self.places) >= 4 * min(self.places)
-        )
-
-    def place(self, key: str) -> float:
-        return float(self.places[self.values.index(key)])
-
-    def set(self, axes: Axes, label: str) -> None:
-        if self.log:
-            axes.set_xscale("log")
-        chosen = [i for i, place in enumerate(self.places) if self._apart(i)]
-        axes.set_xticks([self.places[i] for i in chosen], [self.values[i] for i in chosen])
-        axes.set_xticks([], minor=True)
-        axes.margins(x=0.08)
-        axes.set_xlabel(label, parse_math=False)
-
-    def _apart(self, index: int) -> bool:
-        """Whether a value's label has room beside that of the value before it."""
-        if index == 0 or not self.numeric:
-            return True
-        scale = math.log if self.log else float
-        ends = scale(self.places[-1]) - scale(self.places[0])
-        return scale(self.places[index]) - scale(self.places[index - 1]) > 0.06 * ends
-
-
-def _key(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
-
-
-def _measures(compared: Compared) -> list[tuple[str, Callable[[Row], Sequence[float]]]]:
-    return [
-        ("loss at the end of training", lambda row: _ends(row)),
-        ("exact match, operands as long as in training", lambda row: compared.mean(row, False)),
-        ("exact match, longer operands", lambda row: compared.mean(row, True)),
-    ]
-
-
-def _ends(row: Row) -> list[float]:
-    return [value for value in row["loss"]["members"] if value] if "loss" in row else []
-
-
-def _by(
-    rows: Sequence[Row], value: Callable[[Row], Any], measure: Callable[[Row], Sequence[float]]
-) -> dict[str, list[float]]:
-    """The measure of every member of the rows that have the same value."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        if values := measure(row):
-            found.setdefault(_key(value(row)), []).extend(values)
-    return found
 
 
 def _asked(row: Row, operator: str) -> list[Any]:
@@ -179,7 +90,14 @@ def _bands(axes: Axes, name: str, found: Mapping[str, Curve], marker: str = "") 
     for other, curve in found.items():
         if other != name:
             middle = [ends.median for ends in curve.values()]
-            axes.plot(list(curve), middle, color=MUTED, linewidth=0.7, alpha=0.45, label="others")
+            axes.plot(
+                list(curve),
+                middle,
+                color=MUTED,
+                linewidth=0.7,
+                alpha=0.6,
+                label="median of the others",
+            )
     _line(axes, found[name], marker)
 
 
@@ -195,27 +113,26 @@ def _line(axes: Axes, curve: Mapping[Any, Range], marker: str = "") -> None:
     )
 
 
-def _points(axes: Axes, place: float, values: Sequence[float]) -> None:
-    axes.plot(
-        [place] * len(values),
-        values,
-        "o",
-        color=MEMBER,
-        markersize=4,
-        alpha=0.8,
-        label="each member",
-    )
-
-
 def _mark_unplaced(axes: Axes, row: Row, operator: str) -> None:
     """Crosses at the lengths that the entry's models have no positions for."""
     digits = sorted({e["digits"] for e in row["unplaced"] if e["operator"] == operator})
     if digits:
-        axes.plot(digits, [0] * len(digits), "x", color=ALERT, markeredgewidth=1.8, clip_on=False)
-        axes.annotate(
-            "no positions", (digits[-1], 0), (0, 7), textcoords="offset points",
-            ha="right", color=INK, fontsize=8,
+        axes.plot(
+            digits, [0] * len(digits), "x", color=ALERT, markeredgewidth=1.8, clip_on=False,
+            label="no positions",
         )  # fmt: skip
+
+
+def _share_lengths(panels: Sequence[Axes], digits: set[int]) -> None:
+    """One log axis of lengths for all panels, with ticks below the lowest ones.
+
+    It begins at what is measured: the shorter lengths of training would take half of it.
+    """
+    for panel in panels:
+        length_axis(panel, sorted(digits))
+        panel.set(xlabel="", xlim=(min(digits) / 1.4, max(digits) * 1.15))
+    for panel in panels[-2:]:
+        panel.tick_params(labelbottom=True)
 
 
 def _title(axes: Axes, name: str) -> None:
@@ -230,10 +147,3 @@ def _grid(count: int, sharey: Literal["all", "col"]) -> tuple[Figure, list[Axes]
     figure = Figure(figsize=(WIDTH, 1.1 + 1.3 * rows), layout="constrained")
     axes = figure.subplots(rows, 2, sharex=True, sharey=sharey, squeeze=False)
     return figure, list(axes.flat)
-
-
-def _column(count: int) -> tuple[Figure, list[Axes]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, 0.9 + 1.6 * count), layout="constrained")
-    return figure, list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import files
-from . import bands
+from . import bands, swept
 from .categories import category_list
 from .compared import Compared, Exam, Row, Spread, exams_of, hardest, read_comparison
 from .images import inline_svg, png, svg
@@ -63,15 +62,8 @@ def draw(compared: Compared) -> dict[str, Figure]:
 
 def _swept(compared: Compared) -> dict[str, Figure]:
     """What was found against the models' size, and against each value that was swept."""
-    against = partial(bands.against, compared)
-    size = against("parameters of the model", lambda row: row.get("parameters"))
-    return {"by-parameters": size} | {
-        f"by-{path}": against(path, partial(_change, path)) for path in compared.swept
-    }
-
-
-def _change(path: str, row: Row) -> Any:
-    return row["changes"][path]
+    found = {f"by-{path}": swept.by_value(compared, path) for path in compared.swept}
+    return {"by-parameters": swept.by_size(compared)} | found
 
 
 def render(compared: Compared, plots: dict[str, Figure]) -> str:
@@ -92,7 +84,7 @@ def render(compared: Compared, plots: dict[str, Figure]) -> str:
 def _figure(plot: Figure, name: str) -> Markup:
     kind = name.partition("-")[0]
     inner = inline_svg(plot, name.replace(".", "-"), DESCRIPTIONS[kind])
-    return figure(inner, _CAPTIONS[kind], f"{name}.png")
+    return figure(inner, _CAPTIONS[kind], f"{name}.png, {name}.svg")
 
 
 _CAPTIONS = {
@@ -100,8 +92,8 @@ _CAPTIONS = {
     "where entries are trained on different problems. Grey: the medians of the other entries.",
     "lengths": "Every member in its hardest category. Grey: the medians of the other entries. "
     "Shaded: operands as long as in training. A cross: the models have no positions there.",
-    "by": "Exact match is the mean over the sizes and categories of the exam. Where several "
-    "values are swept, a point holds all runs with its value.",
+    "by": "Small marks: every member; large ones: their median; shaded or drawn out: the "
+    "least to the greatest. Exact match is the mean over the sizes and categories of the exam.",
 }
 
 
@@ -171,9 +163,10 @@ def _head(compared: Compared) -> Iterator[Markup]:
     )  # fmt: skip
     yield element("tr", element("td", colspan="5"), *groups)
     sizes = [size for sizes in compared.sizes.values() for size in sizes]
+    heading = "Entry" if _one_structure(compared) else "Entry, and structure given to its model"
     yield element(
         "tr",
-        element("th", "Entry and structure given to its model", class_="word", scope="col"),
+        element("th", heading, class_="word", scope="col"),
         heading_cells("Parameters", "Steps", "Time", "Loss", *sizes),
     )
 

@@ -306,10 +306,10 @@ def _inside(digits: Sequence[int], span: Span) -> list[int]:
     return [index for index, length in enumerate(digits) if span[0] <= length <= span[1]]
 
 
-def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
+def legend(figure: Figure, *panels: Axes, columns: int = 4) -> None:
     """One entry per kind of mark, above the panels where no data can hide."""
-    handles, labels = axes.get_legend_handles_labels()
-    entries = dict(zip(labels, handles, strict=True))
+    marks = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in panels]
+    entries = {label: handle for pairs in marks for handle, label in pairs}
     if entries:
         figure.legend(
             entries.values(),
