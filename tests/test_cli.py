@@ -245,6 +245,14 @@ def test_a_finished_comparison_is_shown_again(
     assert text.rstrip().endswith("report.html")
 
 
+def test_runs_names_comparisons_too(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
+    assert main(["runs"]) == 0
+    assert capsys.readouterr().out == f"comparisons: {swept.name}\n"
+
+
 def test_compare_prints_its_table_as_json_and_nothing_else(
     capsys: pytest.CaptureFixture[str], runs_folder: Path
 ) -> None:

@@ -123,9 +123,11 @@ def test_what_is_left_out_is_what_an_exam_refuses(done: Comparison, runs_folder:
     assert str(found.value) == reasons[1]
 
 
-def test_a_grid_without_positions_is_left_out() -> None:
+def test_grids_and_tables_without_positions_are_left_out() -> None:
     fields = {"layout": "plain", "positions__name": "learned", "positions__length": 24}
-    assert comparison.held(tiny.recipe(**fields, evaluation__grid=20))["grid"] == 0
+    assert comparison.held(tiny.recipe(**fields, evaluation__table=10**7)) == {"table": 0}
+    assert comparison.held(tiny.recipe(**fields, evaluation__table=10**6 - 1)) == {}
+    assert comparison.held(tiny.recipe(**fields, evaluation__grid=20)) == {"grid": 0}
     assert comparison.held(tiny.recipe(**fields, evaluation__grid=3)) == {}
 
 

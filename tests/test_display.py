@@ -133,7 +133,7 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_examined() -> N
     rows = [
         compared("addition reversed rope", exams, unplaced=[far]),
         compared("window", [*exams, far | {"members": [1.0, 1.0, 1.0]}]),
-        compared("later", [], status="waiting", parameters=None, training_seconds=None),
+        compared("[b]", [], status="waiting", parameters=None, training_seconds=None),
     ]
     out = io.StringIO()
     table = comparison_table({"seeds": [0, 1, 2], "rows": rows})
@@ -157,3 +157,4 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_examined() -> N
     ]
     assert text.count("0.25..1.00") == 6
     assert text.count("waiting") == 4
+    assert "[b]" in text

@@ -159,16 +159,20 @@ def refused(recipe: Recipe) -> list[dict[str, Any]]:
 
 def held(recipe: Recipe) -> dict[str, Any]:
     """The exam without what these models have no positions for, as changes to the recipe's."""
+    plan, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
     out = {(row["operator"], row["size"]) for row in refused(recipe)}
-    digits = {
-        task.operator: tuple(
-            s for s in _sizes(recipe, task.operator) if (task.operator, str(s)) not in out
-        )
-        for task in recipe.tasks
-    }
-    plan, first = recipe.evaluation, recipe.tasks[0].operator
-    grid = 0 if plan.grid and evaluation.refusal(recipe, first, plan.grid) else plan.grid
-    return {"digits": digits, "grid": grid} if out or grid != plan.grid else {}
+    changes: dict[str, Any] = {}
+    if out:
+        changes["digits"] = {
+            o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
+            for o in operators
+        }
+    if plan.grid and evaluation.refusal(recipe, operators[0], plan.grid):
+        changes["grid"] = 0
+    widest = len(str(plan.table))
+    if plan.table and any(evaluation.refusal(recipe, o, widest) for o in operators):
+        changes["table"] = 0
+    return changes
 
 
 def _sizes(recipe: Recipe, operator: str) -> tuple[int | str, ...]:

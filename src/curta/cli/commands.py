@@ -117,14 +117,15 @@ def show(options: Namespace) -> int:
 
 
 def runs(options: Namespace) -> int:
+    from .. import comparison
     from .. import runs as store
-    from .display import console, runs_table
+    from .display import notice, runs_table
 
-    found = store.existing()
-    if not found:
+    found, compared = store.existing(), comparison.existing()
+    if not (found or compared):
         print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
-        return 0
-    console().print(runs_table(found))
+    notice(runs_table(found) if found else None)
+    notice(f"comparisons: {', '.join(compared)}" if compared else None)
     return 0
 
 
@@ -197,13 +198,12 @@ def _resume_comparison(name: str) -> int:
 
 def _carry_out(made: "Comparison", as_json: bool) -> int:
     """Trains and examines what is left, and says what was found."""
-    from .display import Learning, Status, comparison_table, notice
+    from .display import Learning, Status, comparison_table, entry_line, notice
 
     def train(row: "Row", run: "Run") -> None:
         if as_json:
             return run.train()
-        number = made.plan.rows.index(row) + 1
-        notice(f"[bold]{row.name}[/bold] ({number} of {len(made.plan.rows)}): {run.recipe.summary}")
+        notice(entry_line(made.plan, row))
         with Learning(run.seeds) as learning:
             return run.train(learning.show)
 

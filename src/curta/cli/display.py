@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ..layouts import Layout
     from ..operations import Answer
+    from ..plan import Plan, Row
     from ..problems import Problem
     from ..session import Progress as Step
     from ..session import Run
@@ -41,6 +43,12 @@ def opening(run: "Run") -> str:
         f"training {members} on {low} to {high} digits,"
         f" {plan.steps:,} steps of {plan.batch} problems"
     )
+
+
+def entry_line(plan: "Plan", row: "Row") -> str:
+    """Which entry of a comparison comes now."""
+    number = f"{plan.rows.index(row) + 1} of {len(plan.rows)}"
+    return f"[bold]{escape(row.name)}[/bold] ({number}): {escape(row.recipe.summary)}"
 
 
 class Learning:
@@ -203,7 +211,11 @@ def _comparison_row(row: dict[str, Any], sizes: Sequence[tuple[str, str]]) -> li
     seconds = row.get("training_seconds")
     cost = (row.get("parameters"), row.get("steps"), None if seconds is None else round(seconds))
     shown = ["" if value is None else f"{value:,}" for value in cost]
-    return [row["name"], *shown, *(_range_at(row, operator, size) for operator, size in sizes)]
+    return [
+        escape(row["name"]),
+        *shown,
+        *(_range_at(row, operator, size) for operator, size in sizes),
+    ]
 
 
 def _range_at(row: dict[str, Any], operator: str, size: str) -> str:
