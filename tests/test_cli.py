@@ -81,6 +81,19 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["show", "calculator", "12/3"], "did you mean '//'?"),
         (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
         (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'"),
+        (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),
+        (["compare", "encoding"], "unknown comparison 'encoding': did you mean 'encodings'?"),
+        (["compare", "addition", "sums model.widht=3"], "did you mean 'model.width'"),
+        (["compare", "addition", "addition"], "two entries are called 'addition'"),
+        (["compare", "addition", "sums", "--model.widht", "3"], "did you mean '--model.width'"),
+        (["compare", "addition", "sums", "--task.digits", "[1,0]"], "'addition': task.digits must"),
+        (["compare", "encodings", "--seeds", "0"], "--seeds must be at least 1"),
+        (["compare", "addition", "sums", "--run", "a/b"], "'a/b' is no name for a run"),
+        (["sweep", "addition"], "nothing is swept: give a field several values"),
+        (["sweep", "addition", "--model.width", "32"], "nothing is swept"),
+        (["sweep", "addition", "--model.width", "32,x"], "width=x': model.width"),
+        (["sweep", "addition", "--model.width", "32,32"], "two entries are called 'width=32'"),
+        (["sweep"], "required: recipe"),
         (["runs", "extra"], "unexpected argument"),
     ],
 )
@@ -201,3 +214,79 @@ def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert "cannot write" in done.stderr.splitlines()[-1]
     assert {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()} == before
+
+
+# Several runs.
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of four runs, carried out through the command line."""
+    root = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        values = ["--task.digits", "[1,2],[1,3]", "--optimizer.learning_rate", "0.01,0.1"]
+        small = [option for option in SMALL if not option.startswith("--task.digits")]
+        assert main(["sweep", "addition", "--seeds", "1", *values, *small]) == 0
+    return root / "addition-by-digits-learning_rate"
+
+
+def test_a_sweep_trains_every_combination(swept: Path) -> None:
+    table = json.loads((swept / "comparison.json").read_text())
+    assert [(row["status"], *row["changes"].values()) for row in table["rows"]] == [
+        ("finished", digits, rate) for digits in ([1, 2], [1, 3]) for rate in (0.01, 0.1)
+    ]
+    pictures = {path.stem for path in swept.glob("*.png")}
+    assert pictures == {
+        "by-parameters", "by-task.digits", "by-optimizer.learning_rate", "lengths", "learning",
+    }  # fmt: skip
+    assert {path.stem for path in swept.glob("*.svg")} == pictures
+
+
+def test_a_finished_comparison_is_shown_again(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
+    assert main(["resume", swept.name]) == 0
+    text = capsys.readouterr().out
+    assert "digits=[1, 2] learning_rate=0.01" in " ".join(text.split())
+    assert "step" not in text.replace("steps", "")
+    assert text.rstrip().endswith("report.html")
+
+
+def test_runs_names_comparisons_too(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
+    assert main(["runs"]) == 0
+    assert capsys.readouterr().out == f"comparisons: {swept.name}\n"
+
+
+def test_compare_prints_its_table_as_json_and_nothing_else(
+    capsys: pytest.CaptureFixture[str], runs_folder: Path
+) -> None:
+    entries = ["one: addition", "two: addition positions.name=rope positions.base=100.0"]
+    options = ["--run", "mine", "--seeds", "1", "--json"]
+    assert main(["compare", *entries, *options, *SMALL]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table == json.loads((runs_folder / "mine" / "comparison.json").read_text())
+    assert [row["settings"]["positions"]["name"] for row in table["rows"]] == ["window", "rope"]
+    assert (runs_folder / "mine" / "report.html").exists()
+    assert "exists already with other runs" in refused(
+        capsys, "compare", *entries, "--run", "mine", "--training.steps", "3"
+    )
+
+
+def test_compare_without_arguments_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare"]) == 0
+    assert capsys.readouterr().out.startswith("encodings ")
+
+
+def test_compare_help_shows_values_that_the_recipes_share(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "addition", "addition-plain", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--training.steps VALUE (each recipe's own)" in text
+    assert "--model.mlp_factor VALUE (4)" in text

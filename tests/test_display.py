@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from curta.cli.display import exam_table
+from curta.cli.display import comparison_table, exam_table
 
 
 def row(size: int | str = 20, exact: tuple[float, ...] = (1.0,), **changes: Any) -> dict[str, Any]:
@@ -116,3 +116,45 @@ def test_one_seed_is_not_listed() -> None:
 def test_plain_output_has_no_control_characters() -> None:
     assert "\x1b" not in "".join(lines([row(), differing()]))
     assert "\x1b[1;31mDIFFERS" in "".join(lines([row(), differing()], terminal=True))
+
+
+def compared(name: str, exams: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    known = {"status": "finished", "steps": 1000, "parameters": 123_456, "training_seconds": 61.4}
+    return {"name": name, "exams": exams, "unplaced": []} | known | changes
+
+
+def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_examined() -> None:
+    exams = [
+        {"operator": "+", "size": f"{digits}", "digits": digits, "members": members}
+        for digits in (10, 20, 50)
+        for members in ([1.0, 0.5, 0.75], [1.0, 1.0, 0.25])
+    ]
+    far = {"operator": "+", "size": "100", "digits": 100}
+    rows = [
+        compared("addition reversed rope", exams, unplaced=[far]),
+        compared("window", [*exams, far | {"members": [1.0, 1.0, 1.0]}]),
+        compared("[b]", [], status="waiting", parameters=None, training_seconds=None),
+    ]
+    out = io.StringIO()
+    table = comparison_table({"seeds": [0, 1, 2], "rows": rows})
+    Console(file=out, width=80, soft_wrap=True).print(table)
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert "median and range of 3 seeds" in text
+    assert "no" in text
+    assert "positions" in text
+    window = next(line for line in text.splitlines() if line.startswith("window"))
+    assert window.split() == [
+        "window",
+        "123,456",
+        "1,000",
+        "61",
+        "0.500",
+        "0.500",
+        "0.500",
+        "1.000",
+    ]
+    assert text.count("0.25..1.00") == 6
+    assert text.count("waiting") == 4
+    assert "[b]" in text

@@ -4,18 +4,21 @@ import curta
 run = curta.train("addition", seeds=4)
 run.ask("2+2")
 run.evaluate(digits=(20, 100, 1000))
+curta.compare(["addition", "addition-plain"], seeds=8).table
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import load, train
+    from .api import compare, load, sweep, train
+    from .comparison import Comparison
     from .errors import UserError
     from .session import Run
 
-__all__ = ["Run", "UserError", "load", "train"]
+__all__ = ["Comparison", "Run", "UserError", "compare", "load", "sweep", "train"]
 
-_HOMES = {"load": "api", "train": "api", "UserError": "errors", "Run": "session"}
+_HOMES = dict.fromkeys(("compare", "load", "sweep", "train"), "api")
+_HOMES |= {"UserError": "errors", "Run": "session", "Comparison": "comparison"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,12 +1,13 @@
-"""Curta from Python: `curta.train` and `curta.load`."""
+"""Curta from Python: `curta.train`, `curta.load`, `curta.compare` and `curta.sweep`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import devices, runs
+from . import comparison, devices, plan, runs
 from . import recipe as recipes
-from .errors import UserError
+from .comparison import Comparison
 from .loop import Show
+from .plan import Plan
 from .session import Run
 
 
@@ -36,11 +37,7 @@ def begin(
     """A new run, not yet trained."""
     fields = recipes.with_overrides(recipes.read(recipe), overrides)
     resolved = recipes.parse(fields, where=f"recipe {recipe!r}")
-    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
-    if not all(-(2**31) <= seed < 2**31 for seed in chosen):
-        raise UserError(f"a seed is a whole number of at most 31 bits, not one of {chosen}")
+    chosen = runs.seeds_of(seeds)
     devices.configure()
     return Run(runs.create(resolved, recipe, chosen, name))
 
@@ -52,3 +49,43 @@ def load(run: str, loops: int | None = None) -> Run:
     """
     devices.configure()
     return Run(runs.find(run), loops)
+
+
+def compare(
+    entries: str | Sequence[str],
+    seeds: int | Sequence[int] | None = None,
+    run: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Trains and examines several recipes under the same conditions, side by side.
+
+    `entries` is the name or the path of a comparison, or a list of recipes, each
+    with changes of its own: `"NAME: RECIPE field=value ..."`. `overrides` holds for all
+    entries that do not say otherwise. What such a comparison has found already is kept.
+    """
+    words = [entries] if isinstance(entries, str) else list(entries)
+    made = plan.resolve(plan.draft(words), overrides or {}, seeds)
+    return _carried_out(begin_comparison(made, run, plan.base(words)))
+
+
+def sweep(
+    recipe: str,
+    values: Mapping[str, Sequence[Any]],
+    seeds: int | Sequence[int] | None = None,
+    run: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """A run for every combination of `{"section.field": values}`."""
+    made = plan.resolve(plan.sweep(recipe, values), overrides or {}, seeds, tuple(values))
+    return _carried_out(begin_comparison(made, run, plan.swept_base(recipe, values)))
+
+
+def begin_comparison(made: Plan, name: str | None, base: str) -> Comparison:
+    """A comparison, new or to be gone on with, of which nothing is trained yet."""
+    devices.configure()
+    return comparison.begin(made, name, base)
+
+
+def _carried_out(made: Comparison) -> Comparison:
+    made.carry_out()
+    return made

@@ -20,13 +20,14 @@ from jaxtyping import Array, Bool, Float, Int
 from optax import softmax_cross_entropy_with_integer_labels
 
 from .batches import padded
+from .errors import UserError
 from .generation import bucket, completions, widths
 from .layouts import Layout, Room, Text, Where, layout_named
 from .layouts.base import END
 from .model import Transformer
 from .operations import Answer
 from .problems import Problem, answer_text
-from .recipe import Evaluation
+from .recipe import Evaluation, Recipe
 from .tasks import RANDOM, Task, as_size, categories, held_out, problems
 from .training import mesh_for
 
@@ -110,6 +111,17 @@ def room_for(models: Models, exam: Sequence[Problem]) -> Room:
 def check(models: Models, room: Room) -> None:
     """Raises UserError if the models have no positions for texts of this size."""
     jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(room)
+
+
+def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
+    """Why problems of this size cannot be put to models of this recipe; None if they can."""
+    layout, digits = layout_named(recipe.layout), as_size(size, operator)
+    try:
+        layout.accept(operator, len(digits))
+        recipe.encoding.check(layout.room(operator, digits))
+    except UserError as error:
+        return str(error)
+    return None
 
 
 def lengths(

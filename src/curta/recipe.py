@@ -127,9 +127,7 @@ class Recipe:
     evaluation: Evaluation = Evaluation()
 
     def __post_init__(self) -> None:
-        layout = layout_named(self.layout)
-        shape = Shape(layout, self.model.width, self.model.heads, self.model.attending)
-        encoding = self.positions.build(shape)
+        layout, encoding = layout_named(self.layout), self.encoding
         self._check_design(encoding)
         for task in self.tasks:
             layout.accept(task.operator, task.counts[1])
@@ -186,6 +184,12 @@ class Recipe:
                     f"without model.causal an answer is written over its prompt, which is too"
                     f" short in layout {layout.name!r}: {room.prompt} for {room.completion} tokens"
                 )
+
+    @property
+    def encoding(self) -> Encoding:
+        """The position encoding, its weights described but not drawn."""
+        layout, model = layout_named(self.layout), self.model
+        return self.positions.build(Shape(layout, model.width, model.heads, model.attending))
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -12,7 +12,7 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -97,10 +97,26 @@ def root() -> Path:
     return Path(os.environ.get("CURTA_RUNS") or "runs")
 
 
-def create(recipe: Recipe, recipe_name: str, seeds: list[int], name: str | None = None) -> Folder:
-    """A new run folder; UserError if one of that name exists."""
+def seeds_of(seeds: int | Sequence[int]) -> list[int]:
+    """Seeds 0, 1, ... up to a count, or the seeds themselves, if they can be used."""
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
+    if not all(-(2**31) <= seed < 2**31 for seed in chosen):
+        raise UserError(f"a seed is a whole number of at most 31 bits, not one of {chosen}")
+    return chosen
+
+
+def create(
+    recipe: Recipe,
+    recipe_name: str,
+    seeds: list[int],
+    name: str | None = None,
+    inside: Path | None = None,
+) -> Folder:
+    """A new run folder in the runs folder, or inside of another; UserError if it exists."""
     base = Path(recipe_name).stem
-    path = root() / (_checked(name) if name else _free(base))
+    path = (inside or root()) / (checked(name) if name else _free(base))
     if path.exists():
         raise UserError(
             f"run {name!r} exists already: choose another name, or `curta resume {name}`"
@@ -213,7 +229,8 @@ def _json(path: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def _checked(name: str) -> str:
+def checked(name: str) -> str:
+    """The name, if a run folder can be called so."""
     if not name or Path(name).name != name or name.startswith("."):
         raise UserError(f"{name!r} is no name for a run: use letters, digits, - and _")
     return name

@@ -4,6 +4,7 @@ import json
 import math
 import random
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 INFO: dict[str, Any] = {
@@ -159,3 +160,60 @@ EXAMPLES: list[dict[str, Any]] = [
     {"problem": "95+17", "truth": "112", "answer": "102", "text": "21a=201$", "member": 2},
     {"problem": "5+5", "truth": "10", "answer": None, "text": "01==$", "member": 1},
 ]
+
+
+def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()) -> list[Any]:
+    """Writes a comparison of three finished entries; the first has no positions at 100 digits.
+
+    Without `swept`, each has a structure of its own; with it, each its own value.
+    """
+    rows = [comparison_row(number, name, members) for number, name in enumerate(ENTRIES)]
+    for number, row in enumerate(rows):
+        write_young_run(folder / row["run"], members, name=row["run"], steps=400)
+        row["changes"] = dict.fromkeys(swept, 2**number)
+        row["structure"] = SAME if swept else f"layout {row['name']}: <as it is>."
+    head = {"name": "three", "title": "Three <entries>", "summary": "On one budget"}
+    content = head | {"seeds": list(range(members)), "swept": list(swept), "rows": rows}
+    write_json(folder / "comparison.json", content)
+    return rows
+
+
+ENTRIES = ("plain", "reversed & padded", "window")
+SAME = "layout coupled: all digits by their place."
+
+
+def comparison_row(number: int, name: str, members: int) -> dict[str, Any]:
+    """Exact match falls with the length, less in later entries and members."""
+    sizes = [digits for digits in (5, 20, 100) if (number, digits) != (0, 100)]
+    exams = [
+        exam_of(digits, category, number, members)
+        for digits in sizes
+        for category in ("random", "carry")
+    ]
+    missing = [{"operator": "+", "size": "100", "digits": 100, "reason": "it has 64 positions"}]
+    return {
+        "name": name,
+        "run": name.replace(" & ", "-"),
+        "recipe": "addition",
+        "status": "finished",
+        "steps": 400,
+        "parameters": 1000 * 3**number,
+        "training_seconds": 61.0,
+        "stopped": {},
+        "loss": spread([0.5 / (1 + number + member) for member in range(members)]),
+        "exact": spread([0.5] * members),
+        "exams": exams,
+        "unplaced": [] if number else missing,
+    }
+
+
+def exam_of(digits: int, category: str, number: int, members: int) -> dict[str, Any]:
+    slopes = [digits / (40 * 4**number * (1 + member)) for member in range(members)]
+    values = [max(0.0, 1 - slope) / (1 + (category == "carry")) for slope in slopes]
+    named = {"operator": "+", "size": str(digits), "digits": digits, "category": category}
+    return named | {"count": 50} | spread([round(value, 6) for value in values])
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    ends = {"median": median(values), "min": min(values), "max": max(values)}
+    return {"members": values} | ends

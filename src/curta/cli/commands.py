@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UserError
 
 if TYPE_CHECKING:
+    from ..comparison import Comparison
+    from ..plan import Row
     from ..session import Run
 
 SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+27182818284590452353")
@@ -27,19 +29,17 @@ def train(options: Namespace) -> int:
     from ..api import begin
     from ..recipe import value
 
-    given = {
-        key.removeprefix("set "): value(text)
-        for key, text in vars(options).items()
-        if key.startswith("set ") and text is not None
-    }
-    if options.seeds < 1:
-        raise UserError(f"--seeds must be at least 1, not {options.seeds}")
-    return _train_on(begin(options.recipe, options.seeds, options.run, given), not options.no_exam)
+    given = {path: value(text) for path, text in _given(options).items()}
+    run = begin(options.recipe, _seeds(options), options.run, given)
+    return _train_on(run, not options.no_exam)
 
 
 def resume(options: Namespace) -> int:
     from ..api import load
+    from ..comparison import is_comparison
 
+    if is_comparison(options.run):
+        return _resume_comparison(options.run)
     run = load(options.run)
     if run.folder.info["status"] == "finished":
         print(f"{run.name} is finished: {run.recipe.training.steps:,} steps")
@@ -117,14 +117,15 @@ def show(options: Namespace) -> int:
 
 
 def runs(options: Namespace) -> int:
+    from .. import comparison
     from .. import runs as store
-    from .display import console, runs_table
+    from .display import notice, runs_table
 
-    found = store.existing()
-    if not found:
+    found, compared = store.existing(), comparison.existing()
+    if not (found or compared):
         print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
-        return 0
-    console().print(runs_table(found))
+    notice(runs_table(found) if found else None)
+    notice(f"comparisons: {', '.join(compared)}" if compared else None)
     return 0
 
 
@@ -133,6 +134,89 @@ def recipes(options: Namespace) -> int:
 
     for name in store.names():
         print(f"{name:20} {store.read(name).get('summary', '')}")
+    return 0
+
+
+def compare(options: Namespace) -> int:
+    from .. import plan
+    from ..api import begin_comparison
+    from ..recipe import value
+
+    if not options.entries:
+        return _list_comparisons()
+    common = {path: value(text) for path, text in _given(options).items()}
+    made = plan.resolve(plan.draft(options.entries), common, _seeds(options))
+    base = plan.base(options.entries)
+    return _carry_out(begin_comparison(made, options.run, base), options.json)
+
+
+def sweep(options: Namespace) -> int:
+    from .. import plan
+    from ..api import begin_comparison
+    from ..recipe import value
+
+    given = {
+        path: [value(part.strip()) for part in plan.cut(text, ",")]
+        for path, text in _given(options).items()
+    }
+    swept = {path: values for path, values in given.items() if len(values) > 1}
+    common = {path: values[0] for path, values in given.items() if len(values) == 1}
+    made = plan.resolve(plan.sweep(options.recipe, swept), common, _seeds(options), tuple(swept))
+    base = plan.swept_base(options.recipe, swept)
+    return _carry_out(begin_comparison(made, options.run, base), options.json)
+
+
+def _given(options: Namespace) -> dict[str, str]:
+    """Fields of the recipe as they were given."""
+    return {
+        key.removeprefix("set "): text
+        for key, text in vars(options).items()
+        if key.startswith("set ") and text is not None
+    }
+
+
+def _seeds(options: Namespace) -> Any:
+    if options.seeds is not None and options.seeds < 1:
+        raise UserError(f"--seeds must be at least 1, not {options.seeds}")
+    return options.seeds
+
+
+def _list_comparisons() -> int:
+    from .. import plan
+
+    for name in plan.names():
+        print(f"{name:20} {plan.read(name).title}")
+    return 0
+
+
+def _resume_comparison(name: str) -> int:
+    from .. import comparison, devices
+
+    devices.configure()
+    return _carry_out(comparison.load(name), as_json=False)
+
+
+def _carry_out(made: "Comparison", as_json: bool) -> int:
+    """Trains and examines what is left, and says what was found."""
+    from .display import Learning, Status, comparison_table, entry_line, notice
+
+    def train(row: "Row", run: "Run") -> None:
+        if as_json:
+            return run.train()
+        notice(entry_line(made.plan, row))
+        with Learning(run.seeds) as learning:
+            return run.train(learning.show)
+
+    with Status() as status:
+        ended = made.carry_out(train, status.say)
+    if not ended:
+        print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
+        return 130
+    if as_json:
+        print(json.dumps(made.table))
+        return 0
+    notice(comparison_table(made.table))
+    notice(f"Report: {made.report}")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..layouts import Layout
     from ..loop import Progress as Step
     from ..operations import Answer
+    from ..plan import Plan, Row
     from ..problems import Problem
     from ..session import Run
 
@@ -41,6 +43,12 @@ def opening(run: "Run") -> str:
         f"training {members} on {low} to {high} digits,"
         f" {plan.steps:,} steps of {plan.batch} problems"
     )
+
+
+def entry_line(plan: "Plan", row: "Row") -> str:
+    """Which entry of a comparison comes now."""
+    number = f"{plan.rows.index(row) + 1} of {len(plan.rows)}"
+    return f"[bold]{escape(row.name)}[/bold] ({number}): {escape(row.recipe.summary)}"
 
 
 class Learning:
@@ -105,6 +113,22 @@ def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
         view.add_column("written", no_wrap=True)
     for before, row in zip([None, *rows], rows, strict=False):
         view.add_row(*_place(row, before), *_exam_row(row, several))
+    return view
+
+
+def comparison_table(table: dict[str, Any]) -> Table:
+    """An entry a row: what it cost, and exact match in the hardest category of every size."""
+    seeds = len(table["seeds"])
+    title = f"exact match, hardest category; median and range of {seeds} seed{'s'[: seeds > 1]}"
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    view.add_column("entry", overflow="fold")
+    known = [exam for row in table["rows"] for exam in (*row["exams"], *row["unplaced"])]
+    order = sorted(known, key=lambda exam: (exam["operator"], exam["digits"]))
+    sizes = list(dict.fromkeys((exam["operator"], exam["size"]) for exam in order))
+    for heading in ("parameters", "steps", "seconds", *(f"{o} {size}" for o, size in sizes)):
+        view.add_column(heading, justify="right", no_wrap=True)
+    for row in table["rows"]:
+        view.add_row(*_comparison_row(row, sizes))
     return view
 
 
@@ -190,6 +214,32 @@ def _progress_line(now: "Step") -> str:
         f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}  exact {exact:.3f}{spread}"
         f"  {now.problems_per_second:,.0f} problems/s"
     )
+
+
+def _comparison_row(row: dict[str, Any], sizes: Sequence[tuple[str, str]]) -> list[str]:
+    seconds = row.get("training_seconds")
+    cost = (row.get("parameters"), row.get("steps"), None if seconds is None else round(seconds))
+    shown = ["" if value is None else f"{value:,}" for value in cost]
+    return [
+        escape(row["name"]),
+        *shown,
+        *(_range_at(row, operator, size) for operator, size in sizes),
+    ]
+
+
+def _range_at(row: dict[str, Any], operator: str, size: str) -> str:
+    """Median over members, and below it the range unless all are the same."""
+
+    def mine(exam: dict[str, Any]) -> bool:
+        return (exam["operator"], exam["size"]) == (operator, size)
+
+    values = [exam["members"] for exam in row["exams"] if mine(exam)]
+    if not values:
+        return "no\npositions" if any(map(mine, row["unplaced"])) else row["status"]
+    exact = [min(member) for member in zip(*values, strict=True)]
+    same = min(exact) == max(exact)
+    ends = "" if same else f"\n{min(exact):.2f}..{max(exact):.2f}"
+    return f"{_median(exact):.3f}{ends}"
 
 
 def _place(row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:

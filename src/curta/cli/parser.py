@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from ..errors import UserError, unknown
@@ -73,21 +74,62 @@ def _train(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="members to train (1)")
     parser.add_argument("--no-exam", action="store_true", help="do not examine what was learned")
     if given is not None:
-        _overrides(parser, given[0] if given and not given[0].startswith("-") else "addition")
+        _overrides(parser, [*_words(given), "addition"][:1])
 
 
-def _overrides(parser: Parser, name: str) -> None:
-    """An option for every field, showing the recipe's own value as default."""
+def _compare(parser: Parser, given: list[str] | None) -> None:
+    parser.epilog = (
+        "One entry is the name or path of a comparison; without any, those that come with the\n"
+        "program are listed. Several are recipes, each with changes of its own in one argument:\n"
+        "  curta compare addition 'RoPE: addition positions.name=rope model.kinds=false'"
+    )
+    help = "a comparison, or recipes: '[NAME: ]RECIPE [field=value ...]'"
+    parser.add_argument("entries", nargs="*", metavar="ENTRY", help=help)
+    _together(parser)
+    if given is not None and (words := _words(given)):
+        from ..plan import draft
+
+        _overrides(parser, [entry.recipe for entry in draft(words).entries])
+
+
+def _sweep(parser: Parser, given: list[str] | None) -> None:
+    parser.epilog = "Values of a field are parted by commas: --model.width 32,64,128"
+    parser.add_argument("recipe", help="name or path of a recipe")
+    _together(parser)
+    if given is not None and (words := _words(given)):
+        _overrides(parser, words[:1])
+
+
+def _together(parser: Parser) -> None:
+    """Options of a comparison, besides the fields of its recipes."""
+    parser.add_argument("--run", metavar="NAME", help="name of its folder (made from its entries)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="members of each run (3)")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON")
+
+
+def _overrides(parser: Parser, names: Sequence[str]) -> None:
+    """An option for every field, showing the recipes' own value as default."""
     from .. import recipe as recipes
 
-    fields = recipes.as_table(recipes.load(name))
+    tables = [recipes.as_table(recipes.load(name)) for name in dict.fromkeys(names)]
     groups: dict[str, Any] = {}
-    for path in recipes.field_paths(fields):
+    for path in dict.fromkeys(path for table in tables for path in recipes.field_paths(table)):
         section, _, _ = path.rpartition(".")
         group = groups.setdefault(section, parser.add_argument_group(section or "recipe"))
-        value = recipes.lookup(fields, path)
-        shown = "(not set)" if value is None else f"({_plain(value)})"
-        group.add_argument(f"--{path}", dest=f"set {path}", metavar="VALUE", help=shown)
+        shown = _shown([recipes.lookup(table, path) for table in tables])
+        group.add_argument(f"--{path}", dest=f"set {path}", metavar="VALUE", help=f"({shown})")
+
+
+def _shown(values: Sequence[object]) -> str:
+    """The value that all recipes have."""
+    if any(value != values[0] for value in values):
+        return "each recipe's own"
+    return "not set" if values[0] is None else _plain(values[0])
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """What stands before the options."""
+    return list(takewhile(lambda word: not word.startswith("-"), arguments))
 
 
 def _words_first(arguments: list[str]) -> list[str]:
@@ -145,6 +187,8 @@ def _nothing(parser: Parser, given: list[str] | None) -> None:
 _COMMANDS = {
     "demo": (_nothing, commands.demo, "train the default recipe and see what it can do"),
     "train": (_train, commands.train, "train a recipe, examine it and write a report"),
+    "compare": (_compare, commands.compare, "train several recipes side by side"),
+    "sweep": (_sweep, commands.sweep, "train a recipe with every combination of some values"),
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),

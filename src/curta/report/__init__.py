@@ -1,9 +1,10 @@
-"""Turns the folder of a training run into a report that stands on its own.
+"""Turns the folder of a training run, or of a comparison, into a report on its own.
 
-Only the files of the run are read: a report can be written anywhere, later,
+Only the files of the folder are read: a report can be written anywhere, later,
 without the code or the device that trained the model.
 """
 
+from .comparison import write_comparison
 from .page import write_report
 
-__all__ = ["write_report"]
+__all__ = ["write_comparison", "write_report"]

@@ -1,4 +1,4 @@
-"""A figure as the bytes of a PNG file, or as part of an HTML page."""
+"""A figure as the bytes of a PNG or SVG file, or as part of an HTML page."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ _DROPPED = {"metadata", "style"}
 def png(figure: Figure) -> bytes:
     """The figure on white, sharp enough for a printed page."""
     return _saved(figure, format="png", dpi=200)
+
+
+def svg(figure: Figure) -> bytes:
+    """The figure on white as a file of its own, its text as text."""
+    return _saved(figure, format="svg", metadata={"Date": None})
 
 
 def inline_svg(figure: Figure, name: str, label: str) -> Markup:

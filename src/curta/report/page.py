@@ -49,13 +49,19 @@ def draw(run: Run) -> dict[str, Figure]:
 
 def render(run: Run, plots: dict[str, Figure]) -> str:
     """The whole page as text."""
+    body = _body(run, {name: _inline(figure, name) for name, figure in plots.items()})
+    return page(f"{run.name}: training report", body)
+
+
+def page(title: str, body: Markup) -> str:
+    """A page that stands on its own, under a policy that allows its stylesheet alone."""
     style = _resource("style.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(
-        title=element("title", f"{run.name}: training report"),
+        title=element("title", title),
         style=style,
         style_hash=f"sha256-{digest}",
-        body=_body(run, {name: _inline(figure, name) for name, figure in plots.items()}),
+        body=body,
     )
 
 

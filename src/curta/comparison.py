@@ -1,0 +1,252 @@
+"""Several runs under the same conditions: trained, examined, and put side by side.
+
+runs/NAME/comparison.json   what is compared, and what was found
+          ENTRY/            a run folder for each entry, like any other
+          report.html       and its pictures
+
+All that is needed to go on lies in comparison.json, so a comparison that was
+interrupted continues where it was, and one may be given further entries later: a run
+that is finished is never trained again.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from . import evaluation, files, runs
+from . import recipe as recipes
+from .errors import UserError, unknown
+from .plan import Plan, Row
+from .recipe import Recipe
+from .report import write_comparison
+from .runs import Folder
+from .session import Run
+from .tasks import as_size
+
+FORMAT = 1
+"""Version of comparison.json."""
+
+FILE = "comparison.json"
+
+
+class Comparison:
+    """A plan, and the folder that its runs lie in."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path = path
+        self.plan = plan
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """What is compared and what is known of it by now; what comparison.json holds."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "title": self.plan.title,
+            "summary": self.plan.summary,
+            "seeds": self.plan.seeds,
+            "swept": list(self.plan.swept),
+            "rows": [_asked(row) | self._found(row) for row in self.plan.rows],
+        }
+
+    def carry_out(
+        self,
+        train: Callable[[Row, Run], None] = lambda row, run: run.train(),
+        say: Callable[[str], None] = lambda what: None,
+    ) -> bool:
+        """Trains and examines what is not finished yet; False if it was interrupted."""
+        self._save()
+        for row in self.plan.rows:
+            run = self._run(row)
+            if run.folder.info["status"] not in ("finished", "stopped"):
+                train(row, run)
+            if run.folder.info["status"] == "interrupted":
+                return False
+            if run.folder.info["status"] == "finished" and not run.folder.evaluation:
+                _examine(row, run, say)
+            self._save()
+        write_comparison(self.path)
+        return True
+
+    def _run(self, row: Row) -> Run:
+        """The row's run, begun if it is not yet there."""
+        if not (self.path / row.folder / "run.json").exists():
+            seeds, inside = self.plan.seeds, self.path
+            return Run(runs.create(row.recipe, row.source, seeds, row.folder, inside))
+        run = Run(runs.find(str(self.path / row.folder)))
+        if (run.recipe, run.seeds) != (row.recipe, self.plan.seeds):
+            raise UserError(f"{str(run.folder.path)!r} is not the run that {FILE} says it is")
+        return run
+
+    def _found(self, row: Row) -> dict[str, Any]:
+        path = self.path / row.folder
+        unplaced = {"unplaced": refused(row.recipe)}
+        if not (path / "run.json").exists():
+            return {"status": "waiting", "exams": []} | unplaced
+        return _outcome(Folder(path)) | unplaced
+
+    def _save(self) -> None:
+        files.write(self.path / FILE, json.dumps(self.table, indent=1, ensure_ascii=False) + "\n")
+
+
+def begin(plan: Plan, name: str | None, base: str) -> Comparison:
+    """The comparison of that name if it has such runs, else a new one.
+
+    Without a name it is called `base`, numbered if a folder of another content is called
+    so. UserError if the folder that is named has another content.
+    """
+    if name is not None:
+        if not _fits(path := runs.root() / runs.checked(name), plan):
+            raise UserError(f"{name!r} exists already with other runs: choose another name")
+        return Comparison(path, plan)
+    number = 1
+    while not _fits(path := runs.root() / (base if number == 1 else f"{base}-{number}"), plan):
+        number += 1
+    return Comparison(path, plan)
+
+
+def load(name: str) -> Comparison:
+    """A comparison by its name in the runs folder, or by its path."""
+    path = _place(name)
+    if not (path / FILE).exists():
+        raise unknown("comparison", name, existing())
+    return Comparison(path, _plan(path))
+
+
+def is_comparison(name: str) -> bool:
+    """Whether a folder of that name or path holds a comparison."""
+    return (_place(name) / FILE).exists()
+
+
+def existing() -> list[str]:
+    """Names of the comparisons in the runs folder."""
+    folders = runs.root().iterdir() if runs.root().is_dir() else []
+    return sorted(path.name for path in folders if (path / FILE).exists())
+
+
+def spread(values: Sequence[float | None]) -> dict[str, Any]:
+    """The value of every member that has one, and median, least and greatest of them."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    if not known:
+        return {"members": list(values)}
+    middle = round(median(known), 6)
+    return {"members": list(values), "median": middle, "min": min(known), "max": max(known)}
+
+
+def refused(recipe: Recipe) -> list[dict[str, Any]]:
+    """The sizes of the exam at which models of this recipe have no positions."""
+    asked = [
+        (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
+    ]
+    reasons = [(o, size, evaluation.refusal(recipe, o, size)) for o, size in asked]
+    return [
+        {"operator": o, "size": str(size), "digits": max(as_size(size, o)), "reason": r}
+        for o, size, r in reasons
+        if r is not None
+    ]
+
+
+def held(recipe: Recipe) -> dict[str, Any]:
+    """The exam without what these models have no positions for, as changes to the recipe's."""
+    plan, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
+    out = {(row["operator"], row["size"]) for row in refused(recipe)}
+    changes: dict[str, Any] = {}
+    if out:
+        changes["digits"] = {
+            o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
+            for o in operators
+        }
+    if plan.grid and evaluation.refusal(recipe, operators[0], plan.grid):
+        changes["grid"] = 0
+    widest = len(str(plan.table))
+    if plan.table and any(evaluation.refusal(recipe, o, widest) for o in operators):
+        changes["table"] = 0
+    return changes
+
+
+def _sizes(recipe: Recipe, operator: str) -> tuple[int | str, ...]:
+    return recipe.evaluation.sizes(operator)
+
+
+def _examine(row: Row, run: Run, say: Callable[[str], None]) -> None:
+    run.evaluate(lambda what: say(f"{row.name}: {what}"), **held(row.recipe))
+
+
+def _asked(row: Row) -> dict[str, Any]:
+    """A row of the plan as comparison.json has it."""
+    return {
+        "name": row.name,
+        "run": row.folder,
+        "recipe": row.source,
+        "changes": json.loads(json.dumps(row.changes, default=str)),
+        "structure": runs.structure(row.recipe),
+        "settings": recipes.as_table(row.recipe),
+    }
+
+
+def _outcome(folder: Folder) -> dict[str, Any]:
+    """What a run has found: its cost, its last training steps, its exam."""
+    info, last = folder.info, {row["member"]: row for row in folder.metrics()}
+    cost = {key: info.get(key) for key in ("status", "steps", "parameters", "training_seconds")}
+    ends = [last.get(member, {}) for member in range(len(info["seeds"]))]
+    return cost | {
+        "stopped": info["stopped"],
+        "loss": spread([end.get("loss") for end in ends]),
+        "exact": spread([end.get("exact") for end in ends]),
+        "exams": [_exam(row) for row in folder.evaluation.get("lengths", [])],
+    }
+
+
+def _exam(row: Mapping[str, Any]) -> dict[str, Any]:
+    named = {key: row[key] for key in ("operator", "size", "digits", "category", "count")}
+    return named | spread(row["exact"])
+
+
+def _place(name: str) -> Path:
+    path = Path(name)
+    return path if (path / FILE).exists() else runs.root() / name
+
+
+def _fits(path: Path, plan: Plan) -> bool:
+    """Whether the plan can be carried out in that folder: what is there is part of it."""
+    if not path.exists():
+        return True
+    if not (path / FILE).exists():
+        return False
+    there = _plan(path)
+    mine = {row.folder: row.recipe for row in plan.rows}
+    same = all(mine.get(row.folder) == row.recipe for row in there.rows)
+    return same and there.seeds == plan.seeds
+
+
+def _plan(path: Path) -> Plan:
+    """The plan that comparison.json holds."""
+    where = f"comparison {path.name!r}"
+    try:
+        content = json.loads((path / FILE).read_text("utf-8"))
+        form = content["format"]
+        if form != FORMAT:
+            raise UserError(f"{where} was made by another version (format {form}): update curta")
+        rows = tuple(_row(row, where) for row in content["rows"])
+        title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
+        return Plan(title, summary, seeds, rows, tuple(content["swept"]))
+    except OSError as error:
+        raise UserError(f"cannot read {where}: {error.strerror}") from None
+    except (KeyError, TypeError, json.JSONDecodeError):
+        raise UserError(f"{where} is damaged: {FILE} is not as it was written") from None
+
+
+def _row(row: Mapping[str, Any], where: str) -> Row:
+    recipe = recipes.parse(row["settings"], where=f"{where}: {row['name']!r}")
+    return Row(row["name"], row["recipe"], row["changes"], recipe)

@@ -1,0 +1,299 @@
+"""The report of a comparison: one HTML page, and its figures as PNG and SVG files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import files
+from . import bands, swept
+from .categories import category_list
+from .compared import Compared, Exam, Row, Spread, exams_of, hardest, read_comparison
+from .images import inline_svg, png, svg
+from .markup import Markup, cells, details, element, figure, heading_cells, join, table
+from .page import page
+from .summary import MISSING, counted, duration, listed, percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DESCRIPTIONS = {
+    "learning": "Loss and exact match on training problems against training step: a row of "
+    "panels for each entry, the median over members as a line and their range as a band.",
+    "lengths": "Exact match in the hardest category against operand length: a panel for each "
+    "entry, the median over members as a line and their range as a band.",
+    "by": "Loss at the end of training and exact match, within and beyond the lengths of "
+    "training, of every member, with their median as a line and their range as a band.",
+}
+"""What each kind of figure shows, for readers who cannot see it."""
+
+_STATES = {"waiting": "not trained yet", "training": "in training", "interrupted": "interrupted",
+           "stopped": "stopped", "finished": "not examined"}  # fmt: skip
+"""What stands for an exam that has not taken place."""
+
+
+def write_comparison(folder: Path) -> Path:
+    """Writes `report.html` and its figures; all is rendered before a file is touched."""
+    compared = read_comparison(folder)
+    plots = draw(compared)
+    content = {"report.html": render(compared, plots).encode()}
+    content |= {f"{name}.png": png(plot) for name, plot in plots.items()}
+    content |= {f"{name}.svg": svg(plot) for name, plot in plots.items()}
+    for name, data in content.items():
+        files.write(folder / name, data)
+    return folder / "report.html"
+
+
+def draw(compared: Compared) -> dict[str, Figure]:
+    """The figures for which there is data, by the name of their file."""
+    examined = any(row["exams"] for row in compared.rows)
+    plots = _swept(compared) if compared.swept and examined else {}
+    if len(compared.rows) > bands.PANELS:
+        return plots
+    if examined:
+        for number, operator in enumerate(compared.sizes, 1):
+            name = "lengths" if len(compared.sizes) == 1 else f"lengths-{number}"
+            plots[name] = bands.lengths(compared, operator)
+    if any(run.metrics for run in compared.runs.values()):
+        plots["learning"] = bands.learning(compared)
+    return plots
+
+
+def _swept(compared: Compared) -> dict[str, Figure]:
+    """What was found against the models' size, and against each value that was swept."""
+    found = {f"by-{path}": swept.by_value(compared, path) for path in compared.swept}
+    return {"by-parameters": swept.by_size(compared)} | found
+
+
+def render(compared: Compared, plots: dict[str, Figure]) -> str:
+    """The whole page as text."""
+    shown = {name: _figure(plot, name) for name, plot in plots.items()}
+    main = element(
+        "main",
+        _results(compared),
+        *_section("What the swept values do", "by", shown),
+        *_section("Exact match by length", "lengths", shown),
+        _details(compared),
+        *_section("Learning curves", "learning", shown),
+        _recipes(compared),
+    )
+    return page(f"{compared.title}: comparison", join([_header(compared), main, _footer()]))
+
+
+def _figure(plot: Figure, name: str) -> Markup:
+    kind = name.partition("-")[0]
+    inner = inline_svg(plot, name.replace(".", "-"), DESCRIPTIONS[kind])
+    return figure(inner, _CAPTIONS[kind], f"{name}.png, {name}.svg")
+
+
+_CAPTIONS = {
+    "learning": "Means over ten steps on the problems drawn during training, which differ "
+    "where entries are trained on different problems. Grey: the medians of the other entries.",
+    "lengths": "Every member in its hardest category. Grey: the medians of the other entries. "
+    "Shaded: operands as long as in training. A cross: the models have no positions there.",
+    "by": "Small marks: every member; large ones: their median; shaded or drawn out: the "
+    "least to the greatest. Exact match is the mean over the sizes and categories of the exam.",
+}
+
+
+def _section(title: str, kind: str, shown: dict[str, Markup]) -> Iterator[Markup]:
+    mine = [plot for name, plot in shown.items() if name.partition("-")[0] == kind]
+    if mine:
+        yield element("section", element("h2", title), *mine)
+
+
+def _header(compared: Compared) -> Markup:
+    known = [run.info for run in compared.runs.values()]
+    devices = dict.fromkeys(info["device"] for info in known if "device" in info)
+    facts = {
+        "Entries": str(len(compared.rows)),
+        "Members of each (seeds)": f"{len(compared.seeds)} ({listed(compared.seeds)})",
+        "Device": ", ".join(devices) or MISSING,
+    }
+    items = [
+        element("div", element("dt", name), element("dd", value)) for name, value in facts.items()
+    ]
+    summary = [element("p", compared.summary)] if compared.summary else []
+    return element(
+        "header",
+        element("p", "Comparison", class_="kind"),
+        element("h1", compared.title),
+        *summary,
+        *(element("p", note, class_="note", role="note") for note in _notes(compared)),
+        element("dl", *items),
+    )
+
+
+def _notes(compared: Compared) -> Iterator[str]:
+    """What limits the comparison, before any number is read."""
+    for row in compared.rows:
+        if row["status"] == "stopped":
+            yield f"{row['name']}: every member stopped, its loss was no longer finite."
+        elif row["status"] != "finished":
+            yield f"{row['name']}: {_STATES[row['status']]}."
+        elif row.get("stopped"):
+            gone = counted(len(row["stopped"]), "member")
+            yield f"{row['name']}: {gone} stopped early and count as they were then."
+
+
+def _results(compared: Compared) -> Markup:
+    text = (
+        "Exact match in percent, each member in its hardest category: the median over members, "
+        "below it the least and the greatest. A problem counts only if all that the model "
+        "writes is right. Training time is that of all members together."
+    )
+    columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
+    body = (_result_row(compared, row, columns) for row in compared.rows)
+    return element(
+        "section",
+        element("h2", "Results"),
+        element("p", text),
+        *_common_structure(compared),
+        table("Cost, loss at the end and exact match", _head(compared), body),
+        *_reasons(compared),
+    )
+
+
+def _head(compared: Compared) -> Iterator[Markup]:
+    groups = (
+        element("th", f"{operator} digits", class_="group first", colspan=f"{len(sizes)}",
+                scope="colgroup")
+        for operator, sizes in compared.sizes.items()
+    )  # fmt: skip
+    yield element("tr", element("td", colspan="5"), *groups)
+    sizes = [size for sizes in compared.sizes.values() for size in sizes]
+    heading = "Entry" if _one_structure(compared) else "Entry, and structure given to its model"
+    yield element(
+        "tr",
+        element("th", heading, class_="word", scope="col"),
+        heading_cells("Parameters", "Steps", "Time", "Loss", *sizes),
+    )
+
+
+def _result_row(compared: Compared, row: Row, columns: list[tuple[str, str]]) -> Markup:
+    parameters, seconds = row.get("parameters"), row.get("training_seconds")
+    structure = [] if _one_structure(compared) else [element("small", row["structure"])]
+    return element(
+        "tr",
+        element("th", row["name"], *structure, class_="entry", scope="row"),
+        cells(
+            MISSING if parameters is None else f"{parameters:,}",
+            f"{row['steps']:,}" if "steps" in row else MISSING,
+            MISSING if seconds is None else duration(seconds),
+        ),
+        _loss(row.get("loss")),
+        *(_exam_cell(row, operator, size) for operator, size in columns),
+    )
+
+
+def _one_structure(compared: Compared) -> bool:
+    return len({row["structure"] for row in compared.rows}) == 1
+
+
+def _common_structure(compared: Compared) -> Iterator[Markup]:
+    """Said once where all entries have the same."""
+    if _one_structure(compared):
+        name = element("strong", "Structure given to every model: ")
+        yield element("p", name, compared.rows[0]["structure"])
+
+
+def _loss(loss: Spread | None) -> Markup:
+    if loss is None or "median" not in loss:
+        return cells(MISSING)
+    return _ranged(f"{loss['median']:.2g}", f"{loss['min']:.2g}", f"{loss['max']:.2g}")
+
+
+def _exam_cell(row: Row, operator: str, size: str) -> Markup:
+    exams = exams_of(row, operator, size)
+    if exams:
+        return _share(*hardest(exams))
+    asked = {(unplaced["operator"], unplaced["size"]) for unplaced in row["unplaced"]}
+    if (operator, size) in asked:
+        return element("td", "no positions", class_="none")
+    return element("td", _STATES[row["status"]] if not row["exams"] else MISSING, class_="none")
+
+
+def _share(median: float, least: float, most: float) -> Markup:
+    return _ranged(percent(median), percent(least), percent(most), miss=median < 1)
+
+
+def _ranged(median: str, least: str, most: str, miss: bool = False) -> Markup:
+    """A median, and below it the range, unless that is the same."""
+    same = median == least == most
+    ends = [] if same else [" ", element("small", f"{least} to {most}")]
+    return element("td", median, *ends, **({"class_": "miss"} if miss else {}))
+
+
+def _reasons(compared: Compared) -> Iterator[Markup]:
+    """Why there are sizes that some models cannot be given."""
+    said = [(row["name"], one) for row in compared.rows for one in row["unplaced"]]
+    if said:
+        items = (
+            element("li", element("strong", name), f" at {one['size']} digits: {one['reason']}")
+            for name, one in said
+        )
+        yield details("Where there are no positions, and why", element("ul", *items))
+
+
+def _details(compared: Compared) -> Markup:
+    """Every category, operator by operator."""
+    present = {exam["category"] for row in compared.rows for exam in row["exams"]}
+    if not present:
+        return Markup()
+    tables = [_category_table(compared, operator) for operator in compared.sizes]
+    return element(
+        "section",
+        element("h2", "Exact match by category"),
+        details("What the categories are", category_list(present)),
+        *tables,
+    )
+
+
+def _category_table(compared: Compared, operator: str) -> Markup:
+    sizes = compared.sizes[operator]
+    names = (f"{size} digits" for size in sizes)
+    head = element(
+        "tr",
+        heading_cells("Entry"),
+        element("th", "Category", class_="word", scope="col"),
+        heading_cells("Count", *names),
+    )
+    body = [line for row in compared.rows for line in _category_rows(row, operator, sizes)]
+    return table(f"Exact match of {operator} in percent: median, least and greatest", [head], body)
+
+
+def _category_rows(row: Row, operator: str, sizes: list[str]) -> Iterator[Markup]:
+    mine = [exam for exam in row["exams"] if exam["operator"] == operator]
+    categories = dict.fromkeys(exam["category"] for exam in mine)
+    name = element("th", row["name"], scope="rowgroup", rowspan=str(len(categories)))
+    for index, category in enumerate(categories):
+        found = {exam["size"]: exam for exam in mine if exam["category"] == category}
+        yield element(
+            "tr",
+            Markup() if index else name,
+            element("th", category, class_="word", scope="row"),
+            cells(f"{max(exam['count'] for exam in found.values()):,}"),
+            *(_category_cell(row, operator, size, found) for size in sizes),
+        )
+
+
+def _category_cell(row: Row, operator: str, size: str, found: dict[str, Exam]) -> Markup:
+    exam = found.get(size)
+    if exam is None or "median" not in exam:
+        return _exam_cell(row, operator, size)
+    return _share(exam["median"], exam["min"], exam["max"])
+
+
+def _recipes(compared: Compared) -> Markup:
+    """Every recipe with all values that were used, as it can be run again."""
+    shown = (
+        details(f"{name}: recipe.toml", element("pre", element("code", run.recipe)))
+        for name, run in compared.runs.items()
+    )
+    return element("section", element("h2", "Recipes"), *shown)
+
+
+def _footer() -> Markup:
+    text = "Written by Curta from comparison.json and the runs of its entries."
+    return element("footer", element("p", text))

@@ -1,0 +1,173 @@
+"""The page of a comparison: every entry, its structure, and its ranges, in one file."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from curta.errors import UserError
+from curta.report import write_comparison
+
+from . import sample
+from .parsed import Page, visible
+
+
+def page_of(folder: Path) -> Page:
+    return Page(write_comparison(folder).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("three")
+    sample.write_comparison(path)
+    write_comparison(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Page:
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def rows(folder: Path) -> list[Any]:
+    return list(json.loads((folder / "comparison.json").read_text())["rows"])
+
+
+def change(folder: Path, number: int, **fields: Any) -> None:
+    content = json.loads((folder / "comparison.json").read_text())
+    content["rows"][number] |= fields
+    sample.write_json(folder / "comparison.json", content)
+
+
+def line(page: Page, start: str) -> list[str]:
+    """Cells of the first row of a table whose first cell begins so."""
+    return next(cells for cells in page.rows if cells and cells[0].startswith(start))
+
+
+def shown(exams: list[Any], size: str) -> str:
+    """What stands in a cell: median and range over members, each in its hardest category."""
+    mine = [exam["members"] for exam in exams if exam["size"] == size]
+    worst = [min(member) for member in zip(*mine, strict=True)]
+    middle, low, high = (f"{100 * f(worst):.1f}" for f in (median, min, max))
+    return middle if low == high else f"{middle} {low} to {high}"
+
+
+def test_page_and_pictures_are_written(folder: Path) -> None:
+    for name in ("learning", "lengths"):
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in (folder / f"{name}.svg").read_bytes()
+    assert {path.suffix for path in folder.iterdir() if path.is_file()} == {
+        ".html", ".json", ".png", ".svg",
+    }  # fmt: skip
+
+
+def test_page_needs_nothing_but_itself(page: Page) -> None:
+    pointing = ("src", "href", "xlink:href", "action", "srcset", "data", "poster")
+    values = [attrs[name] for _, attrs in page.elements for name in pointing if name in attrs]
+    assert all(str(value).startswith("#") for value in values)
+    (policy,) = [m for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    (style,) = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in str(policy["content"])
+    assert not any("style" in attrs for _, attrs in page.elements)
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_entry_has_its_structure_its_cost_and_its_ranges(folder: Path, page: Page) -> None:
+    for row in rows(folder):
+        entry, parameters, steps, time, _, *exact = line(page, row["name"])
+        assert entry == row["name"] + row["structure"]
+        assert (parameters, steps, time) == (f"{row['parameters']:,}", "400", "1 min 1 s")
+        there = [size for size in ("5", "20", "100") if not (row["unplaced"] and size == "100")]
+        assert exact[: len(there)] == [shown(row["exams"], size) for size in there]
+        assert exact[len(there) :] == ["no positions"] * (3 - len(there))
+
+
+def test_loss_is_the_median_and_the_range(page: Page) -> None:
+    assert line(page, "plain")[4] == "0.25 0.17 to 0.5"
+
+
+def test_every_category_is_shown(folder: Path, page: Page) -> None:
+    (exam,) = [
+        exam
+        for exam in rows(folder)[2]["exams"]
+        if (exam["size"], exam["category"]) == ("100", "carry")
+    ]
+    text = " to ".join(f"{100 * exam[key]:.1f}" for key in ("min", "max"))
+    found = [cells for cells in page.rows if cells[:1] == ["carry"]]
+    assert found[-1] == ["carry", "50", *found[-1][2:4], f"{100 * exam['median']:.1f} {text}"]
+
+
+def test_why_there_are_no_positions_is_said(page: Page) -> None:
+    assert "plain at 100 digits: it has 64 positions" in visible(page)
+
+
+def test_names_are_escaped(page: Page) -> None:
+    assert "Three <entries>" in visible(page)
+    assert "<entries>" not in page.source
+    assert "<as it is>" not in page.source
+
+
+def test_recipes_of_all_entries_are_there(page: Page) -> None:
+    assert visible(page).count("Sums and quotients") == len(sample.ENTRIES)
+
+
+def test_what_limits_a_comparison_is_said_first(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path)
+    change(tmp_path, 0, status="stopped", exams=[], stopped={"0": 3, "1": 3, "2": 3})
+    change(tmp_path, 1, stopped={"2": 30})
+    page = page_of(tmp_path)
+    assert "plain: every member stopped" in visible(page)
+    assert "reversed & padded: 1 member stopped early" in visible(page)
+    assert line(page, "plain")[5:] == ["stopped", "stopped", "no positions"]
+
+
+def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path)
+    known = ("steps", "parameters", "training_seconds", "loss", "exact", "stopped")
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    last = content["rows"][2] | {"status": "waiting", "exams": [], "run": "not-there"}
+    content["rows"][2] = {key: value for key, value in last.items() if key not in known}
+    sample.write_json(tmp_path / "comparison.json", content)
+    page = page_of(tmp_path)
+    assert line(page, "window")[1:] == ["—"] * 4 + ["not trained yet"] * 3
+    assert "window: not trained yet." in visible(page)
+
+
+def test_one_member_has_no_range(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path, members=1)
+    assert all(" to " not in cell for cell in line(page_of(tmp_path), "window")[5:])
+
+
+def test_a_sweep_has_a_figure_for_parameters_and_for_every_value(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path, swept=("model.width", "model.blocks"))
+    page = page_of(tmp_path)
+    for name in ("by-parameters", "by-model.width", "by-model.blocks"):
+        assert (tmp_path / f"{name}.png").exists()
+        assert (tmp_path / f"{name}.svg").exists()
+        assert f"{name}.png" in visible(page)
+    assert visible(page).count(sample.SAME) == 1
+    assert line(page, "window")[0] == "window"
+
+
+def test_a_page_that_cannot_be_written_leaves_the_last_one(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample.write_comparison(tmp_path)
+    path = write_comparison(tmp_path)
+    before = path.read_bytes()
+
+    def refuse(*paths: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(UserError, match="No space left"):
+        write_comparison(tmp_path)
+    assert path.read_bytes() == before
