@@ -27,7 +27,12 @@ TINY: dict[str, Any] = {
 ENCODINGS: dict[str, dict[str, Any]] = {
     "learned": {"length": 64},
     "nope": {},
+    "sinusoidal": {},
     "rope": {},
+    "alibi": {},
+    "t5": {"num_buckets": 8, "max_distance": 16},
+    "fire": {"max_length": 64},
+    "randomised": {"max_length": 64},
     "abacus": {"rows": 64, "max_offset": 8},
     "coupled": {"rows": 64, "max_start": 8},
     "window": {"reach": {"place": [0, 1]}},

@@ -65,6 +65,10 @@ class Encoding(eqx.Module):
         """Random displacement in training, one draw for the whole batch."""
         return where
 
+    def stagger(self, where: Where, keys: PRNGKeyArray) -> Where:
+        """Random displacement in training, one key for each text of the batch."""
+        return where
+
     def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
         """Added to the token embeddings."""
         return 0.0
@@ -108,6 +112,11 @@ class Encoding(eqx.Module):
         scores = scores + self.bias(layer, links)
         scores = jnp.where(links.visible[:, None], scores, HIDDEN)
         return jnp.einsum("bhqk,bkhe->bqhe", jax.nn.softmax(scores, axis=-1), v)
+
+
+def distances(links: Links) -> Int[Array, "batch queries keys"]:
+    """How many indices each key stands before each query, where all keys are linked."""
+    return links.queries.index[:, :, None] - links.keys.index[:, None, :]
 
 
 def is_digit(layout: Layout, kind: Int[Array, "batch time"]) -> Bool[Array, "batch time"]:
