@@ -1,6 +1,8 @@
 """Each encoding against its definition; the window against dense attention in NumPy."""
 
 import itertools
+import re
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -22,6 +24,7 @@ from curta.positions.learned import Learned
 from curta.positions.nope import NoPE
 from curta.positions.rope import RoPE
 from curta.positions.window import SELF, Window, neighbours
+from curta.problems import Problem
 
 WIDTH, HEADS = 8, 2
 
@@ -135,6 +138,34 @@ def test_abacus_gives_padding_row_0() -> None:
     layout, encoding = layout_named("reversed"), built(Abacus(rows=16))
     _, where = layout.follow(jnp.zeros((1, 4), jnp.int32), jnp.array([2], jnp.int32))
     np.testing.assert_array_equal(encoding.embed(where), rows(encoding.table, [1, 2, 0, 0]))
+
+
+@given(problem=tiny.sums(9), offset=st.integers(0, 6))
+def test_abacus_counts_within_each_run_of_digits(problem: Problem, offset: int) -> None:
+    """The authors' `helper`: runs are found in the text, by any means but the layout's."""
+    encoding, line = built(Abacus(rows=32)), layout_named("reversed").write(problem)
+    expected = [
+        number + offset if number else 0
+        for run in re.findall(r"\d+|\D", line)
+        for number in (range(1, len(run) + 1) if run.isdigit() else [0])
+    ]
+    where = where_of(line)
+    moved = replace(where, coordinates=where.coordinates + offset)
+    np.testing.assert_array_equal(encoding.embed(moved), rows(encoding.table, expected))
+
+
+def test_abacus_inside_adds_each_heads_part_of_the_row_to_queries_and_keys_alone() -> None:
+    encoding, where = built(Abacus(rows=16, inject="queries_keys")), where_of("12+9=12$")
+    heads = jax.random.normal(jax.random.key(1), (1, 8, HEADS, WIDTH // HEADS))
+    turned, part = np.asarray(encoding.rotate(heads, where)), WIDTH // HEADS
+    for token, row in enumerate([1, 2, 0, 1, 0, 1, 2, 0]):
+        for head in range(HEADS):
+            added = np.asarray(encoding.table)[row, head * part : (head + 1) * part]
+            expected = np.asarray(heads)[0, token, head] + added
+            np.testing.assert_array_equal(turned[0, token, head], expected)
+    assert encoding.embed(where) == 0.0
+    moved = encoding.jitter(where, jax.random.key(0)).coordinates - where.coordinates
+    assert len(set(np.asarray(moved).ravel().tolist())) == 1
 
 
 def test_coupled_gives_equal_places_equal_vectors() -> None:

@@ -74,7 +74,7 @@ class Encoding(eqx.Module):
         return 0.0
 
     def rotate(self, heads: Heads, where: Where) -> Heads:
-        """Applied to queries and to keys."""
+        """Applied to queries and to keys, in every attending block."""
         return heads
 
     def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"] | float:
