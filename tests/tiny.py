@@ -37,6 +37,7 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "abacus": {"rows": 64, "max_offset": 8},
     "abacus, inside": {"name": "abacus", "rows": 64, "max_offset": 8, "inject": "queries_keys"},
     "coupled": {"rows": 64, "max_start": 8},
+    "position-coupling": {"max_position": 32},
     "window": {"reach": {"place": [0, 1]}},
 }
 """Every position encoding, small."""

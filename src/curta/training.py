@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from .batches import Batch, capacity, errors, packed, padded
 from .initial import draw
@@ -102,8 +102,10 @@ def objective(
         room = layout.room(task.operator, task.widest)
         key = jax.random.fold_in(data, number) if number else data
         drawn = _share(task.draw(key, share), shards)
-        text = layout.tokens(task.operator, drawn, room)
+        writing, starts = _share(_keys_of_each(jitter, number, share), shards)
+        text = layout.vary(layout.tokens(task.operator, drawn, room), writing)
         batch = _batch(model, layout, task, text, room)
+        batch = batch._replace(where=model.positions.stagger(batch.where, starts))
         values = loss_and_exact(model, batch, room, jitter, total)
         found.append([value * (share / recipe.training.batch) for value in values])
     loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
@@ -203,6 +205,18 @@ def _keys(seed: Int[Array, ""], number: Int[Array, ""]) -> tuple[PRNGKeyArray, P
     """Keys of a step for its problems and for random starts."""
     key = jax.random.fold_in(jax.random.key(seed), 1 + number)
     return key, jax.random.fold_in(key, 1)
+
+
+def _keys_of_each(
+    key: PRNGKeyArray, task: int, texts: int
+) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
+    """A key for each text of a task's whole batch to be varied in writing, one for its start.
+
+    They do not depend on how many devices share the batch. Where nothing is drawn from
+    them, the compiled step has no trace of them.
+    """
+    keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
+    return keys[0], keys[1]
 
 
 def _share(tree: PyTree, shards: int) -> PyTree:

@@ -36,6 +36,7 @@ def spots(layout: Layout, problem: Problem) -> list[Spot]:
         ("reversed", "759+86=5201$"),
         ("coupled", "759+86=5201$"),
         ("padded", "759+860=5201$"),
+        ("position-coupling", "957+068=5201$"),
     ],
 )
 def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
@@ -85,6 +86,26 @@ def coupled_spots(line: str) -> list[Spot]:
 def test_coupled_kinds_and_places_are_those_of_the_definition(problem: Problem) -> None:
     layout = layout_named("coupled")
     assert spots(layout, problem) == coupled_spots(layout.write(problem))
+
+
+def test_position_coupling_ids_by_hand() -> None:
+    """The example of the paper's first figure, at start 1."""
+    layout, problem = layout_named("position-coupling"), Problem("+", (653, 49))
+    assert layout.write(problem) == "653+049=2070$"
+    ids = [spot.place + 1 for spot in spots(layout, problem)]
+    assert ids == [2, 3, 4, 5, 2, 3, 4, 5, 4, 3, 2, 1, 0]
+
+
+@given(problem=tiny.sums(WIDTH))
+def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
+    """Its `__getitem__`, with start = 1."""
+    layout = layout_named("position-coupling")
+    a, b, answer = re.fullmatch(r"(\d+)\+(\d+)=(\d+)\$", layout.write(problem)).groups()
+    end = 1 + max(len(a), len(b)) + 1
+    inputs = [*range(end - len(a), end + 1), *range(end - len(b), end + 1)]
+    labels = list(range(end - len(answer), end))[::-1]
+    ids = [spot.place + 1 for spot in spots(layout, problem)]
+    assert ids == [*inputs, *labels, 0]
 
 
 @pytest.mark.parametrize("name", ["plain", "reversed", "padded"])

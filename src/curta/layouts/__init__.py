@@ -12,6 +12,7 @@ from .division import LongDivision
 from .insertion import Insertion
 from .padded import Padded
 from .plain import Plain
+from .position_coupling import PositionCoupling
 from .product import Product
 from .reversed import Reversed
 from .running import Running
@@ -23,6 +24,7 @@ LAYOUTS: dict[str, Layout] = {
         Reversed(),
         Padded(),
         Coupled(),
+        PositionCoupling(),
         Running(),
         Difference(),
         Product(),

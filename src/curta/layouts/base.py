@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from ..digits import Numbers
 from ..errors import UserError, unknown
@@ -137,6 +137,10 @@ class Layout(ABC):
     @abstractmethod
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         """The device-side `write`, for problems that fit the room."""
+
+    def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
+        """For training: the texts with what is arbitrary in them drawn anew, a key for each."""
+        return text
 
     @abstractmethod
     def step(

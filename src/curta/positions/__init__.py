@@ -7,6 +7,7 @@ from .coupled import Coupled
 from .fire import FIRE
 from .learned import Learned
 from .nope import NoPE
+from .position_coupling import PositionCoupling
 from .randomised import Randomised
 from .rope import RoPE
 from .sinusoidal import Sinusoidal
@@ -14,8 +15,9 @@ from .t5 import T5
 from .window import Window
 
 Positions = (
-    Learned | NoPE | Sinusoidal | RoPE | ALiBi | T5 | FIRE | Randomised | Abacus | Coupled | Window
-)
+    Learned | NoPE | Sinusoidal | Randomised | RoPE | ALiBi | T5 | FIRE
+    | Abacus | Coupled | PositionCoupling | Window
+)  # fmt: skip
 """Settings of every encoding; `name` in a recipe tells them apart."""
 
 __all__ = ["Encoding", "Links", "Positions", "Shape"]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from ..layouts import Layout, Room, Where
 
@@ -65,7 +65,7 @@ class Encoding(eqx.Module):
         """Random displacement in training, one draw for the whole batch."""
         return where
 
-    def stagger(self, where: Where, keys: PRNGKeyArray) -> Where:
+    def stagger(self, where: Where, keys: Key[Array, " texts"]) -> Where:
         """Random displacement in training, one key for each text of the batch."""
         return where
 
