@@ -3,12 +3,14 @@
 from ..digits import Numbers
 from ..errors import unknown
 from .base import Kind, Layout, Room, Text, Where
+from .blanks import Blanks
 from .calculator import Calculator
 from .comparison import PlaceByPlace
 from .copying import Copying
 from .coupled import Coupled
 from .difference import Difference
 from .division import LongDivision
+from .hints import Hints
 from .insertion import Insertion
 from .padded import Padded
 from .plain import Plain
@@ -23,6 +25,8 @@ LAYOUTS: dict[str, Layout] = {
         Plain(),
         Reversed(),
         Padded(),
+        Blanks(),
+        Hints(),
         Coupled(),
         PositionCoupling(),
         Running(),

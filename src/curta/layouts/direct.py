@@ -39,9 +39,13 @@ class DirectLayout(Layout):
     """Whether answers stand least significant digit first."""
     reverse_operands = True
     padded = False
+    fill = "0"
+    """What numbers are padded with."""
+    ahead = 0
+    """Places that padded operands have before the first digit of the longest."""
 
     def prompt(self, problem: Problem) -> str:
-        width = max(len(to_text(value)) for value in problem.operands)
+        width = max(len(to_text(value)) for value in problem.operands) + self.ahead
         mark = problem.operation.mark
         texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
         return f"{mark}{','.join(texts)}=" if mark.isalpha() else f"{mark.join(texts)}="
@@ -77,7 +81,7 @@ class DirectLayout(Layout):
         batch = len(operands.digits)
         prompt = [self._sign(character, batch) for character in before]
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
-        given = self._fit(operands, widest)
+        given = self._fit(operands, widest + self.ahead)
         prompt += [*self._listed(given, between, self.reverse_operands), self._sign("=", batch)]
         answer = self._fit(result.numbers, widest + 1)
         work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
@@ -105,7 +109,7 @@ class DirectLayout(Layout):
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         text = to_text(value)
-        return _ordered(text.rjust(width, "0") if self.padded else text, reverse)
+        return _ordered(text.rjust(width, self.fill) if self.padded else text, reverse)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
         """The numbers, padded to one width or more if the layout does so."""
@@ -127,11 +131,16 @@ class DirectLayout(Layout):
         pieces = []
         for place in range(numbers.lengths.shape[1]):
             lengths = numbers.lengths[:, place]
-            piece = number(numbers.digits[:, place], lengths)
             mark = self._sign(between, len(lengths)) if place else None
             pieces += [mark._replace(valid=lengths[:, None] > 0)] if mark else []
-            pieces.append(piece if reverse else flipped(piece))
+            pieces.append(self._number(numbers.digits[:, place], lengths, reverse))
         return pieces
+
+    def _number(
+        self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"], reverse: bool
+    ) -> Piece:
+        piece = number(digits, lengths)
+        return piece if reverse else flipped(piece)
 
 
 def _ordered(text: str, reverse: bool) -> str:
