@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..initial import Weight, given
-from .base import Encoding, Links, Shape, distances
+from .base import Encoding, Links, Shape, distances, one_for_all
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ALiBi:
 class ALiBiEncoding(Encoding):
     slopes: tuple[float, ...] = eqx.field(static=True)
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "batch heads queries keys"]:
+    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
         return sloped(jnp.array(self.slopes), links)
 
 
@@ -47,7 +47,7 @@ class LearnedALiBiEncoding(Encoding):
     def layers(self) -> Any:
         return self.slopes
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "batch heads queries keys"]:
+    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
         return sloped(layer, links)
 
 
@@ -58,6 +58,6 @@ def series(heads: int) -> Float[np.ndarray, " heads"]:
 
 def sloped(
     slopes: Float[Array, " heads"], links: Links
-) -> Float[Array, "batch heads queries keys"]:
-    away = distances(links).astype(jnp.float32)
+) -> Float[Array, "#batch heads queries keys"]:
+    away = distances(one_for_all(links)).astype(jnp.float32)
     return -slopes[:, None, None] * away[:, None]

@@ -114,6 +114,18 @@ class Encoding(eqx.Module):
         return jnp.einsum("bhqk,bkhe->bqhe", jax.nn.softmax(scores, axis=-1), v)
 
 
+def one_for_all(links: Links) -> Links:
+    """Links of a single text where whole texts are linked: all stand at the same indices.
+
+    What is added to their scores is then calculated once, and not for every text: ten
+    steps of `addition-hints` took 3.3 s of a core without this, 1.6 s with it.
+    """
+    if links.queries is not links.keys:
+        return links
+    first: Where = jax.tree.map(lambda part: part[:1], links.keys)
+    return Links(first, first, links.visible[:1])
+
+
 def distances(links: Links) -> Int[Array, "batch queries keys"]:
     """How many indices each key stands before each query, where all keys are linked."""
     return links.queries.index[:, :, None] - links.keys.index[:, None, :]

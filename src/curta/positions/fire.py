@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..initial import Weight, given, normal
 from ..layouts import Room, Where
-from .base import Encoding, Links, Shape
+from .base import Encoding, Links, Shape, one_for_all
 from .randomised import check_subset, subset
 
 THRESHOLD = 512.0
@@ -88,8 +88,9 @@ class FIREEncoding(Encoding):
         coordinates = jnp.concatenate([where.coordinates, positions], axis=-1)
         return replace(where, coordinates=coordinates)
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "batch heads queries keys"]:
+    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
         maps, number = layer
+        links = one_for_all(links)
         query = self._positions(links.queries, number)[:, :, None]
         key = self._positions(links.keys, number)[:, None, :]
         least = jnp.abs(maps.threshold * THRESHOLD)

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from ..errors import UserError
 from ..initial import Weight, normal
-from .base import Encoding, Links, Shape, distances
+from .base import Encoding, Links, Shape, distances, one_for_all
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class T5Encoding(Encoding):
     table: Weight  # buckets heads
     max_distance: int = eqx.field(static=True)
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "batch heads queries keys"]:
+    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
         count = len(self.table)
         known = jnp.asarray(buckets(count, self.max_distance))
-        bucket = known[jnp.clip(distances(links), 0, self.max_distance)]
+        bucket = known[jnp.clip(distances(one_for_all(links)), 0, self.max_distance)]
         # A matrix product, not `table[bucket]`: its gradient is one too, not a serial scatter.
         chosen = jax.nn.one_hot(bucket, count, dtype=self.table.dtype)
         return jnp.moveaxis(chosen @ self.table, -1, 1)
