@@ -191,7 +191,7 @@ class Layout(ABC):
 
     def _codes(self) -> np.ndarray:
         points = _points(self.characters)
-        codes = np.full(max(points) + 1, -1, np.int32)
+        codes = np.full(points.max() + 1, -1, np.int32)
         codes[points] = range(len(points))
         return codes
 
