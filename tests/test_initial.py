@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import tiny
-from curta.initial import Normal, draw, normal
+from curta.initial import Normal, draw, given, normal
 
 TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}
 
@@ -43,3 +43,12 @@ def test_a_tree_with_nothing_to_draw_stays_as_it_is() -> None:
 
 def test_a_description_is_no_array() -> None:
     assert normal(2, 3, scale=0.5) == Normal((2, 3), 0.5)
+
+
+def test_given_values_stay_what_they_are_between_random_ones() -> None:
+    tree = (normal(3, scale=1.0), given([1, 2]), normal(2, scale=1.0))
+    first, values, last = draw(tree, jax.random.key(0))
+    assert isinstance(values, jax.Array)
+    assert values.tolist() == [1.0, 2.0]
+    alone = draw((tree[0], tree[2]), jax.random.key(0))
+    np.testing.assert_array_equal(np.concatenate([first, last]), np.concatenate(alone))

@@ -150,6 +150,24 @@ def test_a_batch_divided_over_devices_has_the_loss_of_the_whole_batch(
     assert state.alive.all()
 
 
+def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a_batch() -> None:
+    """Hints and starts: one device's half of a batch is not the other's."""
+    recipe = tiny.with_encoding("position-coupling", layout="hints", training__batch=4)
+    losses = []
+    for devices in (1, 2):
+        mesh = training.mesh_for(1, 4, jax.devices()[:devices])
+        state = training.spread(training.init(recipe, jnp.asarray([0])), mesh)
+        _, metrics = training.compiled(recipe, mesh)(state, jnp.int32(0), jnp.int32(3))
+        losses.append(np.asarray(metrics.loss)[0, :3])
+    np.testing.assert_allclose(*losses, atol=1e-5)
+
+
+def test_every_text_of_every_task_has_keys_of_its_own() -> None:
+    groups = [training._keys_of_each(jax.random.key(1), task, 8) for task in (0, 1)]
+    keys = np.concatenate([jax.random.key_data(part) for group in groups for part in group])
+    assert len(np.unique(keys, axis=0)) == 32
+
+
 def with_second(state: Member, change: Callable[[Any], Any]) -> Member:
     """The same members, with the second one's model changed."""
 

@@ -27,9 +27,17 @@ TINY: dict[str, Any] = {
 ENCODINGS: dict[str, dict[str, Any]] = {
     "learned": {"length": 64},
     "nope": {},
+    "sinusoidal": {},
     "rope": {},
+    "alibi": {},
+    "alibi, learned": {"name": "alibi", "learned": True},
+    "t5": {"num_buckets": 8, "max_distance": 16},
+    "fire": {"max_length": 64},
+    "randomised": {"max_length": 64},
     "abacus": {"rows": 64, "max_offset": 8},
+    "abacus, inside": {"name": "abacus", "rows": 64, "max_offset": 8, "inject": "queries_keys"},
     "coupled": {"rows": 64, "max_start": 8},
+    "position-coupling": {"max_position": 32},
     "window": {"reach": {"place": [0, 1]}},
 }
 """Every position encoding, small."""
@@ -42,8 +50,9 @@ def recipe(**overrides: Any) -> Recipe:
 
 
 def with_encoding(name: str, **overrides: Any) -> Recipe:
-    fields = {f"positions__{field}": value for field, value in ENCODINGS[name].items()}
-    return recipe(positions__name=name, **fields, **overrides)
+    settings = {"name": name} | ENCODINGS[name]
+    fields = {f"positions__{field}": value for field, value in settings.items()}
+    return recipe(**fields, **overrides)
 
 
 def overrides(**changes: Any) -> dict[str, Any]:

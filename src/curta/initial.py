@@ -1,7 +1,8 @@
 """Initial values, described first and then drawn all at once.
 
-A model is built with `Normal` in place of random weights; `draw` fills them in
-from a single draw. One draw compiles in a tenth of the time of one per weight.
+A model is built with `Normal` in place of random weights, and may have values of NumPy
+for others; `draw` fills the random ones in from a single draw. One draw compiles in a
+tenth of the time of one per weight.
 """
 
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ class Normal:
 if TYPE_CHECKING:
     Weight = Array
 else:
-    Weight = Float[Array, "..."] | Normal
-"""A weight, or the description of one that `draw` is still to fill in."""
+    Weight = Float[Array | np.ndarray, "..."] | Normal
+"""A weight, its initial value in NumPy, or the description that `draw` is to fill in."""
 
 
 def normal(*shape: int, scale: float) -> Any:
@@ -35,15 +36,20 @@ def normal(*shape: int, scale: float) -> Any:
     return Normal(shape, scale)
 
 
+def given(values: object) -> Any:
+    """Values to stand where an array of them will be."""
+    return np.asarray(values, np.float32)
+
+
 def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
-    """`tree` with every `Normal` replaced by an array."""
+    """`tree` with every `Normal` replaced by an array, and NumPy's arrays by JAX's."""
     leaves, structure = jax.tree.flatten(tree, is_leaf=_is_normal)
     if not leaves:
         return tree
     sizes = [int(np.prod(leaf.shape)) if _is_normal(leaf) else 0 for leaf in leaves]
     values = jnp.split(jax.random.normal(key, (sum(sizes),)), np.cumsum(sizes)[:-1])
     filled = [
-        leaf.scale * part.reshape(leaf.shape) if _is_normal(leaf) else leaf
+        leaf.scale * part.reshape(leaf.shape) if _is_normal(leaf) else jnp.asarray(leaf)
         for leaf, part in zip(leaves, values, strict=True)
     ]
     return jax.tree.unflatten(structure, filled)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from .batches import Batch, capacity, errors, packed, padded, whole
 from .initial import draw
@@ -150,8 +150,10 @@ def objective(
         room = layout.room(task.operator, task.widest)
         own = _own(keys, number)
         drawn = _share(task.draw(own.problems, share), shards)
-        text = layout.tokens(task.operator, drawn, room)
+        writing, starts = _share(_keys_of_each(keys.starts, number, share), shards)
+        text = layout.vary(layout.tokens(task.operator, drawn, room), writing)
         batch = _batch(model, recipe, task, text, room)
+        batch = batch._replace(where=model.positions.stagger(batch.where, starts))
         values = loss_and_exact(model, batch, room, own, recipe.training, total)
         found.append([value * (share / recipe.training.batch) for value in values])
     loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
@@ -275,6 +277,18 @@ def _own(keys: Keys, number: int) -> Keys:
     dropout = jax.random.fold_in(keys.dropout, number)
     dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
     return keys._replace(problems=problems, dropout=dropout)
+
+
+def _keys_of_each(
+    key: PRNGKeyArray, task: int, texts: int
+) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
+    """A key for each text of a task's whole batch to be varied in writing, one for its start.
+
+    They do not depend on how many devices share the batch. Where nothing is drawn from
+    them, the compiled step has no trace of them.
+    """
+    keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
+    return keys[0], keys[1]
 
 
 def _share(tree: PyTree, shards: int) -> PyTree:

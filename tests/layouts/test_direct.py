@@ -3,11 +3,15 @@
 import re
 from typing import NamedTuple
 
+import jax
+import numpy as np
 import pytest
 from hypothesis import given
 
 import tiny
+from curta.errors import UserError
 from curta.layouts import Layout, layout_named
+from curta.layouts.hints import HINTS
 from curta.problems import Problem, parse
 
 WIDTH = 12
@@ -36,6 +40,9 @@ def spots(layout: Layout, problem: Problem) -> list[Spot]:
         ("reversed", "759+86=5201$"),
         ("coupled", "759+86=5201$"),
         ("padded", "759+860=5201$"),
+        ("position-coupling", "957+068=5201$"),
+        ("blanks", "957+ 68=5201$"),
+        ("hints", "a0b9c5d7+a0b0c6d8=d5c2b0a1$"),
     ],
 )
 def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
@@ -44,6 +51,8 @@ def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
 
 def test_padding_adds_a_place_to_the_answer_even_without_a_carry() -> None:
     assert layout_named("padded").write(Problem("+", (12, 3))) == "21+30=510$"
+    assert layout_named("blanks").write(Problem("+", (12, 3))) == "12+ 3=51 $"
+    assert layout_named("hints").write(Problem("+", (12, 3))) == "a0b1c2+a0b0c3=c5b1a0$"
 
 
 @pytest.mark.parametrize(
@@ -87,6 +96,26 @@ def test_coupled_kinds_and_places_are_those_of_the_definition(problem: Problem) 
     assert spots(layout, problem) == coupled_spots(layout.write(problem))
 
 
+def test_position_coupling_ids_by_hand() -> None:
+    """The example of the paper's first figure, at start 1."""
+    layout, problem = layout_named("position-coupling"), Problem("+", (653, 49))
+    assert layout.write(problem) == "653+049=2070$"
+    ids = [spot.place + 1 for spot in spots(layout, problem)]
+    assert ids == [2, 3, 4, 5, 2, 3, 4, 5, 4, 3, 2, 1, 0]
+
+
+@given(problem=tiny.sums(WIDTH))
+def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
+    """Its `__getitem__`, with start = 1."""
+    layout = layout_named("position-coupling")
+    a, b, answer = re.fullmatch(r"(\d+)\+(\d+)=(\d+)\$", layout.write(problem)).groups()
+    end = 1 + max(len(a), len(b)) + 1
+    inputs = [*range(end - len(a), end + 1), *range(end - len(b), end + 1)]
+    labels = list(range(end - len(answer), end))[::-1]
+    ids = [spot.place + 1 for spot in spots(layout, problem)]
+    assert ids == [*inputs, *labels, 0]
+
+
 @pytest.mark.parametrize("name", ["plain", "reversed", "padded"])
 @given(problem=tiny.sums(WIDTH))
 def test_other_layouts_count_within_each_number(name: str, problem: Problem) -> None:
@@ -103,3 +132,87 @@ def test_a_minus_of_the_answer_is_no_operator() -> None:
     kinds = [spot.kind for spot in spots(layout_named("plain"), Problem("-", (1, 12)))]
     after = ["equals", "sign", "answer", "answer", "end"]
     assert kinds == ["first", "operator", "second", "second", *after]
+
+
+# Blanks and hints.
+
+
+def test_blanks_and_hints_stand_at_the_index_of_their_digit() -> None:
+    blanks = spots(layout_named("blanks"), Problem("+", (12, 3)))  # 12+ 3=51 $
+    assert [spot.place for spot in blanks] == [0, 1, -1, 0, 1, -1, 0, 1, 2, -1]
+    assert [blanks[slot].kind for slot in (3, 8)] == ["blank", "blank"]
+    hints = spots(layout_named("hints"), Problem("+", (1, 3)))  # a0b1+a0b3=b4a0$
+    assert [spot.place for spot in hints] == [*[0, 0, 1, 1, -1] * 2, 0, 0, 1, 1, -1]
+    assert [spot.kind for spot in hints][:4] == ["hint", "first", "hint", "first"]
+
+
+@pytest.mark.parametrize(
+    ("name", "completion", "answer"),
+    [
+        ("blanks", "51   $", 15),
+        ("blanks", "5 1$", None),
+        ("blanks", "   $", None),
+        ("hints", "d5c2$", 25),
+        ("hints", "x5x2$", 25),  # the hints of an answer may be wrong, its digits count
+        ("hints", "d5c$", None),
+        ("hints", "d5c2d$", None),
+        ("hints", "d55d$", None),
+        ("hints", "52$", None),
+    ],
+)
+def test_what_blanks_and_hints_read(name: str, completion: str, answer: int | None) -> None:
+    assert layout_named(name).read("+", completion) == answer
+
+
+def hinted(a: int, b: int, start: int) -> str:
+    """The source's `__getitem__`: numbers, hints from `start` on, both interleaved."""
+    width = max(len(str(a)), len(str(b))) + 1
+    hints = HINTS[start : start + width]
+
+    def interleaved(digits: str, hints: str) -> str:
+        return "".join(hint + digit for hint, digit in zip(hints, digits, strict=True))
+
+    first, second, answer = (str(value).zfill(width) for value in (a, b, a + b))
+    prompt = f"{interleaved(first, hints)}+{interleaved(second, hints)}="
+    return f"{prompt}{interleaved(answer[::-1], hints[::-1])}$"
+
+
+def test_in_training_each_problem_has_hints_from_some_letter_on_as_far_as_they_last() -> None:
+    layout, pairs = layout_named("hints"), [(957, 68), (10**127, 5)]
+    assert [layout.write(Problem("+", pair)) for pair in pairs] == [hinted(*p, 0) for p in pairs]
+    text = tiny.text(
+        layout, [Problem("+", pair) for pair in pairs], layout.room("+", (128,) * 2).total
+    )
+    vary = jax.jit(lambda key: layout.vary(text, jax.random.split(key)).tokens)
+    seen = [set(), set()]
+    for seed in range(400):
+        for row, (pair, tokens) in enumerate(zip(pairs, vary(jax.random.key(seed)), strict=True)):
+            line = layout.decode(np.asarray(tokens)[: text.lengths[row]].tolist())
+            start = HINTS.index(line[0])
+            assert line == hinted(*pair, start)
+            seen[row].add(start)
+    assert seen[1] == {0}  # no letter to spare
+    assert min(seen[0]) == 0
+    assert max(seen[0]) == len(HINTS) - 4
+    assert len(seen[0]) > 100
+
+
+def test_layouts_without_a_choice_are_written_in_training_as_ever() -> None:
+    for name in ("coupled", "padded", "blanks", "division"):
+        layout = layout_named(name)
+        text = tiny.text(layout, [Problem(layout.operators[0], (12, 3))], 80)
+        assert layout.vary(text, jax.random.split(jax.random.key(0), 1)) is text
+
+
+def test_hints_have_their_own_letters_and_an_end() -> None:
+    assert len(set(HINTS)) == len(HINTS) == 129
+    assert HINTS.isalpha()
+    layout = layout_named("hints")
+    layout.room("+", (128, 128))
+    for refuse in (
+        lambda: layout.room("+", (129, 3)),
+        lambda: layout.prompt(Problem("+", (10**128, 3))),
+    ):
+        with pytest.raises(UserError, match="129 digits are too long for layout 'hints'") as caught:
+            refuse()
+        assert "\n" not in str(caught.value)

@@ -1,6 +1,8 @@
 """Each encoding against its definition; the window against dense attention in NumPy."""
 
 import itertools
+import re
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -20,8 +22,10 @@ from curta.positions.abacus import Abacus
 from curta.positions.coupled import Coupled
 from curta.positions.learned import Learned
 from curta.positions.nope import NoPE
+from curta.positions.position_coupling import PositionCoupling
 from curta.positions.rope import RoPE
 from curta.positions.window import SELF, Window, neighbours
+from curta.problems import Problem
 
 WIDTH, HEADS = 8, 2
 
@@ -137,6 +141,34 @@ def test_abacus_gives_padding_row_0() -> None:
     np.testing.assert_array_equal(encoding.embed(where), rows(encoding.table, [1, 2, 0, 0]))
 
 
+@given(problem=tiny.sums(9), offset=st.integers(0, 6))
+def test_abacus_counts_within_each_run_of_digits(problem: Problem, offset: int) -> None:
+    """The authors' `helper`: runs are found in the text, by any means but the layout's."""
+    encoding, line = built(Abacus(rows=32)), layout_named("reversed").write(problem)
+    expected = [
+        number + offset if number else 0
+        for run in re.findall(r"\d+|\D", line)
+        for number in (range(1, len(run) + 1) if run.isdigit() else [0])
+    ]
+    where = where_of(line)
+    moved = replace(where, coordinates=where.coordinates + offset)
+    np.testing.assert_array_equal(encoding.embed(moved), rows(encoding.table, expected))
+
+
+def test_abacus_inside_adds_each_heads_part_of_the_row_to_queries_and_keys_alone() -> None:
+    encoding, where = built(Abacus(rows=16, inject="queries_keys")), where_of("12+9=12$")
+    heads = jax.random.normal(jax.random.key(1), (1, 8, HEADS, WIDTH // HEADS))
+    turned, part = np.asarray(encoding.rotate(heads, where)), WIDTH // HEADS
+    for token, row in enumerate([1, 2, 0, 1, 0, 1, 2, 0]):
+        for head in range(HEADS):
+            added = np.asarray(encoding.table)[row, head * part : (head + 1) * part]
+            expected = np.asarray(heads)[0, token, head] + added
+            np.testing.assert_array_equal(turned[0, token, head], expected)
+    assert encoding.embed(where) == 0.0
+    moved = encoding.jitter(where, jax.random.key(0)).coordinates - where.coordinates
+    assert len(set(np.asarray(moved).ravel().tolist())) == 1
+
+
 def test_coupled_gives_equal_places_equal_vectors() -> None:
     encoding = built(Coupled(rows=16), "coupled")
     expected = [1, 2, 3, 1, 2, 0, 1, 2, 3]  # 1 2 + 9 9 = 0 2 $: places 0 1 2 0 1 -1 0 1 2
@@ -156,6 +188,48 @@ def test_coupled_displaces_all_tokens_by_one_start() -> None:
     assert starts == {0, 1, 2, 3}
 
 
+COUPLING = PositionCoupling(max_position=9)
+
+
+def coupling_where(*problems: tuple[int, int]) -> Where:
+    layout = layout_named("position-coupling")
+    return layout.where(tiny.text(layout, [Problem("+", pair) for pair in problems], 14))
+
+
+def test_position_coupling_gives_the_vectors_of_the_ids_and_padding_that_of_0() -> None:
+    encoding = built(COUPLING, "position-coupling")
+    embedded = encoding.embed(coupling_where((653, 49), (7, 5)))
+    ids = [[2, 3, 4, 5, 2, 3, 4, 5, 4, 3, 2, 1, 0, 0], [2, 3, 2, 3, 2, 1, *[0] * 8]]
+    for row, known in zip(embedded, ids, strict=True):
+        np.testing.assert_array_equal(row[None], rows(encoding.tables[0], known))
+
+
+def test_position_coupling_starts_each_problem_anywhere_that_its_own_length_allows() -> None:
+    """start ~ U{1 .. max_pos - n - 1}: 5 starts of 3 digits, 7 of one; id 0 stays."""
+    encoding, where = built(COUPLING, "position-coupling"), coupling_where((653, 49), (7, 5))
+    before = np.asarray(where.coordinates)[..., 0] + 1
+
+    def draw(key: Any) -> Any:
+        return encoding.stagger(where, jax.random.split(key)).coordinates[..., 0] + 1
+
+    ids = np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(jax.random.key(0), 3000)))
+    for row, digits in enumerate((3, 1)):
+        length = 2 * digits + 2 + digits + 1
+        moved = ids[:, row] - before[row]
+        assert (moved[:, :length] == moved[:, :1]).all()  # one start for a problem
+        assert (ids[:, row, length:] == 0).all()
+        starts, counts = np.unique(1 + moved[:, 0], return_counts=True)
+        assert starts.tolist() == list(range(1, 9 - digits))
+        np.testing.assert_allclose(counts / 3000, 1 / (9 - digits - 1), atol=0.03)
+    assert len({tuple(pair) for pair in (ids[:, :, 0]).tolist()}) == 5 * 7  # independent
+
+
+@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Window(), Abacus(), Coupled()])
+def test_encodings_without_starts_of_their_own_leave_each_text_alone(settings: Positions) -> None:
+    where, keys = where_of("1+9=01$", "coupled"), jax.random.split(jax.random.key(0), 1)
+    assert built(settings, "coupled").stagger(where, keys) is where
+
+
 @pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Window()])
 def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Positions) -> None:
     where = where_of("1+9=01$", "coupled")
@@ -171,6 +245,7 @@ def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Posi
         (Learned(length=24), "reversed", 6),  # 6 + 6 digits, + and =, 7 digits and an end: 22
         (Abacus(rows=8), "reversed", 6),  # the answer's 7th digit has row 7
         (Coupled(rows=8), "coupled", 5),  # the end sign stands at place 6, row 7
+        (COUPLING, "position-coupling", 7),  # the signs have id 7 + 2
     ],
 )
 def test_texts_beyond_a_table_are_refused_in_one_line(

@@ -3,6 +3,7 @@
 from ..digits import Numbers
 from ..errors import unknown
 from .base import Kind, Layout, Room, Text, Where
+from .blanks import Blanks
 from .calculator import Calculator
 from .comparison import PlaceByPlace
 from .copying import Copying
@@ -11,9 +12,11 @@ from .difference import Difference
 from .division import LongDivision
 from .fields import Fields
 from .framed import Framed
+from .hints import Hints
 from .insertion import Insertion
 from .padded import Padded
 from .plain import Plain
+from .position_coupling import PositionCoupling
 from .product import Product
 from .reversed import Reversed
 from .running import Running
@@ -25,7 +28,10 @@ LAYOUTS: dict[str, Layout] = {
         Plain(),
         Reversed(),
         Padded(),
+        Blanks(),
+        Hints(),
         Coupled(),
+        PositionCoupling(),
         Running(),
         Difference(),
         Product(),

@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from ..digits import Numbers
 from ..errors import UserError, unknown
@@ -140,6 +140,10 @@ class Layout(ABC):
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         """The device-side `write`, for problems that fit the room."""
 
+    def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
+        """For training: the texts with what is arbitrary in them drawn anew, a key for each."""
+        return text
+
     @abstractmethod
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
@@ -182,17 +186,21 @@ class Layout(ABC):
 
     def encode(self, text: str) -> np.ndarray:
         """Token ids of a text whose characters all belong to the layout."""
-        return self._codes()[np.frombuffer(text.encode("ascii"), np.uint8)]
+        return self._codes()[_points(text)]
 
     def decode(self, tokens: Iterable[int]) -> str:
         return "".join(self.characters[token] for token in tokens)
 
     def _codes(self) -> np.ndarray:
-        codes = np.full(256, -1, np.int32)
-        codes[np.frombuffer(self.characters.encode("ascii"), np.uint8)] = range(
-            len(self.characters)
-        )
+        points = _points(self.characters)
+        codes = np.full(points.max() + 1, -1, np.int32)
+        codes[points] = range(len(points))
         return codes
+
+
+def _points(text: str) -> np.ndarray:
+    """Unicode's number of each character."""
+    return np.frombuffer(text.encode("utf-32-le"), "<u4")
 
 
 def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:

@@ -36,20 +36,26 @@ class DirectLayout(Layout):
     operators = tuple(OPERATIONS)
     states = 2  # which part is being written, and how many digits of a number stand already
     reverse = True
+    """Whether answers stand least significant digit first."""
+    reverse_operands = True
     padded = False
+    fill = "0"
+    """What numbers are padded with."""
+    ahead = 0
+    """Places that padded operands have before the first digit of the longest."""
 
     def prompt(self, problem: Problem) -> str:
-        width = max(len(to_text(value)) for value in problem.operands)
+        width = max(len(to_text(value)) for value in problem.operands) + self.ahead
         mark = problem.operation.mark
-        texts = [self._text(value, width) for value in problem.operands]
+        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
         return f"{mark}{','.join(texts)}=" if mark.isalpha() else f"{mark.join(texts)}="
 
     def working(self, problem: Problem) -> str:
         width = max(len(to_text(value)) for value in problem.operands) + 1
         truth = problem.truth
         if isinstance(truth, tuple):
-            return ",".join(self._text(value, width) for value in truth)
-        return "-" * (truth < 0) + self._text(abs(truth), width)
+            return ",".join(self._text(value, width, self.reverse) for value in truth)
+        return "-" * (truth < 0) + self._text(abs(truth), width, self.reverse)
 
     def read(self, operator: str, completion: str) -> Answer | None:
         answer, end, _ = completion.partition(END)
@@ -57,7 +63,7 @@ class DirectLayout(Layout):
         texts = answer.removeprefix("-" if minus else "").split(",")
         if not end or not all(text.isdecimal() for text in texts):
             return None
-        numbers = [to_int(self._order(text)) * (-1) ** minus for text in texts]
+        numbers = [to_int(_ordered(text, self.reverse)) * (-1) ** minus for text in texts]
         return OPERATIONS[operator].value(numbers)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
@@ -75,9 +81,10 @@ class DirectLayout(Layout):
         batch = len(operands.digits)
         prompt = [self._sign(character, batch) for character in before]
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
-        prompt += [*self._listed(self._fit(operands, widest), between), self._sign("=", batch)]
+        given = self._fit(operands, widest + self.ahead)
+        prompt += [*self._listed(given, between, self.reverse_operands), self._sign("=", batch)]
         answer = self._fit(result.numbers, widest + 1)
-        work = [*self._negative(operator, result), *self._listed(answer, ",")]
+        work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
         stop = self._sign(END, batch)
         return join(prompt, [*work, stop], room.total, self.characters.index(END))
 
@@ -100,12 +107,9 @@ class DirectLayout(Layout):
         """Coordinate of a token that is no digit: nowhere, before any digit's."""
         return jnp.full_like(count, -1)
 
-    def _text(self, value: int, width: int) -> str:
+    def _text(self, value: int, width: int, reverse: bool) -> str:
         text = to_text(value)
-        return self._order(text.rjust(width, "0") if self.padded else text)
-
-    def _order(self, text: str) -> str:
-        return text[::-1] if self.reverse else text
+        return _ordered(text.rjust(width, self.fill) if self.padded else text, reverse)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
         """The numbers, padded to one width or more if the layout does so."""
@@ -122,13 +126,22 @@ class DirectLayout(Layout):
             return []
         return [self._sign("-", len(result.negative))._replace(valid=result.negative[:, None])]
 
-    def _listed(self, numbers: Numbers, between: str) -> list[Piece]:
+    def _listed(self, numbers: Numbers, between: str, reverse: bool) -> list[Piece]:
         """The numbers with a sign before each but the first; absent ones leave nothing."""
         pieces = []
         for place in range(numbers.lengths.shape[1]):
             lengths = numbers.lengths[:, place]
-            piece = number(numbers.digits[:, place], lengths)
             mark = self._sign(between, len(lengths)) if place else None
             pieces += [mark._replace(valid=lengths[:, None] > 0)] if mark else []
-            pieces.append(piece if self.reverse else flipped(piece))
+            pieces.append(self._number(numbers.digits[:, place], lengths, reverse))
         return pieces
+
+    def _number(
+        self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"], reverse: bool
+    ) -> Piece:
+        piece = number(digits, lengths)
+        return piece if reverse else flipped(piece)
+
+
+def _ordered(text: str, reverse: bool) -> str:
+    return text[::-1] if reverse else text

@@ -55,7 +55,7 @@ class Framed(DirectLayout):
         free = jnp.arange(room.prompt) < (width - written)[:, None]
         filling = Piece(jnp.full(free.shape, self.characters.index(FILL)), free)
         answer = OPERATIONS[operator].answer(operands).numbers
-        work = [*self._listed(answer, ","), self._sign(END, batch)]
+        work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
         prompt = [equals, second, mark, first, filling]
         return join(prompt, work, room.total, self.characters.index(END))
 

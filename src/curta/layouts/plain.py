@@ -8,3 +8,4 @@ class Plain(DirectLayout):
     summary = "digits in the usual order; index within each number as coordinate"
     axes = ("index",)
     reverse = False
+    reverse_operands = False

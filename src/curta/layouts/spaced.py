@@ -28,7 +28,7 @@ class Spaced(DirectLayout):
     operators = ("+",)
     most = 2
     axes = ("index",)
-    reverse = False
+    reverse = reverse_operands = False
     within = ""
     """What stands after the first digit of each operand."""
     signs = (" + ", " =")
@@ -50,9 +50,9 @@ class Spaced(DirectLayout):
         answer = OPERATIONS[operator].answer(operands).numbers
         prompt = []
         for place, signs in enumerate(self.signs):
-            prompt += self._number(operands.digits[:, place], operands.lengths[:, place])
+            prompt += self._spread(operands.digits[:, place], operands.lengths[:, place])
             prompt += [self._sign(character, batch) for character in signs]
-        work = [*self._listed(answer, ","), self._sign(END, batch)]
+        work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
         return join(prompt, work, room.total, self.characters.index(END))
 
     def step(
@@ -66,7 +66,7 @@ class Spaced(DirectLayout):
     def _apart(self, text: str) -> str:
         return text[0] + self.within + text[1:]
 
-    def _number(
+    def _spread(
         self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]
     ) -> list[Piece]:
         first = jnp.arange(digits.shape[1]) == lengths[:, None] - 1

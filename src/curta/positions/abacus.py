@@ -2,7 +2,12 @@
 
 In training one offset, uniform in 0..max_offset, is drawn for the whole batch;
 afterwards it is 0. The i-th digit is the i-th in the text, so the layout should
-put the least significant first.
+put the least significant first. Rows begin with deviation 1, as those of the authors'
+own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2.
+
+The vectors are added to the embeddings, or else, in every attending block, to queries
+and keys and to nothing that is passed on: then each head has its own part of them, and
+all blocks share one table.
 Source: McLeish et al., arXiv 2405.17399.
 """
 
@@ -17,7 +22,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..errors import UserError
 from ..initial import Weight, normal
 from ..layouts import Layout, Room, Where
-from .base import Encoding, Shape, is_digit
+from .base import Encoding, Heads, Shape, is_digit
 
 
 @dataclass(frozen=True)
@@ -27,10 +32,12 @@ class Abacus:
     name: Literal["abacus"] = "abacus"
     rows: int = 1024
     max_offset: int = 100
+    inject: Literal["embedding", "queries_keys"] = "embedding"
 
     def build(self, shape: Shape) -> Encoding:
         table = normal(self.rows, shape.width, scale=1.0)
-        return AbacusEncoding(table, self.max_offset, shape.layout)
+        kind = AbacusEncoding if self.inject == "embedding" else InnerAbacusEncoding
+        return kind(table, self.max_offset, shape.layout)
 
 
 class AbacusEncoding(Encoding):
@@ -50,6 +57,20 @@ class AbacusEncoding(Encoding):
         offset = jax.random.randint(key, (), 0, self.max_offset + 1)
         return replace(where, coordinates=where.coordinates + offset)
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+    def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
+        return self.vectors(where)
+
+    def vectors(self, where: Where) -> Float[Array, "batch time width"]:
+        """The row of each token."""
         digit = is_digit(self.layout, where.kind)
         return self.table[jnp.where(digit, where.coordinates[..., 0] + 1, 0)]
+
+
+class InnerAbacusEncoding(AbacusEncoding):
+    """The same vectors, added to queries and keys."""
+
+    def embed(self, where: Where) -> float:
+        return 0.0
+
+    def rotate(self, heads: Heads, where: Where) -> Heads:
+        return heads + self.vectors(where).reshape(heads.shape)

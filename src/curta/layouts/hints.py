@@ -1,0 +1,106 @@
+"""`a0b9c5d7+a0b0c6d8=d5c2b0a1$`: every digit after a hint that says which place it has.
+
+Operands are zero-padded to one more place than the longer one has and stand in the usual
+order, each digit after its hint; the answer is as wide, and reversed together with its
+hints, which are scored like all that is written. Hints ascend from the most significant
+digit and are the same in all three numbers. In training the first of them is drawn for
+each problem, uniform over those from which the alphabet suffices (the source's draw ends
+two earlier); otherwise it is `a`. The alphabet has 129 letters, so operands have at most
+128 digits.
+Source: index hints of Zhou et al., arXiv 2310.16028, as in Cho et al.'s code (arXiv
+2405.20671, `AdditionDatasetWithIndexHints`).
+"""
+
+import string
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from ..decimals import to_int
+from ..digits import Numbers
+from ..errors import UserError
+from ..operations import OPERATIONS, Answer
+from .base import END, Kind, Piece, Room, Text, flipped, number
+from .direct import DirectLayout
+
+MOST = 128
+"""Digits of an operand: one hint fewer than there are. A size that examinations round up to."""
+
+GREEK, CYRILLIC = range(0x3B1, 0x3CA), range(0x410, 0x450)
+LETTERS = string.ascii_letters + "".join(map(chr, (*GREEK, *CYRILLIC)))
+HINTS = LETTERS[: MOST + 1]
+HINT = len(DirectLayout.kinds)
+
+
+class Hints(DirectLayout):
+    name = "hints"
+    summary = "zero-padded, a hint before each digit, answer reversed; index within each number"
+    axes = ("index",)
+    operators = ("+",)
+    most = 2
+    characters = "0123456789+=" + END + HINTS
+    kinds = (*DirectLayout.kinds, Kind("hint"))
+    reverse_operands = False
+    padded = True
+    ahead = 1
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        answer, end, _ = completion.partition(END)
+        hints, digits = answer[::2], answer[1::2]
+        if not end or len(hints) != len(digits) or not set(hints) <= set(HINTS):
+            return None
+        if not digits.isdecimal():
+            return None
+        return OPERATIONS[operator].value([to_int(digits[::-1])])
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        width = max(digits) + self.ahead
+        _check(width)
+        return Room(len(digits) * (2 * width + 1), 2 * width + 1, ((-1, width),))
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        wider = jnp.pad(operands.digits, ((0, 0), (0, 0), (0, self.ahead)))
+        return super().tokens(operator, operands._replace(digits=wider), room)
+
+    def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
+        """Another first hint for each text, such that its last one is still in the alphabet."""
+        first = self.characters.index(HINTS[0])
+        hint = text.tokens >= first
+        used = jnp.max(jnp.where(hint, text.tokens - first + 1, 0), axis=1)
+        draw = jax.vmap(lambda key, most: jax.random.randint(key, (), 0, most + 1))
+        start = draw(keys, len(HINTS) - used)[:, None]
+        return text._replace(tokens=jnp.where(hint, text.tokens + start, text.tokens))
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        """A hint stands at the index of the digit after it."""
+        hint = token >= self.characters.index(HINTS[0])
+        after, kind, index = super().step(state, jnp.where(hint, 0, token))
+        return jnp.where(hint[..., None], state, after), jnp.where(hint, HINT, kind), index
+
+    def _text(self, value: int, width: int, reverse: bool) -> str:
+        _check(width)
+        digits = super()._text(value, width, reverse)
+        hints = HINTS[:width][::-1] if reverse else HINTS[:width]
+        return "".join(map("".join, zip(hints, digits, strict=True)))
+
+    def _number(
+        self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"], reverse: bool
+    ) -> Piece:
+        places = lengths[:, None] - 1 - jnp.arange(digits.shape[1])  # from the most significant
+        first = self.characters.index(HINTS[0])
+        pair = [number(tokens, lengths) for tokens in (first + places, digits)]
+        pair = pair if reverse else [flipped(piece) for piece in pair]
+        both = (jnp.stack(parts, axis=-1) for parts in zip(*pair, strict=True))
+        return Piece(*(part.reshape(len(digits), -1) for part in both))
+
+
+def _check(width: int) -> None:
+    if width > len(HINTS):
+        raise UserError(
+            f"operands of {width - 1:,} digits are too long for layout 'hints': it has hints"
+            f" for {MOST} digits"
+        )
