@@ -114,7 +114,8 @@ class Transformer(eqx.Module):
 
         earlier = None
         if before:
-            unroll = min(before, max(1, UNROLLED // self.settings.blocks))
+            drawing = noise is not None  # draws are slow to compile: not written out
+            unroll = 1 if drawing else min(before, max(1, UNROLLED // self.settings.blocks))
             x, earlier = jax.lax.scan(loop, x, untaught + jnp.arange(before), unroll=unroll)
         kept = self._keep(noise, untaught + before, len(x))
         return States(earlier, self._last(x, sight, kept, index, queries))
