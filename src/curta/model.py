@@ -169,6 +169,23 @@ class Transformer(eqx.Module):
         logits = self._logits(x).reshape(*tokens.shape, -1)
         return Cache(tuple(keys), tuple(values), index), logits
 
+    def attention_weights(
+        self, tokens: Int[Array, "batch time"], where: Where, room: Room
+    ) -> Float[Array, "blocks batch heads time time"]:
+        """The share of each token (last axis) in what every token takes, in every attending block.
+
+        For looking at a model; no training and no answer comes this way.
+        """
+        links = self.positions.links(self.positions.index(where, room), where)
+        x, found = self._embed(tokens, where), []
+        for number in range(self.settings.attending):
+            attention, layer, mlp = self._blocks(number)
+            key, value = self._remember(attention, x, where)
+            query = self._query(attention, x, where)
+            found.append(self.positions.weights(layer, links, query, key))
+            x = self._think(mlp, self._attend(attention, layer, x, links, key, value))
+        return jnp.stack(found)
+
     def _embed(self, tokens: Int[Array, "batch time"], where: Where) -> Flat:
         x = _rows(self._characters(), tokens)
         if self.kinds is not None:
@@ -195,11 +212,15 @@ class Transformer(eqx.Module):
     def _attend(
         self, attention: Attention, layer: Any, x: Flat, links: Links, key: Array, value: Array
     ) -> Flat:
-        h = self._norm(x, attention.gain)
-        split = (*links.queries.index.shape, self.settings.heads, -1)
-        query = self.positions.rotate((h @ attention.query).reshape(split), links.queries)
+        query = self._query(attention, x, links.queries)
         seen = self.positions.attend(layer, links, query, key, value)
         return x + seen.reshape(x.shape) @ attention.out
+
+    def _query(self, attention: Attention, x: Flat, where: Where) -> Array:
+        """Queries of all tokens of `x`."""
+        h = self._norm(x, attention.gain)
+        split = (*where.index.shape, self.settings.heads, -1)
+        return self.positions.rotate((h @ attention.query).reshape(split), where)
 
     def _think(self, mlp: MLP, x: Flat) -> Flat:
         h = self._norm(x, mlp.gain) @ mlp.up
