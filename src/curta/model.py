@@ -187,12 +187,12 @@ class Transformer(eqx.Module):
         return jnp.stack(found)
 
     def _embed(self, tokens: Int[Array, "batch time"], where: Where) -> Flat:
-        x = _rows(self._characters(), tokens)
+        x = _rows(self.characters(), tokens)
         if self.kinds is not None:
             x = x + _rows(self.kinds, where.kind)
         return (x + self.positions.embed(where)).reshape(tokens.size, -1)
 
-    def _characters(self) -> Float[Array, "characters width"]:
+    def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
         if not self.settings.spelled:
             return self.tokens
@@ -229,7 +229,7 @@ class Transformer(eqx.Module):
     def _logits(self, x: Flat) -> Float[Array, "tokens vocabulary"]:
         h = self._norm(x, self.gain)
         return h @ (
-            self._characters().T * self.settings.width**-0.5 if self.head is None else self.head
+            self.characters().T * self.settings.width**-0.5 if self.head is None else self.head
         )
 
     def _norm(self, x: Flat, gain: Array | None) -> Flat:

@@ -71,7 +71,12 @@ class Run:
     @cached_property
     def models(self) -> evaluation.Models:
         """Members as of the newest checkpoint, stacked."""
-        state = self._restored(runs.last_step(self.folder))
+        return self.at(runs.last_step(self.folder))
+
+    def at(self, step: int) -> evaluation.Models:
+        """Members as of one of the checkpoints, stacked; as they began for step 0."""
+        seeds = jnp.asarray(self.seeds)
+        state = self._restored(step) if step else training.init(self.recipe, seeds)
         return evaluation.Models(state.model, layout_named(self.recipe.layout), len(self.seeds))
 
     def train(self, show: Show = lambda progress: None) -> None:

@@ -27,11 +27,7 @@ def train(options: Namespace) -> int:
     from ..api import begin
     from ..recipe import value
 
-    given = {
-        key.removeprefix("set "): value(text)
-        for key, text in vars(options).items()
-        if key.startswith("set ") and text is not None
-    }
+    given = {path: value(text) for path, text in _set(options).items()}
     if options.seeds < 1:
         raise UserError(f"--seeds must be at least 1, not {options.seeds}")
     return _train_on(begin(options.recipe, options.seeds, options.run, given), not options.no_exam)
@@ -103,6 +99,31 @@ def evaluate(options: Namespace) -> int:
     return 0
 
 
+def probe(options: Namespace) -> int:
+    from rich.text import Text
+
+    from ..api import load
+    from ..probes import examine
+    from .display import Status, notice, probe_table, probes_list
+
+    run = load(options.run)
+    if options.probe is None:
+        notice(probes_list(run))
+        return 0
+    members = None if options.member is None else [options.member]
+    with Status() as status:
+        status.say(options.probe)
+        table = examine(run, options.probe, members, **_set(options))
+    if options.json:
+        print(json.dumps(table))
+        return 0
+    notice(probe_table(table))
+    for note in table["notes"]:
+        notice(Text(note))
+    notice(f"Report: {run.report}")
+    return 0
+
+
 def show(options: Namespace) -> int:
     from .. import recipe as recipes
     from ..layouts import layout_named
@@ -170,6 +191,15 @@ def _show_exam(run: "Run", table: dict[str, Any]) -> None:
     for line in table_lines(table):
         notice(line)
     notice(f"Report: {run.report}")
+
+
+def _set(options: Namespace) -> dict[str, Any]:
+    """The fields that were given a value, of a recipe or of a probe."""
+    return {
+        key.removeprefix("set "): value
+        for key, value in vars(options).items()
+        if key.startswith("set ") and value is not None
+    }
 
 
 def _lines(name: str) -> list[str]:

@@ -130,6 +130,31 @@ def table_lines(table: dict[str, Any]) -> list[str]:
     ]
 
 
+def probe_table(table: dict[str, Any]) -> Table:
+    """All that a probe found, a line for each row."""
+    from ..report.summary import cell
+
+    title = f"{table['probe']}: {table['summary']}"
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for column in table["columns"]:
+        number = all(isinstance(row[column], int | float | None) for row in table["rows"])
+        view.add_column(Text(column), justify="right" if number else "left")
+    for row in table["rows"]:
+        view.add_row(*(Text(cell(row[column])) for column in table["columns"]))
+    return view
+
+
+def probes_list(run: "Run") -> Table:
+    """Every probe in a line, with the operations of the run that it applies to."""
+    from ..probes import PROBES, examined
+
+    view = Table("probe", "applies to", "what it asks", box=None, padding=(0, 2, 0, 0))
+    for name, probe in PROBES.items():
+        operators = " ".join(task.operator for task in examined(probe, run.recipe))
+        view.add_row(name, Text(operators or "nothing here"), probe.summary)
+    return view
+
+
 def runs_table(names: Sequence[str]) -> Table:
     view = Table()
     for heading in ("run", "recipe", "seeds", "status", "exam (median)"):

@@ -77,7 +77,7 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
     """Loss and exact match on training problems by step; a stopped member's curve ends."""
     stopped = stopped or {}
     alive = [line for line in metrics if line["step"] < stopped.get(line["member"], math.inf)]
-    with _style():
+    with style():
         figure, (upper, lower) = _panels(2, height=4.4)
         _draw_curves(upper, curves(alive, "loss"), stopped)
         _draw_curves(lower, curves(alive, "exact"), stopped)
@@ -86,8 +86,8 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
         lower.set_title("Exact match on training problems")
         lower.set(xlabel="training step")
         lower.set_xlim(left=0)
-        _percent_axis(lower)
-        _legend(figure, upper)
+        percent_axis(lower)
+        legend(figure, upper)
     return figure
 
 
@@ -95,7 +95,7 @@ def exact_by_length(evaluation: Evaluation, trained: Mapping[str, Trained]) -> F
     """Exact match in the hardest category by operand length, one panel per operator."""
     rows, operators = evaluation["lengths"], by_operator(evaluation["lengths"])
     spans = {name: task.lengths for name, task in trained.items() if name in operators}
-    with _style():
+    with style():
         figure, panels = _panels(len(operators), height=1.2 + 1.4 * len(operators))
         for panel, (operator, mine) in zip(panels, operators.items(), strict=True):
             _draw_lengths(panel, mine)
@@ -104,7 +104,7 @@ def exact_by_length(evaluation: Evaluation, trained: Mapping[str, Trained]) -> F
             panel.set_title(f"{operator}{told}", parse_math=False)
         ends = [end for span in spans.values() for end in span]
         _length_axis(panels[-1], sorted({*ends, *(row["digits"] for row in rows)}))
-        _legend(figure, panels[0])
+        legend(figure, panels[0])
     return figure
 
 
@@ -114,7 +114,7 @@ def grid(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
         raise ValueError("this evaluation has no grid")
     data = evaluation["grid"]
     cells = median_cells(data["exact"])
-    with _style():
+    with style():
         figure, (axes,) = _panels(1, height=4.3)
         image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
         axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
@@ -123,7 +123,7 @@ def grid(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
         bar = figure.colorbar(image, shrink=0.8, ticks=range(len(BANDS)))
         bar.set_ticklabels([name for _, name, _ in BANDS])
         bar.set_label("exact match, median over members")
-        _legend(figure, axes)
+        legend(figure, axes)
     return figure
 
 
@@ -162,7 +162,7 @@ def _means(values: Mapping[int, list[float]]) -> Curve:
     }
 
 
-def _style() -> AbstractContextManager[None]:
+def style() -> AbstractContextManager[None]:
     import matplotlib
 
     return matplotlib.rc_context(_STYLE)
@@ -178,7 +178,7 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int, int]) -> None:
     for curve in members.values():
-        _draw_member(axes, curve)
+        draw_member(axes, curve)
     steps = sorted({step for curve in members.values() for step in curve})
     middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
     axes.plot(steps, middle, color=MEDIAN, linewidth=1.8, label="median")
@@ -186,7 +186,7 @@ def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int,
         _mark_stopped(axes, member, members.get(member, {}))
 
 
-def _draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
+def draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
     axes.plot(
         list(curve),
         list(curve.values()),
@@ -214,10 +214,10 @@ def _draw_lengths(axes: Axes, rows: Sequence[Length]) -> None:
     groups = {digits: list(group) for digits, group in groupby(rows, itemgetter("digits"))}
     exact = [hardest(group) for group in groups.values()]
     for values in zip(*exact, strict=True):
-        _draw_member(axes, dict(zip(groups, values, strict=True)), marker="o")
+        draw_member(axes, dict(zip(groups, values, strict=True)), marker="o")
     middle = list(map(median, exact))
     axes.plot(list(groups), middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
-    _percent_axis(axes)
+    percent_axis(axes)
     for digits, group in groups.items():
         _name_sizes(axes, digits, group)
 
@@ -231,7 +231,7 @@ def _name_sizes(axes: Axes, digits: int, rows: Sequence[Length]) -> None:
         axes.text(digits, 0.04, text, transform=place, ha="center", fontsize=8, parse_math=False)
 
 
-def _percent_axis(axes: Axes) -> None:
+def percent_axis(axes: Axes) -> None:
     from matplotlib.ticker import PercentFormatter
 
     axes.set(ylim=(-0.05, 1.05), yticks=(0, 0.25, 0.5, 0.75, 1))
@@ -306,7 +306,7 @@ def _inside(digits: Sequence[int], span: Span) -> list[int]:
     return [index for index, length in enumerate(digits) if span[0] <= length <= span[1]]
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def legend(figure: Figure, axes: Axes) -> None:
     """One entry per kind of mark, above the panels where no data can hide."""
     handles, labels = axes.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
