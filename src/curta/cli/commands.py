@@ -104,7 +104,7 @@ def probe(options: Namespace) -> int:
 
     from ..api import load
     from ..probes import examine
-    from .display import Status, notice, probe_table, probes_list
+    from .display import Status, notice, probe_table, probes_list, whole
 
     run = load(options.run)
     if options.probe is None:
@@ -117,7 +117,8 @@ def probe(options: Namespace) -> int:
     if options.json:
         print(json.dumps(table))
         return 0
-    notice(probe_table(table))
+    notice(Text(f"{table['probe']}: {table['summary']}"))
+    whole(probe_table(table))
     for note in table["notes"]:
         notice(Text(note))
     notice(f"Report: {run.report}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -30,6 +31,14 @@ def console() -> Console:
 def notice(what: RenderableType | None) -> None:
     if what is not None:
         console().print(what)
+
+
+def whole(view: RenderableType) -> None:
+    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
+    roomy = Console(width=10_000)
+    least = Measurement.get(roomy, roomy.options, view).minimum
+    wide = Console(highlight=False, width=max(least, console().width), soft_wrap=False)
+    wide.print(view)
 
 
 def opening(run: "Run") -> str:
@@ -131,16 +140,19 @@ def table_lines(table: dict[str, Any]) -> list[str]:
 
 
 def probe_table(table: dict[str, Any]) -> Table:
-    """All that a probe found, a line for each row."""
+    """All that a probe found, a line for each row; numbers whole, long texts folded."""
     from ..report.summary import cell
 
-    title = f"{table['probe']}: {table['summary']}"
-    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    for column in table["columns"]:
-        number = all(isinstance(row[column], int | float | None) for row in table["rows"])
-        view.add_column(Text(column), justify="right" if number else "left")
-    for row in table["rows"]:
-        view.add_row(*(Text(cell(row[column])) for column in table["columns"]))
+    columns = {name: [row[name] for row in table["rows"]] for name in table["columns"]}
+    view = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for name, values in columns.items():
+        if all(isinstance(value, int | float | None) for value in values):
+            widest = max(map(len, [*name.split(), *map(cell, values)]))
+            view.add_column(Text(name), justify="right", width=widest)
+        else:
+            view.add_column(Text(name), overflow="fold", min_width=len(name))
+    for values in zip(*columns.values(), strict=True):
+        view.add_row(*(Text(cell(value)) for value in values))
     return view
 
 

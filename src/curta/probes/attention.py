@@ -186,9 +186,9 @@ def _map(found: Look, title: str, mean: Float[np.ndarray, "queries keys"]) -> Pa
         "form": "heat",
         "title": title,
         "across": "looked at",
-        "down": "after, to write",
+        "down": "after → to write",
         "columns": list(line[:-1]),
-        "rows": [f"{line[i]} {line[i + 1]}" for i in found.queries],
+        "rows": [f"{line[i]} → {line[i + 1]}" for i in found.queries],
         "values": [
             [float(value) if key <= query else None for key, value in enumerate(row)]
             for query, row in zip(found.queries, mean, strict=True)

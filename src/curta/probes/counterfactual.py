@@ -113,11 +113,15 @@ class Counterfactual(Probe):
         changes = [change for p in exam for change in IMPLIED[task.operator](p, subject.layout)]
         if not changes:
             return []
-        follows, other = followed(subject, changes)
+        follows, before, other = followed(subject, changes)
+        asked = {"operator": task.operator, "effect": "implied"}
         return [
-            {"operator": task.operator, "effect": "follows", "at": name, "asked": int(mask.sum())}
-            | spread(follows[:, mask].mean(axis=1))
-            for name, mask in (("another digit", other), ("the same digit", ~other))
+            asked | {"at": name, "asked": int(mask.sum())} | spread(right[:, mask].mean(axis=1))
+            for name, right, mask in (
+                ("another digit", follows, other),
+                ("the same digit", follows, ~other),
+                ("without change", before, np.ones_like(other)),
+            )
             if mask.any()
         ]
 
@@ -180,16 +184,26 @@ def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
 
 def followed(
     subject: Subject, changes: Sequence[Change]
-) -> tuple[Bool[np.ndarray, "members changes"], Bool[np.ndarray, " changes"]]:
-    """Whether the next token is the implied one, and whether that is another than was true."""
+) -> tuple[
+    Bool[np.ndarray, "members changes"],
+    Bool[np.ndarray, "members changes"],
+    Bool[np.ndarray, " changes"],
+]:
+    """Whether the next token is the implied one; whether, before the change, it was the true one;
+    and whether the implied one is another than the true one.
+    """
     layout = subject.layout
     room = room_for(subject.models, [change.problem for change in changes])
-    index = np.array([change.slot for change in changes])
-    after = _after(subject, changes, room)[:, np.arange(len(changes)), index]
-    implied = np.array([int(layout.encode(change.implied)[0]) for change in changes])
     true = [layout.write(change.problem)[change.slot + 1] for change in changes]
-    other = np.array([t != c.implied for t, c in zip(true, changes, strict=True)])
-    return after == implied, other
+    unchanged = [
+        change._replace(digit=layout.write(change.problem)[change.slot]) for change in changes
+    ]
+    spot = np.arange(len(changes)), np.array([change.slot for change in changes])
+    after, before = (_after(subject, every, room)[:, *spot] for every in (changes, unchanged))
+    implied = [change.implied for change in changes]
+    other = np.array([a != b for a, b in zip(implied, true, strict=True)])
+    wanted, known = layout.encode("".join(implied)), layout.encode("".join(true))
+    return after == wanted, before == known, other
 
 
 def _after(
@@ -250,8 +264,13 @@ def _panels(task: Task, layout: Layout, rows: list[Row], members: int) -> list[P
 
 
 def _note(row: Row) -> str:
+    said = {
+        "another digit": "digits changed so that they imply another digit next",
+        "the same digit": "digits changed so that they still imply the same digit next",
+        "without change": "digits left as they are",
+    }
     return (
-        f"{row['operator']}: of {row['asked']:,} digits changed to what the other carry gives, so"
-        f" that they imply {row['at']} next, {row['median']:.1%} are followed by it"
-        f" (median; {row['min']:.1%} to {row['max']:.1%})."
+        f"{row['operator']}: of {row['asked']:,} {said[row['at']]}, {row['median']:.1%} are"
+        f" followed by what they imply (median of the members; {row['min']:.1%} to"
+        f" {row['max']:.1%})."
     )

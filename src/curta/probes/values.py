@@ -93,14 +93,14 @@ def _problem(task: Task, first: int, second: int) -> list[Problem]:
 
 
 def _named(low: int, high: int) -> str:
-    return f"{low}L to {high}L".removeprefix("1")
+    return f"{'' if low == 1 else low}L to {high}L"
 
 
 def _panel(task: Task, rows: list[Row], members: list[int]) -> Panel:
     values = [row["members"] or [None] * len(members) for row in rows]
     return {
         "form": "heat",
-        "title": f"{task.operator}: where the larger operand lies, and how many lie there",
+        "title": f"{task.operator}: range of the operands, and how many of the two lie in it",
         "across": "member",
         "down": "",
         "columns": [str(member) for member in members],

@@ -90,11 +90,20 @@ def _draw_heat(axes: Axes, panel: Heat) -> None:
     axes.imshow(
         shown if exact else values, cmap=ramp, vmin=0, vmax=1, aspect="auto", interpolation="none"
     )
+    _rule(axes, panel)
     axes.set(xlabel=panel["across"], ylabel=panel["down"])
     _name_all(axes, panel)
     for row, texts in enumerate(panel.get("texts", [])):
         for column, text in enumerate(texts):
             _write(axes, row, column, text, values[row][column])
+
+
+def _rule(axes: Axes, panel: Heat) -> None:
+    """Thin lines between cells, where these are large enough."""
+    columns, rows = len(panel["columns"]), len(panel["rows"])
+    if max(columns, rows) <= 40:
+        axes.vlines([i - 0.5 for i in range(1, columns)], -0.5, rows - 0.5, ON_DARK, linewidth=0.8)
+        axes.hlines([i - 0.5 for i in range(1, rows)], -0.5, columns - 0.5, ON_DARK, linewidth=0.8)
 
 
 def _name_all(axes: Axes, panel: Heat) -> None:
@@ -168,18 +177,35 @@ def _draw_paths(axes: Axes, panel: Paths) -> None:
 
 def _explain(figure: Figure, grid: list[Axes], panels: Sequence[Panel]) -> None:
     """What colours and marks mean, above all panels."""
-    if panels[0]["form"] == "heat":
-        _explain_colours(figure, grid, panels[0].get("exact", False))
-    else:
+    first = panels[0]
+    if first["form"] != "heat":
         legend(figure, grid[0])
+    elif first.get("exact", False):
+        _explain_bands(figure)
+    else:
+        _explain_colours(figure, grid)
 
 
-def _explain_colours(figure: Figure, grid: list[Axes], exact: bool) -> None:
+def _explain_bands(figure: Figure) -> None:
+    from matplotlib.patches import Patch
+
+    patches = [
+        Patch(facecolor=colour, edgecolor=MUTED, linewidth=0.5, label=name)
+        for _, name, colour in BANDS
+    ]
+    figure.legend(
+        handles=patches,
+        loc="outside upper left",
+        ncols=len(BANDS),
+        fontsize=8,
+        handlelength=1,
+        handletextpad=0.4,
+        columnspacing=1,
+    )
+
+
+def _explain_colours(figure: Figure, grid: list[Axes]) -> None:
     image = grid[0].images[0]
     bar = figure.colorbar(image, ax=grid, location="top", shrink=0.6, aspect=40, pad=0.02)
-    count = len(BANDS)
-    if exact:
-        bar.set_ticks([(i + 0.5) / count for i in range(count)], labels=[n for _, n, _ in BANDS])
-    else:
-        bar.set_ticks([0, 0.5, 1], labels=["0%", "50%", "100%"])
+    bar.set_ticks([0, 0.5, 1], labels=["0%", "50%", "100%"])
     bar.ax.tick_params(labelsize=7.5, length=0)
