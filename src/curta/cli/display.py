@@ -151,8 +151,8 @@ def probe_table(table: dict[str, Any]) -> Table:
             view.add_column(Text(name), justify="right", width=widest)
         else:
             view.add_column(Text(name), overflow="fold", min_width=len(name))
-    for values in zip(*columns.values(), strict=True):
-        view.add_row(*(Text(cell(value)) for value in values))
+    for row in zip(*columns.values(), strict=True):
+        view.add_row(*(Text(cell(value)) for value in row))
     return view
 
 

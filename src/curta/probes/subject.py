@@ -75,15 +75,16 @@ class Subject:
         return [part.mean(axis=1) for part in np.split(self.right(every), ends, axis=1)]
 
     def answers(self, exam: Sequence[Problem]) -> list[list[Answer | None]]:
-        """What each member answers when it writes for itself."""
-        read = self.layout.read
+        """What each member answers when it writes for itself; problems that fit, each alone."""
+        groups = [exam] if exam and self.fits(exam) else [[problem] for problem in exam]
         return [
-            [
-                read(problem.operator, text)
-                for problem, text in zip(exam, self.run.write(exam, member), strict=True)
-            ]
+            [answer for group in groups for answer in self._answers(group, member)]
             for member in self.members
         ]
+
+    def _answers(self, exam: Sequence[Problem], member: int) -> list[Answer | None]:
+        texts = self.run.write(exam, member)
+        return [self.layout.read(p.operator, t) for p, t in zip(exam, texts, strict=True)]
 
     def text(self, lines: Sequence[str], prompts: Sequence[int], width: int) -> Text:
         """Written texts as a batch; `prompts` are the lengths of what was given."""
