@@ -247,11 +247,15 @@ def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
 
 def likeliest(model: Transformer, line: str) -> list[int]:
     """What the model would write after each token of a text, right or wrong."""
+    tokens = jnp.asarray(model.layout.encode(line.ljust(20, "0")))[None]
+    return written(model, tokens, jnp.array([len(line)])).tolist()
+
+
+@jax.jit
+def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
     layout = model.layout
-    tokens = jnp.asarray(layout.encode(line))[None]
-    _, where = layout.follow(tokens, jnp.array([len(line)]))
-    index = jnp.arange(len(line))[None]
-    return np.asarray(model(tokens, where, index, layout.room("+", (5, 5)))).argmax(-1)[0].tolist()
+    _, where = layout.follow(tokens, lengths)
+    return model(tokens, where, where.index, layout.room("+", (5, 5)))[0].argmax(-1)
 
 
 def test_a_window_of_one_place_feels_a_change_at_the_next_token_only(windowed: Run) -> None:
