@@ -9,7 +9,7 @@ For sums that are written as their digits alone, least significant first, it can
 what a changed digit implies. The digit s at a place, with the operands' digits a and b
 there, says which carry came in: c = s - a - b modulo 10, if that is 0 or 1. Then the next
 digit is that of the next place with the carry of a + b + c. So each digit is also replaced
-by the one which the other carry would have given; the next digit `follows` if it is the
+by the one which the other carry would have given; the next digit follows if it is the
 implied one.
 """
 
