@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from curta import api
 from curta.cli import main
+from curta.probes import PROBES
 
 SMALL = [
     "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",
@@ -172,6 +174,65 @@ def test_show_explains_every_token(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "321+54=861$" in text
     assert all(word in text for word in ("first", "second", "answer", "place", "scored"))
+
+
+def test_probe_lists_what_applies(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", str(trained)]) == 0
+    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
+    assert set(PROBES) < set(lines)
+    assert lines["commutativity"][0] == "+"
+    api.begin("subtraction", 1, "differences", {})
+    assert main(["probe", "differences"]) == 0
+    assert "commutativity   nothing here" in capsys.readouterr().out
+
+
+def test_probe_prints_json_that_its_file_and_the_report_hold(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["probe", str(trained), "top-k", "--problem", "57+68", "--k", "2", "--member", "1"]
+    assert main([*command, "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table == json.loads((trained / "probes" / "top-k.json").read_text())
+    assert table["columns"][:4] == ["member", "index", "true", "scored"]
+    assert {row["member"] for row in table["rows"]} == set(table["members"]) == {1}
+    assert table["options"] == {"problem": "57+68", "k": 2}
+    assert "top-k" in (trained / "report.html").read_text()
+    assert (trained / "probes" / "top-k.png").read_bytes().startswith(b"\x89PNG")
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["commutativty"], "unknown probe 'commutativty': did you mean 'commutativity'?"),
+        (["longer", "--cuont", "3"], "did you mean '--count'"),
+        (["longer", "--problem", "1+2"], "unknown option '--problem'"),
+        (["longer", "--count", "0"], "--count must be at least 1, not 0"),
+        (["longer", "--count", "x"], "--count"),
+        (["longer", "--member", "2"], "no member 2: run 'small' has 0 to 1"),
+        (["top-k", "--problem", "5-3"], "unknown operator of run 'small' '-'"),
+        (["top-k", "--problem", "5+"], "operand is missing"),
+        (["top-k", "extra"], "unexpected argument 'extra'"),
+    ],
+)
+def test_a_probe_that_cannot_be_put_is_refused_in_one_line(
+    trained: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert says in refused(capsys, "probe", str(trained), *arguments)
+
+
+def test_a_probe_of_another_operation_is_refused_before_anything_is_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The run has no checkpoint either, which would be said next."""
+    api.begin("subtraction", 1, "differences", {})
+    assert (
+        "probe 'commutativity' does not apply to run 'differences': it examines operations of two"
+        " numbers whose order makes no difference, and the run has -"
+    ) in refused(capsys, "probe", "differences", "commutativity")
+    assert "no checkpoint yet" in refused(capsys, "probe", "differences", "single-digits")
 
 
 def test_runs_lists_broken_folders_too(

@@ -287,7 +287,7 @@ def test_a_spelled_letter_is_its_digit_and_its_carry(tied: bool) -> None:
     layout = layout_named("running")
     recipe = tiny.with_encoding("nope", model__spelled=True, model__tied=tied)
     model = tiny.drawn(recipe, layout)
-    zero, one, a, b = model._characters()[layout.encode("01ab")]
+    zero, one, a, b = model.characters()[layout.encode("01ab")]
     np.testing.assert_allclose(b - one, a - zero, atol=1e-6)
     assert not np.allclose(a, zero)
     plain = tiny.drawn(tiny.with_encoding("nope", model__tied=tied), layout)

@@ -28,15 +28,15 @@ def save(folder: Path, step: int, state: PyTree) -> None:
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     files.write(_path(folder, step, "safetensors"), data)
     files.write(_path(folder, step, "json"), json.dumps(record))
-    for old in _steps(folder)[:-KEPT]:
+    for old in steps(folder)[:-KEPT]:
         for kind in ("json", "safetensors"):
             _path(folder, old, kind).unlink(missing_ok=True)
 
 
 def latest(folder: Path) -> int | None:
     """Step of the newest checkpoint, None if there is none."""
-    steps = _steps(folder)
-    return steps[-1] if steps else None
+    kept = steps(folder)
+    return kept[-1] if kept else None
 
 
 def load(folder: Path, step: int, like: PyTree) -> PyTree:
@@ -73,7 +73,8 @@ def _named(tree: PyTree) -> dict[str, Any]:
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
-def _steps(folder: Path) -> list[int]:
+def steps(folder: Path) -> list[int]:
+    """Steps of all checkpoints, the newest last."""
     return sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
 
 

@@ -126,7 +126,7 @@ class Transformer(eqx.Module):
         """Logits for the tokens that follow `queries`, from their states."""
         h = blocks.normed(self.settings, state, self.gain)
         logits = h @ (
-            self._characters().T * self.settings.width**-0.5 if self.head is None else self.head
+            self.characters().T * self.settings.width**-0.5 if self.head is None else self.head
         )
         return logits.reshape(*queries.shape, -1)
 
@@ -173,17 +173,40 @@ class Transformer(eqx.Module):
             x = self._think(at(self.mlp, number), self._inject(x, sight.entry, "block"))
         return x, Cache(tuple(keys), tuple(values), cache.index)
 
+    def attention_weights(
+        self, tokens: Int[Array, "batch time"], where: Where, room: Room
+    ) -> Float[Array, "blocks batch heads time time"]:
+        """The share of each token (last axis) in what every token takes, in every attending block.
+
+        Those of a further loop follow those of the one before. For looking at a model; no
+        training and no answer comes this way.
+        """
+        links = self._links(self.positions.index(where, room), where)
+        entry, found = self._embed(tokens, where), []
+        x = self._begin(entry)
+        for number in list(range(self.settings.blocks)) * self.settings.loops:
+            x = self._inject(x, entry, "block")
+            if number < self.settings.attending:
+                attention, layer, _ = self._blocks(number)
+                key, value = self._remember(attention, x, where)
+                query = self._query(attention, x, where)
+                found.append(self.positions.weights(layer, links, query, self._spread(key)))
+                x = self._attend(attention, layer, x, links, key, value)
+                x = self._inject(x, entry, "sublayer")
+            x = self._think(at(self.mlp, number), x)
+        return jnp.stack(found)
+
     def _embed(
         self, tokens: Int[Array, "batch time"], where: Where, noise: PRNGKeyArray | None = None
     ) -> Flat:
-        x = _rows(self._characters(), tokens)
+        x = _rows(self.characters(), tokens)
         if self.kinds is not None:
             x = x + _rows(self.kinds, where.kind)
         x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
         key = None if noise is None else jax.random.fold_in(noise, 0)
         return dropped(self.settings, x, blocks.keep(key, self.settings, *x.shape))
 
-    def _characters(self) -> Float[Array, "characters width"]:
+    def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
         if not self.settings.spelled:
             return self.tokens
@@ -292,17 +315,24 @@ class Transformer(eqx.Module):
         value: Array,
         kept: Kept = None,
     ) -> Flat:
-        design, h = self.settings, self._norm(x, attention.gain)
-        split = (*links.queries.index.shape, design.heads, -1)
-        query = self.positions.rotate((h @ attention.query).reshape(split), links.queries)
-        if not design.attention_scale:
-            query = query * design.features**0.5  # encodings divide by it
-        if design.remembered < design.heads:
-            shared = design.heads // design.remembered
-            key, value = (jnp.repeat(part, shared, axis=2) for part in (key, value))
+        query = self._query(attention, x, links.queries)
+        key, value = self._spread(key), self._spread(value)
         seen = self.positions.attend(layer, links, query, key, value)
-        change = dropped(design, seen.reshape(x.shape) @ attention.out, kept)
-        return blocks.added(design, x, change, attention.after)
+        change = dropped(self.settings, seen.reshape(x.shape) @ attention.out, kept)
+        return blocks.added(self.settings, x, change, attention.after)
+
+    def _query(self, attention: Attention, x: Flat, where: Where) -> Array:
+        """Queries of all tokens of `x`."""
+        design, h = self.settings, self._norm(x, attention.gain)
+        split = (*where.index.shape, design.heads, -1)
+        query = self.positions.rotate((h @ attention.query).reshape(split), where)
+        # encodings divide scores by this
+        return query if design.attention_scale else query * design.features**0.5
+
+    def _spread(self, heads: Array) -> Array:
+        """Keys or values, each as often as there are queries that share it."""
+        shared = self.settings.heads // self.settings.remembered
+        return heads if shared == 1 else jnp.repeat(heads, shared, axis=2)
 
     def _think(self, mlp: MLP, x: Flat, kept: Kept = None) -> Flat:
         change = blocks.feedforward(self.settings, mlp, self._norm(x, mlp.gain))

@@ -59,7 +59,12 @@ class Run:
     @cached_property
     def models(self) -> evaluation.Models:
         """Members as of the newest checkpoint, stacked."""
-        state = self._restored(runs.last_step(self.folder))
+        return self.at(runs.last_step(self.folder))
+
+    def at(self, step: int) -> evaluation.Models:
+        """Members as of one of the checkpoints, stacked; as they began for step 0."""
+        seeds = jnp.asarray(self.seeds)
+        state = self._restored(step) if step else training.init(self.recipe, seeds)
         model = state.chosen
         if self.loops is not None:
             model = jax.vmap(lambda one: one.looped(self.loops))(model)

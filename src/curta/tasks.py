@@ -19,6 +19,7 @@ from jaxtyping import Array, Int, PRNGKeyArray, UInt
 from .decimals import to_int
 from .digits import Numbers, cut
 from .errors import UserError
+from .operations import Operation
 from .operations.cases import below
 from .problems import Problem, operation_named
 from .tables import LARGEST, Table
@@ -65,6 +66,10 @@ class Task:
         if few < operation.least or many > (operation.most or many):
             raise UserError(f"task.operands {few}..{many}: not what {operation.name} takes")
         _check_table(self)
+
+    @property
+    def operation(self) -> Operation:
+        return operation_named(self.operator)
 
     @property
     def counts(self) -> Span:

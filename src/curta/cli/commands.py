@@ -103,6 +103,32 @@ def evaluate(options: Namespace) -> int:
     return 0
 
 
+def probe(options: Namespace) -> int:
+    from rich.text import Text
+
+    from ..api import load
+    from ..probes import examine
+    from .display import Status, notice, probe_table, probes_list, whole
+
+    run = load(options.run)
+    if options.probe is None:
+        notice(probes_list(run))
+        return 0
+    members = None if options.member is None else [options.member]
+    with Status() as status:
+        status.say(options.probe)
+        table = examine(run, options.probe, members, **_set(options))
+    if options.json:
+        print(json.dumps(table))
+        return 0
+    notice(Text(f"{table['probe']}: {table['summary']}"))
+    whole(probe_table(table))
+    for note in table["notes"]:
+        notice(Text(note))
+    notice(f"Report: {run.report}")
+    return 0
+
+
 def show(options: Namespace) -> int:
     from .. import recipe as recipes
     from ..layouts import layout_named
@@ -254,6 +280,15 @@ def _show_exam(run: "Run", table: dict[str, Any]) -> None:
     for line in split_lines(table) + table_lines(table):
         notice(line)
     notice(f"Report: {run.report}")
+
+
+def _set(options: Namespace) -> dict[str, Any]:
+    """The fields that were given a value, of a recipe or of a probe."""
+    return {
+        key.removeprefix("set "): value
+        for key, value in vars(options).items()
+        if key.startswith("set ") and value is not None
+    }
 
 
 def _lines(name: str) -> list[str]:

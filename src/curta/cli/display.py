@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -32,6 +33,14 @@ def console() -> Console:
 def notice(what: RenderableType | None) -> None:
     if what is not None:
         console().print(what)
+
+
+def whole(view: RenderableType) -> None:
+    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
+    roomy = Console(width=10_000)
+    least = Measurement.get(roomy, roomy.options, view).minimum
+    wide = Console(highlight=False, width=max(least, console().width), soft_wrap=False)
+    wide.print(view)
 
 
 def opening(run: "Run") -> str:
@@ -161,6 +170,34 @@ def split_lines(table: dict[str, Any]) -> list[str]:
         f" {row['held_out']:,} held out, {row['overlap']:,} in both"
         for row in table.get("splits", [])
     ]
+
+
+def probe_table(table: dict[str, Any]) -> Table:
+    """All that a probe found, a line for each row; numbers whole, long texts folded."""
+    from ..report.summary import cell
+
+    columns = {name: [row[name] for row in table["rows"]] for name in table["columns"]}
+    view = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for name, values in columns.items():
+        if all(isinstance(value, int | float | None) for value in values):
+            widest = max(map(len, [*name.split(), *map(cell, values)]))
+            view.add_column(Text(name), justify="right", width=widest)
+        else:
+            view.add_column(Text(name), overflow="fold", min_width=len(name))
+    for row in zip(*columns.values(), strict=True):
+        view.add_row(*(Text(cell(value)) for value in row))
+    return view
+
+
+def probes_list(run: "Run") -> Table:
+    """Every probe in a line, with the operations of the run that it applies to."""
+    from ..probes import PROBES, examined
+
+    view = Table("probe", "applies to", "what it asks", box=None, padding=(0, 2, 0, 0))
+    for name, probe in PROBES.items():
+        operators = " ".join(task.operator for task in examined(probe, run.recipe))
+        view.add_row(name, Text(operators or "nothing here"), probe.summary)
+    return view
 
 
 def runs_table(names: Sequence[str]) -> Table:

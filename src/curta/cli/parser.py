@@ -175,6 +175,28 @@ def _loops(parser: Parser) -> None:
     parser.add_argument("--loops", type=int, metavar="N", help="loops of the model (the recipe's)")
 
 
+def _probe(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("probe", nargs="?", help="which one; without it, they are listed")
+    parser.add_argument("--member", type=int, metavar="M", help="one member only (all)")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON")
+    words = list(takewhile(lambda word: not word.startswith("-"), given or []))
+    if len(words) > 1:
+        _probe_options(parser, words[1])
+
+
+def _probe_options(parser: Parser, name: str) -> None:
+    """The options of one probe, with their defaults."""
+    from ..probes import options
+
+    group = parser.add_argument_group(f"options of {name}")
+    for option, says, kind, default in options(name):
+        shown = says if default is None else f"{says} ({_plain(default)})"
+        group.add_argument(
+            f"--{option}", dest=f"set {option}", type=kind, metavar=option[0].upper(), help=shown
+        )
+
+
 def _show(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
     parser.add_argument("problem", help="such as 123+45")
@@ -192,6 +214,7 @@ _COMMANDS = {
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
+    "probe": (_probe, commands.probe, "look into what a trained run has learned"),
     "show": (_show, commands.show, "show how a recipe writes a problem, token by token"),
     "runs": (_nothing, commands.runs, "list the runs"),
     "recipes": (_nothing, commands.recipes, "list the recipes"),

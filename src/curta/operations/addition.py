@@ -16,11 +16,19 @@ class Addition(Operation):
     name = "addition"
     example = "12+34"
     most = None
+    commutes = True
     cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "carry": cases.carry,
         "nines": cases.nines,
         "zero": cases.zero,
+    }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "carry through nines": (999_999, 1),
+        "the other way round": (1, 999_999),
+        "carry through fifteen nines": (10**15 - 1, 1),
+        "powers of ten": (10**15, 10**15),
+        "digits in a row": (123_456_789, 987_654_321),
     }
 
     def truth(self, *operands: int) -> int:

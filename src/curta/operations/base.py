@@ -42,7 +42,11 @@ class Operation(ABC):
     """How many operands there may be; None is any number."""
     signed: bool = False
     """Whether answers may be below zero."""
+    commutes: bool = False
+    """Whether the order of the operands makes no difference."""
     cases: ClassVar[Mapping[str, Case]]
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {}
+    """Operands of single telling problems, each with a name: hard ones that chance hardly draws."""
 
     @abstractmethod
     def truth(self, *operands: int) -> Answer:

@@ -22,6 +22,14 @@ class Comparison(Operation):
         "equal": cases.equal,
         "near": cases.near,
     }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "equal": (10**15, 10**15),
+        "one less": (10**15 - 1, 10**15),
+        "one more": (10**15, 10**15 - 1),
+        "shorter but larger digits": (999_999, 1_000_000),
+        "last digit": (123_456_788, 123_456_789),
+        "first digit": (199_999_999, 200_000_000),
+    }
 
     def truth(self, *operands: int) -> bool:
         first, second = operands

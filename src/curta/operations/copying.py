@@ -20,6 +20,13 @@ class Single(Operation):
         "few digits": cases.few_digits,
         "trailing zeros": cases.trailing_zeros,
     }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "a power of ten": (10**15,),
+        "digits in a row": (1_234_567_890,),
+        "one digit throughout": (777_777_777,),
+        "the same from both ends": (123_454_321,),
+        "one digit": (7,),
+    }
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (digits[0],)

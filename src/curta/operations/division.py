@@ -24,6 +24,15 @@ class Division(Operation):
         "zero": cases.zero,
         "one": cases.one,
     }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "of nines by nine": (999_999, 9),
+        "of a power of ten by seven": (10**15, 7),
+        "by itself": (123_456_789, 123_456_789),
+        "by one": (123_456_789, 1),
+        "by a larger one": (123, 456),
+        "one below a multiple": (999_998, 999),
+        "of zero": (0, 7),
+    }
 
     def refuse(self, operands: tuple[int, ...]) -> str | None:
         return "division by zero has no answer" if operands[1] == 0 else None

@@ -15,12 +15,21 @@ class Multiplication(Operation):
     symbol = mark = "*"
     name = "multiplication"
     example = "12*34"
+    commutes = True
     cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "nines": cases.nines,
         "trailing zeros": cases.trailing_zeros,
         "zero": cases.zero,
         "one": cases.one,
+    }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "nines": (999_999, 999_999),
+        "by one": (1, 999_999),
+        "by zero": (999_999, 0),
+        "powers of ten": (10**6, 10**6),
+        "ones": (111_111, 111_111),
+        "digits in a row": (12_345_679, 9),
     }
 
     def truth(self, *operands: int) -> int:

@@ -17,12 +17,21 @@ class Sorting(Operation):
     name = "sorting"
     example = "sort 210,7,33"
     least, most = 1, None
+    commutes = True
     cases: ClassVar[Mapping[str, Case]] = {
         "unequal": cases.unequal,
         "equal": cases.equal,
         "near": cases.near,
         "few digits": cases.few_digits,
         "zero": cases.zero,
+    }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "in order already": (1, 2, 3, 4, 5, 6, 7),
+        "in opposite order": (7, 6, 5, 4, 3, 2, 1),
+        "all equal": (5, 5, 5, 5, 5),
+        "by the last digit": (123_453, 123_451, 123_452),
+        "by length": (1000, 100, 10, 1),
+        "zero among nines": (999, 0, 999),
     }
 
     def truth(self, *operands: int) -> tuple[int, ...]:

@@ -21,6 +21,14 @@ class Subtraction(Operation):
         "near": cases.near,
         "zero": cases.zero,
     }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "borrow through zeros": (1_000_000, 1),
+        "below zero": (1, 1_000_000),
+        "borrow through fifteen zeros": (10**15, 1),
+        "nothing left": (10**15, 10**15),
+        "one left": (10**15, 10**15 - 1),
+        "digits in a row": (987_654_321, 123_456_789),
+    }
 
     def truth(self, *operands: int) -> int:
         first, second = operands

@@ -115,10 +115,16 @@ class Encoding(eqx.Module):
 
     def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
         """Softmax attention of each query over its visible keys."""
+        return jnp.einsum("bhqk,bkhe->bqhe", self.weights(layer, links, q, k), v)
+
+    def weights(
+        self, layer: Any, links: Links, q: Queries, k: Keys
+    ) -> Float[Array, "batch heads queries keys"]:
+        """The share of each key of `k` in what each query takes; 0 where it is not visible."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
         scores = scores + self.bias(layer, links)
         scores = jnp.where(links.visible[:, None], scores, HIDDEN)
-        return jnp.einsum("bhqk,bkhe->bqhe", jax.nn.softmax(scores, axis=-1), v)
+        return jax.nn.softmax(scores, axis=-1)
 
 
 def one_for_all(links: Links) -> Links:

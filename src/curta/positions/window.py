@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from ..errors import UserError, unknown
 from ..initial import Weight, normal
@@ -161,11 +161,26 @@ class WindowEncoding(Encoding):
     def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
         """As the dense form, over the listed neighbours only: no batched matrix products."""
         near_k, near_v = _gather(k, links.keys), _gather(v, links.keys)
-        scores = jnp.sum(q[:, :, None] * near_k, axis=-1) * q.shape[-1] ** -0.5
+        weights = self._near_weights(layer, links, q, near_k)
+        return jnp.sum(weights[..., None] * near_v, axis=2)
+
+    def weights(
+        self, layer: Any, links: Links, q: Queries, k: Keys
+    ) -> Float[Array, "batch heads queries keys"]:
+        """As the dense form: each neighbour's weight laid out at its key."""
+        near = self._near_weights(layer, links, q, _gather(k, links.keys))
+        rows, queries = np.ix_(range(links.keys.shape[0]), range(links.keys.shape[1]))
+        blank = jnp.zeros((*links.keys.shape[:2], k.shape[1], near.shape[-1]), near.dtype)
+        spread = blank.at[rows[..., None], queries[..., None], links.keys].add(near)
+        return jnp.moveaxis(spread, -1, 1)
+
+    def _near_weights(
+        self, layer: Any, links: Links, q: Queries, near: Array
+    ) -> Float[Array, "batch queries neighbours heads"]:
+        scores = jnp.sum(q[:, :, None] * near, axis=-1) * q.shape[-1] ** -0.5
         scores = scores + self._bias(layer, links.queries)
         scores = jnp.where(links.visible[..., None], scores, HIDDEN)
-        weights = jax.nn.softmax(scores, axis=2)
-        return jnp.sum(weights[..., None] * near_v, axis=2)
+        return jax.nn.softmax(scores, axis=2)
 
     def _address(self, table: Table, kind: Array, coordinates: Array) -> Array:
         """Where a kind at these coordinates stands in the table; beyond its end if nowhere."""

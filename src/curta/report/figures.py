@@ -178,7 +178,7 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int, int]) -> None:
     for curve in members.values():
-        _draw_member(axes, curve)
+        draw_member(axes, curve)
     steps = sorted({step for curve in members.values() for step in curve})
     middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
     axes.plot(steps, middle, color=MEDIAN, linewidth=1.8, label="median")
@@ -186,7 +186,7 @@ def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int,
         _mark_stopped(axes, member, members.get(member, {}))
 
 
-def _draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
+def draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
     axes.plot(
         list(curve),
         list(curve.values()),
@@ -214,7 +214,7 @@ def _draw_lengths(axes: Axes, rows: Sequence[Length]) -> None:
     groups = {digits: list(group) for digits, group in groupby(rows, itemgetter("digits"))}
     exact = [hardest(group) for group in groups.values()]
     for values in zip(*exact, strict=True):
-        _draw_member(axes, dict(zip(groups, values, strict=True)), marker="o")
+        draw_member(axes, dict(zip(groups, values, strict=True)), marker="o")
     middle = list(map(median, exact))
     axes.plot(list(groups), middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
     percent_axis(axes)

@@ -46,6 +46,7 @@ def inline_svg(figure: Figure, name: str, label: str) -> Markup:
             parent.remove(child)
     for node in root.iter():
         _simplify(node, name)
+    _name_once(root)
     for size in ("width", "height", "version"):
         del root.attrib[size]
     root.attrib |= {"class": "plot", "role": "img", "aria-label": label}
@@ -72,6 +73,17 @@ def _simplify(node: ElementTree.Element, name: str) -> None:
     if "id" in named:
         named["id"] = f"{name}-{named['id']}"
     node.attrib = {**named, **styles}
+
+
+def _name_once(root: ElementTree.Element) -> None:
+    """Takes the id from elements that repeat one: images alike to the dot have the same."""
+    seen: set[str] = set()
+    for node in root.iter():
+        name = node.attrib.get("id")
+        if name in seen:
+            del node.attrib["id"]
+        elif name is not None:
+            seen.add(name)
 
 
 def _local(name: str) -> str:

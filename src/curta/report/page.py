@@ -10,7 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from .. import files
-from . import figures, results, sections
+from . import figures, probed, results, sections
 from .examples import examples
 from .images import inline_svg, png
 from .markup import Markup, element, join
@@ -27,9 +27,10 @@ def write_report(folder: Path) -> Path:
     replaced whole: a report that cannot be written leaves the last one as it was.
     """
     run = read_run(folder)
-    plots = draw(run)
-    page = render(run, plots).encode()
+    plots, probes = draw(run), probed.draw(run)
+    page = render(run, plots, probes).encode()
     pictures = {f"{name}.png": png(figure) for name, figure in plots.items()}
+    pictures |= {f"{probed.FOLDER}/{name}.png": png(figure) for name, figure in probes.items()}
     for name, content in {**pictures, "report.html": page}.items():
         files.write(folder / name, content)
     return folder / "report.html"
@@ -47,10 +48,17 @@ def draw(run: Run) -> dict[str, Figure]:
     return plots
 
 
-def render(run: Run, plots: dict[str, Figure]) -> str:
+def render(run: Run, plots: dict[str, Figure], probes: dict[str, Figure]) -> str:
     """The whole page as text."""
-    body = _body(run, {name: _inline(figure, name) for name, figure in plots.items()})
-    return page(f"{run.name}: training report", body)
+    shown = {
+        name: inline_svg(figure, name, sections.DESCRIPTIONS[name])
+        for name, figure in plots.items()
+    }
+    found = {
+        name: inline_svg(figure, f"probe-{name}", run.probes[name]["picture"]["shows"])
+        for name, figure in probes.items()
+    }
+    return page(f"{run.name}: training report", _body(run, shown, found))
 
 
 def page(title: str, body: Markup) -> str:
@@ -65,17 +73,14 @@ def page(title: str, body: Markup) -> str:
     )
 
 
-def _inline(figure: Figure, name: str) -> Markup:
-    return inline_svg(figure, name, sections.DESCRIPTIONS[name])
-
-
-def _body(run: Run, plots: dict[str, Markup]) -> Markup:
+def _body(run: Run, plots: dict[str, Markup], probes: dict[str, Markup]) -> Markup:
     main = element(
         "main",
         results.results(run, plots.get("lengths")),
         results.grid(run, plots.get("grid")),
         results.tables(run),
         sections.learning(run, plots.get("learning")),
+        probed.section(run, probes),
         examples(run),
         sections.recipe(run),
     )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
+from .pictures import Picture
+
 FORMAT = 1
 """Version of the folder layout that this reader understands."""
 
@@ -128,6 +130,19 @@ class Evaluation(TypedDict):
     examples: NotRequired[list[Example]]
 
 
+class Probed(TypedDict):
+    """`probes/NAME.json`: what one probe found, as a table and as a picture to be drawn."""
+
+    summary: str
+    step: int
+    members: list[int]
+    options: dict[str, Any]
+    notes: list[str]
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    picture: Picture
+
+
 class Trained(NamedTuple):
     """The problems of one operator that were trained on; without `operands`, as many as usual."""
 
@@ -150,6 +165,7 @@ class Run:
     recipe: str
     metrics: list[Metric]
     evaluation: Evaluation
+    probes: dict[str, Probed]
 
     @property
     def trained(self) -> dict[str, Trained]:
@@ -176,6 +192,7 @@ def read_run(folder: Path) -> Run:
         recipe=_text(folder / "recipe.toml"),
         metrics=list(_metrics(folder / "metrics.jsonl")),
         evaluation=_read_evaluation(folder / "evaluation.json"),
+        probes=_read_probes(folder / "probes"),
     )
 
 
@@ -208,6 +225,11 @@ def _read_evaluation(path: Path) -> Evaluation:
         return {"lengths": []}
     evaluation: Evaluation = _parse(_text(path), path, 1)
     return evaluation
+
+
+def _read_probes(folder: Path) -> dict[str, Probed]:
+    """What each probe found, by its name."""
+    return {path.stem: _parse(_text(path), path, 1) for path in sorted(folder.glob("*.json"))}
 
 
 def _text(path: Path) -> str:

@@ -66,7 +66,7 @@ def recipe(run: Run) -> Markup:
 
 def footer() -> Markup:
     """Where the numbers come from."""
-    text = "Written by Curta from run.json, recipe.toml, metrics.jsonl and evaluation.json."
+    text = "Written by Curta from run.json, recipe.toml, metrics.jsonl, evaluation.json and probes."
     return element("footer", element("p", text))
 
 

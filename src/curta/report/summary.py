@@ -24,6 +24,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def cell(value: object) -> str:
+    """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list | tuple):
+        return " ".join(map(cell, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def duration(seconds: float) -> str:
     """Seconds as people say them: `2.4 s`, `3 min 20 s`, `1 h 5 min`."""
     if round(seconds, 1) < 60:

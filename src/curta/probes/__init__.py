@@ -1,0 +1,114 @@
+"""Probes: what trained members have learned. A new one is one file and one line here."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .. import files, runs
+from ..errors import UserError, unknown
+from ..recipe import Recipe
+from ..report import write_report
+from ..report.probed import FOLDER
+from ..session import Run
+from ..tasks import Task
+from .attention import Attention
+from .base import Finding, Probe
+from .carries import CarryChains
+from .commutativity import Commutativity
+from .counterfactual import Counterfactual
+from .longer import Longer
+from .patterns import Patterns
+from .single_digits import SingleDigits
+from .subject import Subject
+from .tokens import Tokens
+from .top import Top
+from .values import OperandRange
+
+PROBES: dict[str, type[Probe]] = {
+    probe.name: probe
+    for probe in (
+        SingleDigits,
+        Commutativity,
+        Patterns,
+        CarryChains,
+        OperandRange,
+        Longer,
+        Top,
+        Attention,
+        Counterfactual,
+        Tokens,
+    )
+}
+
+
+def probe_named(name: str) -> type[Probe]:
+    """The probe of that name; a UserError with the nearest one otherwise."""
+    if name not in PROBES:
+        raise unknown("probe", name, PROBES)
+    return PROBES[name]
+
+
+def options(name: str) -> list[tuple[str, str, type, Any]]:
+    """Name, help, type and default of each option of a probe."""
+    return [
+        (field.name, field.metadata["says"], field.metadata["kind"], field.default)
+        for field in dataclasses.fields(probe_named(name))
+    ]
+
+
+def examined(probe: type[Probe], recipe: Recipe) -> list[Task]:
+    """The tasks of a recipe that a probe can examine."""
+    return [task for task in recipe.tasks if probe.about(task)]
+
+
+def examine(
+    run: Run, name: str, members: Sequence[int] | None = None, **options: Any
+) -> dict[str, Any]:
+    """Puts a probe to members of a run, all by default; keyword arguments are its options.
+
+    Returns the table that probes/NAME.json holds, and writes the report anew.
+    """
+    kind = probe_named(name)
+    probe, asked = kind(**options), _asked(run, members)
+    tasks = examined(kind, run.recipe)
+    if not tasks:
+        raise UserError(_refusal(run, kind))
+    found = probe.examine(Subject(run, asked, tasks))
+    table = _table(run, probe, asked, found)
+    files.write(run.folder.path / FOLDER / f"{name}.json", json.dumps(table) + "\n")
+    write_report(run.folder.path)
+    return table
+
+
+def _asked(run: Run, members: Sequence[int] | None) -> list[int]:
+    """The members to ask; UserError for one that there is not."""
+    every = range(len(run.seeds))
+    for member in members or ():
+        if member not in every:
+            raise UserError(f"no member {member}: run {run.name!r} has 0 to {every[-1]}")
+    return list(every if members is None else members)
+
+
+def _refusal(run: Run, probe: type[Probe]) -> str:
+    has = " ".join(task.operator for task in run.recipe.tasks)
+    return (
+        f"probe {probe.name!r} does not apply to run {run.name!r}:"
+        f" it examines {probe.scope}, and the run has {has}"
+    )
+
+
+def _table(run: Run, probe: Probe, members: list[int], found: Finding) -> dict[str, Any]:
+    """What the file of a probe holds."""
+    options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
+    return {
+        "probe": probe.name,
+        "summary": probe.summary,
+        "step": runs.last_step(run.folder),
+        "members": members,
+        "options": options,
+        "notes": list(found.notes),
+        "columns": list(found.columns),
+        "rows": found.rows,
+        "picture": found.picture,
+    }

@@ -1,0 +1,196 @@
+"""Where attention goes: to which places, and to which kinds of token.
+
+A query stands at the token just written and asks what comes next, so places are compared
+with that of the token that comes next. A place is the layout's first axis. Every key
+falls under just one of `SOURCES`, and the shares of a query add up to one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..evaluation import room_for
+from ..layouts import Layout, Room, Text
+from ..model import Transformer
+from ..problems import Problem
+from ..report.pictures import Panel
+from ..tasks import RANDOM, problems
+from .base import Finding, Probe, Row, option
+from .subject import Subject
+
+SOURCES = ("own token", "same place", "below", "above", "farther", "every place", "signs")
+"""The query's own token, that is the one just written; digits at the place of the token to
+come, one below it, one above it, elsewhere; digits that belong to every place; all else."""
+OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS = range(len(SOURCES))
+
+
+@dataclass(frozen=True)
+class Attention(Probe):
+    """Of one problem with `problem`, else the mean over a sample as long as in training."""
+
+    name: ClassVar[str] = "attention"
+    summary: ClassVar[str] = "what attention looks at, by place and kind of token"
+    problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
+    count: int = option(20, "problems of the sample")
+    seed: int = option(1, "seed of the sample", least=0)
+
+    def examine(self, subject: Subject) -> Finding:
+        if self.problem is not None:
+            return _one(subject, subject.problem(self.problem))
+        rows = []
+        for task in subject.tasks:
+            exam = problems(task.operator, RANDOM, task.widest, self.count, self.seed)
+            room = room_for(subject.models, exam)
+            looks = [look(subject, problem, room) for problem in exam]
+            rows += _rows(subject, looks, task.operator)
+        kinds = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
+        rows = [{name: row.get(name, 0.0) for name in (*ASKED, *SOURCES, *kinds)} for row in rows]
+        shows = (
+            "Share of attention by where its keys stand, seen from the place of the token that is"
+            " to be written: mean over all scored tokens of a sample, for each head of each block."
+        )
+        panels = _by_source(rows)
+        return Finding((*ASKED, *SOURCES, *kinds), rows, {"shows": shows, "panels": panels})
+
+
+ASKED = ("operator", "member", "block", "head")
+
+
+class Look(NamedTuple):
+    """Attention in one text, from those tokens after which the model is asked for the next."""
+
+    line: str
+    queries: range
+    weights: Float[np.ndarray, "members blocks heads queries keys"]
+    sources: Int[np.ndarray, "queries keys"]
+    kinds: Int[np.ndarray, " keys"]
+
+    def shares(
+        self, groups: Int[np.ndarray, "queries keys"], count: int
+    ) -> Float[np.ndarray, "members blocks heads queries groups"]:
+        """The share of the keys of each group."""
+        return np.einsum("mbhqk,qkg->mbhqg", self.weights, np.eye(count)[groups])
+
+
+def look(subject: Subject, problem: Problem, room: Room) -> Look:
+    """Text by text: weights grow with the square of its length."""
+    layout = subject.layout
+    line, prompt = layout.write(problem), len(layout.prompt(problem))
+    text = subject.text([line], [prompt], room.total)
+    where = layout.where(text)
+    kinds, places = np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
+    asked, keys = slice(prompt - 1, len(line) - 1), slice(len(line) - 1)
+    found = np.asarray(weights(subject.models.stacked, text, layout, room))[:, :, 0]
+    seen = sources(layout, kinds[: len(line)], places[: len(line)])
+    mine = found[:, :, :, asked, keys]
+    return Look(line, range(prompt - 1, len(line) - 1), mine, seen[asked, keys], kinds[keys])
+
+
+@partial(jax.jit, static_argnames=("layout", "room"))
+def weights(models: Transformer, text: Text, layout: Layout, room: Room) -> Array:
+    """Attention weights of all members."""
+    where = layout.where(text)
+    return jax.lax.map(lambda one: one.attention_weights(text.tokens, where, room), models)
+
+
+def sources(
+    layout: Layout, kinds: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"]
+) -> Int[np.ndarray, "time time"]:
+    """Which of `SOURCES` each key (last axis) is to the query that stands at each token."""
+    wild = np.array([layout.axes[0] in kind.wild for kind in layout.kinds])[kinds]
+    digit = np.array([kind.digit for kind in layout.kinds])[kinds]
+    moved = places[None, :] - np.roll(places, -1)[:, None]
+    found = np.select([moved == 0, moved == -1, moved == 1], [SAME, BELOW, ABOVE], FARTHER)
+    found = np.where(wild, EVERY, found)
+    found = np.where(digit, found, SIGNS)
+    return np.where(np.eye(len(kinds), dtype=bool), OWN, found)
+
+
+def _rows(subject: Subject, looks: Sequence[Look], operator: str) -> list[Row]:
+    """A row for each member, block and head; `to ...` are shares by kind of key."""
+    names = [kind.name for kind in subject.layout.kinds]
+    places = _mean([one.shares(one.sources, len(SOURCES)) for one in looks])
+    kinds = _mean(
+        [one.shares(np.broadcast_to(one.kinds, one.sources.shape), len(names)) for one in looks]
+    )
+    present = sorted({kind for one in looks for kind in one.kinds.tolist()})
+    members, blocks, heads, _ = places.shape
+    return [
+        {"operator": operator, "member": subject.members[m], "block": b, "head": h}
+        | {name: float(share) for name, share in zip(SOURCES, places[m, b, h], strict=True)}
+        | {f"to {names[kind]}": float(kinds[m, b, h, kind]) for kind in present}
+        for m in range(members)
+        for b in range(blocks)
+        for h in range(heads)
+    ]
+
+
+def _mean(shares: Sequence[np.ndarray]) -> Float[np.ndarray, "members blocks heads groups"]:
+    """Over all queries of all texts."""
+    return np.concatenate(shares, axis=3).mean(axis=3)
+
+
+def _by_source(rows: list[Row]) -> list[Panel]:
+    """One panel for each operator: heads below each other."""
+    return [
+        {
+            "form": "heat",
+            "title": operator,
+            "across": "",
+            "down": "member, block, head",
+            "columns": list(SOURCES),
+            "rows": [f"{row['member']} {row['block']} {row['head']}" for row in mine],
+            "values": [[row[source] for source in SOURCES] for row in mine],
+            "texts": [[f"{row[source]:.0%}" for source in SOURCES] for row in mine],
+        }
+        for operator in dict.fromkeys(row["operator"] for row in rows)
+        for mine in [[row for row in rows if row["operator"] == operator]]
+    ]
+
+
+def _one(subject: Subject, problem: Problem) -> Finding:
+    """Of one problem: a row for each query, a picture of every query against every key."""
+    found = look(subject, problem, room_for(subject.models, [problem]))
+    line, mean = found.line, found.weights.mean(axis=2)
+    shares = found.shares(found.sources, len(SOURCES)).mean(axis=2)
+    rows: list[Row] = [
+        {"member": member, "block": block, "index": index, "after": line[index]}
+        | {"next": line[index + 1]}
+        | {name: float(share) for name, share in zip(SOURCES, shares[m, block, q], strict=True)}
+        for m, member in enumerate(subject.members)
+        for block in range(mean.shape[1])
+        for q, index in enumerate(found.queries)
+    ]
+    panels = [
+        _map(found, f"member {member}, block {block}", mean[m, block])
+        for m, member in enumerate(subject.members)
+        for block in range(mean.shape[1])
+    ]
+    shows = (
+        f"Attention in {line}, mean over heads: from each token after which the model writes (rows,"
+        " with what it is to write) to every token so far (columns)."
+    )
+    columns = ("member", "block", "index", "after", "next", *SOURCES)
+    note = f"Problem {problem}, written {line}."
+    return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
+
+
+def _map(found: Look, title: str, mean: Float[np.ndarray, "queries keys"]) -> Panel:
+    line = found.line
+    return {
+        "form": "heat",
+        "title": title,
+        "across": "looked at",
+        "down": "after → to write",
+        "columns": list(line[:-1]),
+        "rows": [f"{line[i]} → {line[i + 1]}" for i in found.queries],
+        "values": [
+            [float(value) if key <= query else None for key, value in enumerate(row)]
+            for query, row in zip(found.queries, mean, strict=True)
+        ],
+    }

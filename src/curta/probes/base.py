@@ -1,0 +1,94 @@
+"""The contract of a probe: an examination of what the members of a run have learned.
+
+A probe is a frozen dataclass. Its fields are its options, on the command line and in
+Python; `about` says which tasks of a run it can examine, and `examine` hands back a
+`Finding`: a table, and a picture described by data, so that whoever has the finding can
+draw it. A probe never trains, and draws its problems by a seed that its table states.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, ClassVar, NamedTuple
+
+from ..errors import UserError
+from ..report.pictures import Picture
+from ..tasks import Task
+from .subject import Subject
+
+Row = dict[str, Any]
+
+
+class Finding(NamedTuple):
+    """What a probe found; every row has a value for every column."""
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    picture: Picture
+    notes: tuple[str, ...] = ()
+
+
+def option(default: Any, says: str, kind: type = int, least: int = 1) -> Any:
+    """A field that is an option: its default, one line for the help, and what it may be."""
+    return dataclasses.field(default=default, metadata={"says": says, "kind": kind, "least": least})
+
+
+@dataclass(frozen=True)
+class Probe(ABC):
+    """One examination. Registered by name in `PROBES`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    scope: ClassVar[str] = "any operation"
+    """What it takes, for the line that refuses a run without it."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value, least = getattr(self, field.name), field.metadata["least"]
+            if isinstance(value, int) and value < least:
+                raise UserError(f"--{field.name} must be at least {least}, not {value}")
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        """Whether it can examine problems of this task."""
+        return True
+
+    @abstractmethod
+    def examine(self, subject: Subject) -> Finding:
+        """Asks the members and counts."""
+
+
+SPREAD = ("median", "min", "max", "members")
+"""The columns of `spread`."""
+
+
+def pairs(task: Task) -> bool:
+    """Whether problems of this task may have two operands."""
+    low, high = task.operation.least, task.operation.most
+    return low <= 2 and (high is None or high >= 2)
+
+
+def spread(values: Iterable[float] | None) -> Row:
+    """Median, lowest and highest of a figure over the members, and each member's own.
+
+    None of them, if the model had no positions for what was to be asked.
+    """
+    if values is None:
+        return dict.fromkeys(SPREAD)
+    every = [round(float(value), 6) for value in values]
+    return {"median": median(every), "min": min(every), "max": max(every), "members": every}
+
+
+def percentage(share: float | None) -> str:
+    """`97%` for a cell of a picture, and what stands there if nothing could be asked."""
+    return "no room" if share is None else f"{share:.0%}"
+
+
+def thinned(values: Sequence[int], most: int) -> list[int]:
+    """At most so many of the values, evenly spaced, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    steps = (round(i * (len(values) - 1) / (most - 1)) for i in range(most))
+    return [values[step] for step in steps]

@@ -1,0 +1,90 @@
+"""Whether the order of the operands makes a difference to the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..operations import Answer
+from ..problems import Problem
+from ..report.pictures import Panel
+from ..tasks import RANDOM, Task, problems
+from .base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
+from .subject import Subject
+
+Answers = Sequence[Sequence[Answer | None]]
+
+
+@dataclass(frozen=True)
+class Commutativity(Probe):
+    """`same`: both orders get the same answer, right or wrong; `right`: both get the true one."""
+
+    name: ClassVar[str] = "commutativity"
+    summary: ClassVar[str] = "the same answer whichever operand stands first"
+    scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
+    count: int = option(50, "pairs of each size")
+    seed: int = option(1, "seed of the pairs", least=0)
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return pairs(task) and task.operation.commutes
+
+    def examine(self, subject: Subject) -> Finding:
+        rows = [row for task in subject.tasks for row in self._rows(subject, task)]
+        members = [str(member) for member in subject.members]
+        values = [row["members"] or [None] * len(members) for row in rows]
+        panel: Panel = {
+            "form": "heat",
+            "title": "Share of pairs",
+            "across": "member",
+            "down": "",
+            "columns": members,
+            "rows": [f"{r['operator']} {r['digits']} digits: {r['answers']}" for r in rows],
+            "values": values,
+            "texts": [[percentage(share) for share in row] for row in values],
+        }
+        shows = "Share of pairs of problems, one the other turned round, whose answers are the same"
+        columns = ("operator", "digits", "pairs", "answers", *SPREAD)
+        return Finding(columns, rows, {"shows": f"{shows}, and right.", "panels": [panel]})
+
+    def _rows(self, subject: Subject, task: Task) -> list[Row]:
+        """Two rows for operands as long as the longest in training, and two for twice that."""
+        rows = []
+        for digits in (task.digits[1], 2 * task.digits[1]):
+            exam = self.pairs(task, digits)
+            turned = [Problem(task.operator, p.operands[::-1]) for p in exam]
+            asked = {"operator": task.operator, "digits": digits, "pairs": len(exam)}
+            fit = subject.fits([*exam, *turned])
+            found = _compared(subject, exam, turned) if fit else {"same": None, "right": None}
+            rows += [asked | {"answers": name} | spread(shares) for name, shares in found.items()]
+        return rows
+
+    def pairs(self, task: Task, digits: int) -> list[Problem]:
+        """Problems whose operands differ."""
+        found = problems(task.operator, RANDOM, (digits, digits), self.count, self.seed)
+        return [problem for problem in found if len(set(problem.operands)) == 2]
+
+
+def _compared(
+    subject: Subject, exam: list[Problem], turned: list[Problem]
+) -> dict[str, np.ndarray | None]:
+    """Shares of each member, from what it writes by itself."""
+    ahead, back = subject.answers(exam), subject.answers(turned)
+    same = _shares(ahead, back)
+    truth = [[problem.truth for problem in exam]] * len(ahead)
+    right = [
+        [a if a == b else None for a, b in zip(*both, strict=True)]
+        for both in zip(ahead, back, strict=True)
+    ]
+    return {"same": same, "right": _shares(right, truth)}
+
+
+def _shares(first: Answers, second: Answers) -> np.ndarray:
+    """For each member the share of answers that are there and alike."""
+    return np.array(
+        [
+            np.mean([a is not None and a == b for a, b in zip(*both, strict=True)])
+            for both in zip(first, second, strict=True)
+        ]
+    )

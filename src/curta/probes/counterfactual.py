@@ -1,0 +1,276 @@
+"""What if the model had written another digit: which of its next tokens would be others?
+
+In the text of each problem of a sample every digit that the model writes (in a trace, every
+letter too) is replaced, one at a time, by another digit drawn at random. All that follows
+stays as it was; the model is asked for each of the later tokens before and after. A
+prediction is `changed` when its likeliest token is another one.
+
+For sums that are written as their digits alone, least significant first, it can be said
+what a changed digit implies. The digit s at a place, with the operands' digits a and b
+there, says which carry came in: c = s - a - b modulo 10, if that is 0 or 1. Then the next
+digit is that of the next place with the carry of a + b + c. So each digit is also replaced
+by the one which the other carry would have given; the next digit follows if it is the
+implied one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ..decimals import to_text
+from ..evaluation import room_for
+from ..layouts import Layout, Room
+from ..problems import Problem
+from ..report.pictures import Panel
+from ..tasks import RANDOM, Task, problems
+from .base import SPREAD, Finding, Probe, Row, option, spread
+from .subject import Subject
+
+DIGITS = "0123456789"
+
+FARTHEST = 12
+"""Effects at more tokens or places than this are left out of the table."""
+
+
+class Change(NamedTuple):
+    """One digit of a text replaced by another; the next digit, if the change implies one."""
+
+    problem: Problem
+    slot: int
+    digit: str
+    implied: str = ""
+
+    def line(self, layout: Layout) -> str:
+        text = layout.write(self.problem)
+        return text[: self.slot] + self.digit + text[self.slot + 1 :]
+
+
+class Effects(NamedTuple):
+    """For each change and each token of its text whether it is foretold otherwise than before.
+
+    `moved` is how many tokens later than the changed one it stands, `places` how many places
+    further on the layout's first axis; `counts` and `placed` say where there is such a thing.
+    """
+
+    changed: Bool[np.ndarray, "members changes time"]
+    moved: Int[np.ndarray, "changes time"]
+    counts: Bool[np.ndarray, "changes time"]
+    places: Int[np.ndarray, "changes time"]
+    placed: Bool[np.ndarray, "changes time"]
+
+
+@dataclass(frozen=True)
+class Counterfactual(Probe):
+    name: ClassVar[str] = "counterfactual"
+    summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
+    count: int = option(10, "problems of the sample")
+    seed: int = option(1, "seed of the problems and of the digits", least=0)
+
+    def examine(self, subject: Subject) -> Finding:
+        rows, panels, notes = [], [], []
+        for task in subject.tasks:
+            found = self._rows(subject, task)
+            rows += found
+            panels += _panels(task, subject.layout, found, len(subject.members))
+            implied = self._implied(subject, task)
+            rows += implied
+            notes += [_note(row) for row in implied]
+        shows = (
+            "How often another token becomes the likeliest when a digit before it is changed, by"
+            " how many tokens, and by how many places, it stands from that digit."
+        )
+        columns = ("operator", "effect", "at", "asked", *SPREAD)
+        return Finding(columns, rows, {"shows": shows, "panels": panels}, tuple(notes))
+
+    def _rows(self, subject: Subject, task: Task) -> list[Row]:
+        """Changes by tokens, from the next one on, and by places."""
+        exam = problems(task.operator, RANDOM, task.widest, self.count, self.seed)
+        rng = Random(self.seed)
+        changes = [change for p in exam for change in at_random(p, subject.layout, rng)]
+        seen = effects(subject, changes)
+        near = range(-FARTHEST, FARTHEST + 1)
+        by_token = [
+            _row(task, "tokens", d, seen.changed, seen.moved == d, seen.counts) for d in near
+        ]
+        axis = subject.layout.axes[0]
+        by_place = [_row(task, axis, d, seen.changed, seen.places == d, seen.placed) for d in near]
+        return [row for row in (*by_token, *by_place) if row["asked"]]
+
+    def _implied(self, subject: Subject, task: Task) -> list[Row]:
+        """How often the next digit is the implied one, where that is another, or the same."""
+        if task.operator not in IMPLIED:
+            return []
+        exam = [
+            problem
+            for category in (RANDOM, *IMPLIED_CASES)
+            for problem in problems(task.operator, category, task.widest, self.count, self.seed)
+        ]
+        changes = [change for p in exam for change in IMPLIED[task.operator](p, subject.layout)]
+        if not changes:
+            return []
+        follows, before, other = followed(subject, changes)
+        asked = {"operator": task.operator, "effect": "implied"}
+        return [
+            asked | {"at": name, "asked": int(mask.sum())} | spread(right[:, mask].mean(axis=1))
+            for name, right, mask in (
+                ("another digit", follows, other),
+                ("the same digit", follows, ~other),
+                ("without change", before, np.ones_like(other)),
+            )
+            if mask.any()
+        ]
+
+
+def at_random(problem: Problem, layout: Layout, rng: Random) -> Iterator[Change]:
+    """Every digit that the model writes, replaced by another one."""
+    line, prompt = layout.write(problem), len(layout.prompt(problem))
+    for index, token in enumerate(line):
+        if index >= prompt and token.isalnum():
+            yield Change(problem, index, rng.choice([d for d in DIGITS if d != token]))
+
+
+def other_carry(problem: Problem, layout: Layout) -> Iterator[Change]:
+    """Every digit of a sum but the highest, as the other carry would have it.
+
+    Nothing, unless the layout writes the sum's digits alone, least significant first.
+    """
+    if not _reverses(layout) or len(problem.operands) != 2:
+        return
+    working, prompt = layout.working(problem), len(layout.prompt(problem))
+    columns = list(zip(*_columns(problem), strict=True))
+    for place, ((a, b), (above_a, above_b)) in enumerate(pairwise(columns)):
+        came = (int(working[place]) - a - b) % 10
+        carries = (a + b + (1 - came)) // 10
+        digit, implied = (a + b + 1 - came) % 10, (above_a + above_b + carries) % 10
+        yield Change(problem, prompt + place, str(digit), str(implied))
+
+
+IMPLIED = {"+": other_carry}
+"""By operator: changes of which it can be said what they imply."""
+
+IMPLIED_CASES = ("carry",)
+"""Special cases that are asked besides random problems: sums of nine make carries matter."""
+
+
+def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
+    """What each change does to the tokens after it, with the text as it was otherwise."""
+    layout, exam = subject.layout, list(dict.fromkeys(change.problem for change in changes))
+    room, texts = room_for(subject.models, exam), [layout.write(problem) for problem in exam]
+    row = {problem: number for number, problem in enumerate(exam)}
+    mine = np.array([row[change.problem] for change in changes])
+    prompts = np.array([len(layout.prompt(problem)) for problem in exam])
+    lengths = np.array([len(text) for text in texts])[mine, None]
+    where = layout.where(subject.text(texts, prompts.tolist(), room.total))
+    before = subject.likeliest(texts, prompts.tolist(), room)[:, mine]
+    after = _after(subject, changes, room)
+    token = np.arange(1, room.total)  # after token i - 1 the model foretells token i
+    moved = token - np.array([change.slot for change in changes])[:, None]
+    counts = (moved > 0) & (token < lengths)
+    placed, places = _places(layout, np.asarray(where.kind), np.asarray(where.coordinates)[..., 0])
+    here = places[mine, [change.slot for change in changes]][:, None]
+    return Effects(
+        (before != after)[..., :-1],
+        moved,
+        counts,
+        places[mine, 1:] - here,
+        counts & placed[mine, 1:],
+    )
+
+
+def followed(
+    subject: Subject, changes: Sequence[Change]
+) -> tuple[
+    Bool[np.ndarray, "members changes"],
+    Bool[np.ndarray, "members changes"],
+    Bool[np.ndarray, " changes"],
+]:
+    """Whether the next token is the implied one; whether, before the change, it was the true one;
+    and whether the implied one is another than the true one.
+    """
+    layout = subject.layout
+    room = room_for(subject.models, [change.problem for change in changes])
+    true = [layout.write(change.problem)[change.slot + 1] for change in changes]
+    unchanged = [
+        change._replace(digit=layout.write(change.problem)[change.slot]) for change in changes
+    ]
+    spot = np.arange(len(changes)), np.array([change.slot for change in changes])
+    after, before = (_after(subject, every, room)[:, *spot] for every in (changes, unchanged))
+    implied = [change.implied for change in changes]
+    other = np.array([a != b for a, b in zip(implied, true, strict=True)])
+    wanted, known = layout.encode("".join(implied)), layout.encode("".join(true))
+    return after == wanted, before == known, other
+
+
+def _after(
+    subject: Subject, changes: Sequence[Change], room: Room
+) -> Int[np.ndarray, "members changes time"]:
+    layout = subject.layout
+    prompts = [len(layout.prompt(change.problem)) for change in changes]
+    return subject.likeliest([change.line(layout) for change in changes], prompts, room)
+
+
+def _places(
+    layout: Layout, kinds: Int[np.ndarray, "texts time"], places: Int[np.ndarray, "texts time"]
+) -> tuple[Bool[np.ndarray, "texts time"], Int[np.ndarray, "texts time"]]:
+    """Which tokens are digits with a place of their own, and the place of each token."""
+    own = np.array([kind.digit and layout.axes[0] not in kind.wild for kind in layout.kinds])
+    return own[kinds] & (kinds >= 0), places
+
+
+def _columns(problem: Problem) -> list[list[int]]:
+    """Digits of each operand by place, as many as the longest has."""
+    texts = [to_text(value)[::-1] for value in problem.operands]
+    width = max(map(len, texts))
+    return [[int(digit) for digit in text.ljust(width, "0")] for text in texts]
+
+
+def _reverses(layout: Layout) -> bool:
+    """Whether a sum's working is its digits alone, least significant first; zeros may follow."""
+    return layout.working(Problem("+", (57, 68))).rstrip("0") == "521"
+
+
+def _row(
+    task: Task,
+    effect: str,
+    displacement: int,
+    changed: Bool[np.ndarray, "members changes time"],
+    there: Bool[np.ndarray, "changes time"],
+    counts: Bool[np.ndarray, "changes time"],
+) -> Row:
+    chosen = there & counts
+    asked = {"operator": task.operator, "effect": effect, "at": displacement}
+    shares = changed[:, chosen].mean(axis=1) if chosen.any() else None
+    return asked | {"asked": int(chosen.sum())} | spread(shares)
+
+
+def _panels(task: Task, layout: Layout, rows: list[Row], members: int) -> list[Panel]:
+    return [
+        {
+            "form": "lines",
+            "title": f"{task.operator}: predictions that change",
+            "across": f"{effect} after the changed digit",
+            "points": [str(row["at"]) for row in mine],
+            "curves": [[row["members"][member] for row in mine] for member in range(members)],
+        }
+        for effect in ("tokens", layout.axes[0])
+        for mine in [[row for row in rows if row["effect"] == effect]]
+        if mine
+    ]
+
+
+def _note(row: Row) -> str:
+    said = {
+        "another digit": "digits changed so that they imply another digit next",
+        "the same digit": "digits changed so that they still imply the same digit next",
+        "without change": "digits left as they are",
+    }
+    return (
+        f"{row['operator']}: of {row['asked']:,} {said[row['at']]}, {row['median']:.1%} are"
+        f" followed by what they imply (median of the members; {row['min']:.1%} to"
+        f" {row['max']:.1%})."
+    )

@@ -1,0 +1,71 @@
+"""Exact match at each digit count just beyond training, and at three times its longest."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..problems import Problem
+from ..report.pictures import Panel
+from ..tasks import RANDOM, Task, problems
+from .base import SPREAD, Finding, Probe, Row, option, spread
+from .subject import Shares, Subject
+
+
+@dataclass(frozen=True)
+class Longer(Probe):
+    name: ClassVar[str] = "longer"
+    summary: ClassVar[str] = "exact match at each digit count beyond training"
+    count: int = option(30, "random problems of each digit count")
+    seed: int = option(1, "seed of the problems", least=0)
+
+    def examine(self, subject: Subject) -> Finding:
+        rows, panels = [], []
+        for task in subject.tasks:
+            found = self._rows(subject, task)
+            panels.append(_panel(task, found, len(subject.members)))
+            rows += found
+        shows = (
+            "Exact match on random problems by the digits of the first operand, from the longest in"
+            " training (shaded) to twice that, and three times that; the other operands grow in"
+            " proportion, and are as many as training had at most."
+        )
+        columns = ("operator", "digits", "others", "problems", *SPREAD)
+        return Finding(columns, rows, {"shows": shows, "panels": panels})
+
+    def _rows(self, subject: Subject, task: Task) -> list[Row]:
+        most = task.digits[1]
+        rows = []
+        for together in (range(most, 2 * most + 1), (3 * most,)):
+            sizes = [size(task, digits) for digits in together]
+            exams = [problems(task.operator, RANDOM, s, self.count, self.seed) for s in sizes]
+            shares = subject.shares(exams)
+            rows += [_row(task, *found) for found in zip(sizes, exams, shares, strict=True)]
+        return rows
+
+
+def size(task: Task, digits: int) -> tuple[int, ...]:
+    """Digits of every operand when the first has so many, in the proportions of training."""
+    longest = task.digits[1]
+    return tuple(-(-digits * high // longest) for high in task.widest)
+
+
+def _row(task: Task, digits: tuple[int, ...], exam: list[Problem], shares: Shares | None) -> Row:
+    asked = {
+        "operator": task.operator,
+        "digits": digits[0],
+        "others": list(digits[1:]),
+        "problems": len(exam),
+    }
+    return asked | spread(shares)
+
+
+def _panel(task: Task, rows: list[Row], members: int) -> Panel:
+    return {
+        "form": "lines",
+        "title": f"{task.operator} (trained on up to {task.digits[1]} digits)",
+        "across": "digits of the first operand",
+        "points": [str(row["digits"]) for row in rows],
+        "curves": [
+            [row["members"] and row["members"][member] for row in rows] for member in range(members)
+        ],
+        "inside": 1,
+    }

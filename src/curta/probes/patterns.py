@@ -1,0 +1,69 @@
+"""Single problems that tell more than random ones: the patterns that each operation names."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..operations import Answer
+from ..problems import Problem, answer_text
+from ..report.pictures import Panel
+from ..tasks import Task
+from .base import Finding, Probe, Row
+from .subject import Subject
+
+
+@dataclass(frozen=True)
+class Patterns(Probe):
+    name: ClassVar[str] = "patterns"
+    summary: ClassVar[str] = "named problems, each telling in its own way"
+    scope: ClassVar[str] = "operations that name such problems"
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return bool(task.operation.patterns)
+
+    def examine(self, subject: Subject) -> Finding:
+        rows = [row for task in subject.tasks for row in _rows(subject, task)]
+        panel: Panel = {
+            "form": "heat",
+            "title": "Answers",
+            "across": "member",
+            "down": "",
+            "columns": [str(member) for member in subject.members],
+            "rows": [f"{row['operator']} {row['pattern']}" for row in rows],
+            "values": [row["verdicts"] for row in rows],
+            "texts": [[_word(right) for right in row["verdicts"]] for row in rows],
+            "exact": True,
+        }
+        shows = "What each member answers to each named problem: right, wrong, or not to be asked."
+        columns = ("operator", "pattern", "problem", "truth", "right", "answers")
+        return Finding(columns, rows, {"shows": shows, "panels": [panel]})
+
+
+def _rows(subject: Subject, task: Task) -> list[Row]:
+    """What the members write for themselves; problems without positions are not asked."""
+    named = {
+        name: Problem(task.operator, operands) for name, operands in task.operation.patterns.items()
+    }
+    asked = [problem for problem in named.values() if subject.fits([problem])]
+    found = dict(zip(asked, zip(*subject.answers(asked), strict=True), strict=True))
+    return [_row(task, name, p, found.get(p), len(subject.members)) for name, p in named.items()]
+
+
+def _row(
+    task: Task, name: str, problem: Problem, found: tuple[Answer | None, ...] | None, members: int
+) -> Row:
+    asked = {
+        "operator": task.operator,
+        "pattern": name,
+        "problem": str(problem),
+        "truth": answer_text(problem.truth),
+    }
+    if found is None:
+        return asked | {"right": None, "answers": None, "verdicts": [None] * members}
+    verdicts = [float(answer == problem.truth) for answer in found]
+    answers = ["invalid" if answer is None else answer_text(answer) for answer in found]
+    return asked | {"right": int(sum(verdicts)), "answers": answers, "verdicts": verdicts}
+
+
+def _word(right: float | None) -> str:
+    return "no room" if right is None else "right" if right else "wrong"

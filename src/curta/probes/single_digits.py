@@ -1,0 +1,66 @@
+"""All problems of two single digits: the tables that one learns by heart."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..problems import Problem
+from ..report.pictures import Panel
+from ..tasks import Task
+from .base import SPREAD, Finding, Probe, Row, pairs, spread
+from .subject import Subject
+
+TEN = range(10)
+
+
+@dataclass(frozen=True)
+class SingleDigits(Probe):
+    name: ClassVar[str] = "single-digits"
+    summary: ClassVar[str] = "all problems of two single digits"
+    scope: ClassVar[str] = "operations of two numbers"
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return pairs(task)
+
+    def examine(self, subject: Subject) -> Finding:
+        rows, panels = [], []
+        for task in subject.tasks:
+            exam = table(task)
+            right = subject.right(exam)
+            rows.append(_row(task, exam, right))
+            panels.append(_panel(task, exam, right))
+        shows = "Share of the members that write each problem of two single digits without an error"
+        columns = ("operator", "problems", *SPREAD, "missed")
+        return Finding(columns, rows, {"shows": f"{shows}.", "panels": panels})
+
+
+def table(task: Task) -> list[Problem]:
+    """Every problem of two digits that has an answer."""
+    return [
+        Problem(task.operator, (first, second))
+        for first in TEN
+        for second in TEN
+        if task.operation.refuse((first, second)) is None
+    ]
+
+
+def _row(task: Task, exam: list[Problem], right: np.ndarray) -> Row:
+    missed = [str(p) for p, sure in zip(exam, right.all(axis=0), strict=True) if not sure]
+    asked = {"operator": task.operator, "problems": len(exam)}
+    return asked | spread(right.mean(axis=1)) | {"missed": missed}
+
+
+def _panel(task: Task, exam: list[Problem], right: np.ndarray) -> Panel:
+    shares = dict(zip((p.operands for p in exam), right.mean(axis=0).tolist(), strict=True))
+    return {
+        "form": "heat",
+        "title": task.operator,
+        "across": "second operand",
+        "down": "first operand",
+        "columns": [str(digit) for digit in TEN],
+        "rows": [str(digit) for digit in TEN],
+        "values": [[shares.get((first, second)) for second in TEN] for first in TEN],
+        "exact": True,
+    }

@@ -1,0 +1,137 @@
+"""What a probe asks: some members of a run, and those of its tasks that it is about."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from .. import evaluation
+from ..errors import UserError
+from ..evaluation import Models, exact, room_for
+from ..layouts import Layout, Room, Text
+from ..model import Transformer
+from ..operations import Answer
+from ..problems import Problem, parse
+from ..session import Run
+from ..tasks import Task
+
+Shares = Float[np.ndarray, " members"]
+
+FILL = "0"
+"""Character that fills the rows of a batch to one width; no text sees what follows it."""
+
+
+class Subject:
+    """Members of a run, as of its newest checkpoint, and the tasks to examine them on."""
+
+    def __init__(self, run: Run, members: Sequence[int], tasks: Sequence[Task]) -> None:
+        self.run, self.members, self.tasks = run, list(members), list(tasks)
+
+    @property
+    def layout(self) -> Layout:
+        return self.models.layout
+
+    @cached_property
+    def models(self) -> Models:
+        return self.of(self.run.models)
+
+    def of(self, models: Models) -> Models:
+        """The chosen ones of all members."""
+        chosen = np.array(self.members)
+        stacked = jax.tree.map(lambda leaf: leaf[chosen], models.stacked)
+        return models._replace(stacked=stacked, members=len(self.members))
+
+    def problem(self, text: str | None) -> Problem:
+        """The problem that was asked for; without one, an example of the first task."""
+        found = parse(text or self.tasks[0].operation.example)
+        self.run.accept([found])
+        return found
+
+    def fits(self, exam: Sequence[Problem]) -> bool:
+        """Whether the model has positions for texts of these problems."""
+        try:
+            room_for(self.models, exam)
+        except UserError:
+            return False
+        return True
+
+    def right(self, exam: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
+        """Whether each member writes each text without an error, working included."""
+        return exact(self.models, exam)
+
+    def shares(self, exams: Sequence[Sequence[Problem]]) -> list[Shares | None]:
+        """Exact match of each member on each exam; None if the model has no positions for it.
+
+        All together where that is possible, since few programs are then compiled.
+        """
+        every = [problem for exam in exams for problem in exam]
+        if not self.fits(every):
+            return [self.right(exam).mean(axis=1) if self.fits(exam) else None for exam in exams]
+        ends = np.cumsum([len(exam) for exam in exams])[:-1]
+        return [part.mean(axis=1) for part in np.split(self.right(every), ends, axis=1)]
+
+    def answers(self, exam: Sequence[Problem]) -> list[list[Answer | None]]:
+        """What each member answers when it writes for itself; problems that fit, each alone."""
+        groups = [exam] if exam and self.fits(exam) else [[problem] for problem in exam]
+        return [
+            [answer for group in groups for answer in self._answers(group, member)]
+            for member in self.members
+        ]
+
+    def _answers(self, exam: Sequence[Problem], member: int) -> list[Answer | None]:
+        texts = self.run.write(exam, member)
+        return [self.layout.read(p.operator, t) for p, t in zip(exam, texts, strict=True)]
+
+    def text(self, lines: Sequence[str], prompts: Sequence[int], width: int) -> Text:
+        """Written texts as a batch; `prompts` are the lengths of what was given."""
+        filled = [self.layout.encode(line.ljust(width, FILL)) for line in lines]
+        lengths = [len(line) for line in lines]
+        return Text(
+            jnp.asarray(np.stack(filled)),
+            jnp.asarray(prompts, jnp.int32),
+            jnp.asarray(lengths, jnp.int32),
+        )
+
+    def logits(
+        self, lines: Sequence[str], prompts: Sequence[int], room: Room
+    ) -> Float[np.ndarray, "members texts time vocabulary"]:
+        """Logits after every token of whole texts, right or wrong ones."""
+        return np.concatenate(list(self._logits(lines, prompts, room)), axis=1)
+
+    def likeliest(
+        self, lines: Sequence[str], prompts: Sequence[int], room: Room
+    ) -> Int[np.ndarray, "members texts time"]:
+        """The token that each member would write after every token of whole texts."""
+        found = [part.argmax(axis=-1) for part in self._logits(lines, prompts, room)]
+        return np.concatenate(found, axis=1)
+
+    def _logits(
+        self, lines: Sequence[str], prompts: Sequence[int], room: Room
+    ) -> Iterator[np.ndarray]:
+        """Some texts after the other, as many at once as fit the caches."""
+        size = self._together(room, len(lines))
+        for start in range(0, len(lines), size):
+            count = len(lines[start : start + size])
+            part = [*range(start, start + count), *[start] * (size - count)]
+            text = self.text([lines[i] for i in part], [prompts[i] for i in part], room.total)
+            yield np.asarray(_logits(self.layout, room)(self.models.stacked, text))[:, :count]
+
+    def _together(self, room: Room, count: int) -> int:
+        """How many texts fit the caches, as a power of two."""
+        pairs = room.total * self.models.stacked.positions.fan_in(room)
+        fits = max(1, evaluation.BUDGET // pairs).bit_length() - 1
+        return 1 << min(fits, (count - 1).bit_length())
+
+
+@lru_cache(maxsize=64)
+def _logits(layout: Layout, room: Room) -> Any:
+    @jax.jit
+    def every(models: Transformer, text: Text) -> Array:
+        where = layout.where(text)
+        return jax.lax.map(lambda one: one(text.tokens, where, where.index, room), models)
+
+    return every

@@ -1,0 +1,91 @@
+"""The most likely tokens at every position of one problem, and how sure the model is.
+
+The true text is given up to each position (teacher forcing), so a mistake at one of them
+does not spoil those that follow.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from ..evaluation import room_for
+from ..problems import Problem
+from ..report.pictures import Panel
+from .base import Finding, Probe, Row, option
+from .subject import Subject
+
+Logits = Float[np.ndarray, "members time vocabulary"]
+
+
+@dataclass(frozen=True)
+class Top(Probe):
+    """Rows: member, index of the token that is foretold, the true one, and the likeliest."""
+
+    name: ClassVar[str] = "top-k"
+    summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
+    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
+    k: int = option(3, "how many tokens at each position")
+
+    def examine(self, subject: Subject) -> Finding:
+        problem = subject.problem(self.problem)
+        line, prompt = subject.layout.write(problem), len(subject.layout.prompt(problem))
+        room = room_for(subject.models, [problem])
+        logits = subject.logits([line], [prompt], room)[:, 0, : len(line) - 1]
+        rows = [
+            self._row(subject, member, index, line, prompt, chances)
+            for member, every in zip(subject.members, softmax(logits), strict=True)
+            for index, chances in enumerate(every, 1)
+        ]
+        panels = [self._panel(problem, line, prompt, rows, member) for member in subject.members]
+        shows = (
+            f"The {self.k} likeliest tokens at each position of {line}, given the true text before"
+            " it. Shown are those that the model is asked for."
+        )
+        ranks = [f"{what} {rank}" for rank in range(1, self.k + 1) for what in ("top", "p")]
+        columns = ("member", "index", "true", "scored", "entropy", *ranks)
+        note = f"Problem {problem}, written {line}; entropy in bits."
+        return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
+
+    def _row(
+        self, subject: Subject, member: int, index: int, line: str, prompt: int, chances: np.ndarray
+    ) -> Row:
+        """The chances of every token to stand at `index`."""
+        positive = chances[chances > 0]
+        row: Row = {
+            "member": member,
+            "index": index,
+            "true": line[index],
+            "scored": index >= prompt,
+            "entropy": abs(float(-(positive * np.log2(positive)).sum())),
+        }
+        best = np.argsort(-chances, kind="stable")[: self.k].tolist()
+        best += [None] * (self.k - len(best))
+        for rank, token in enumerate(best, 1):
+            row[f"top {rank}"] = None if token is None else subject.layout.characters[token]
+            row[f"p {rank}"] = None if token is None else float(chances[token])
+        return row
+
+    def _panel(
+        self, problem: Problem, line: str, prompt: int, rows: list[Row], member: int
+    ) -> Panel:
+        """Ranks below each other, each with its token, at those positions that are scored."""
+        mine = [row for row in rows if row["member"] == member and row["scored"]]
+        ranks = range(1, self.k + 1)
+        return {
+            "form": "heat",
+            "title": f"{problem}, member {member}",
+            "across": f"what stands in the text, after {line[:prompt]}",
+            "down": "rank",
+            "columns": [row["true"] for row in mine],
+            "rows": [str(rank) for rank in ranks],
+            "values": [[row[f"p {rank}"] for row in mine] for rank in ranks],
+            "texts": [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
+        }
+
+
+def softmax(logits: Logits) -> Float[np.ndarray, "members time vocabulary"]:
+    """In double precision: what is left of small chances is looked at."""
+    raised = np.exp(np.float64(logits) - np.max(logits, axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)

@@ -1,0 +1,120 @@
+"""Is it addition or memory? Operands beyond a limit, where training had those below it.
+
+Source: the operand-range probe of a calculator trained on two numbers up to 50 and asked
+50+1 ... 13+50. The source names the first and the last of its twelve problems; those
+between are chosen here: the limit with 1, 2, 3, 5, 8 and 13, in both orders.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+from typing import ClassVar
+
+from ..decimals import to_text
+from ..problems import Problem
+from ..report.pictures import Panel
+from ..tasks import Task
+from .base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
+from .subject import Subject
+
+STEPS = (1, 2, 5, 10, 100)
+"""Ends of the ranges beyond the limit, as multiples of it."""
+
+PARTNERS = (1, 2, 3, 5, 8, 13)
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class OperandRange(Probe):
+    name: ClassVar[str] = "operand-range"
+    summary: ClassVar[str] = "exact match by the values of operands beyond training"
+    scope: ClassVar[str] = "operations of two numbers"
+    limit: int | None = option(None, "first number beyond training (10^digits)", least=14)
+    count: int = option(50, "problems of each range")
+    seed: int = option(1, "seed of the problems", least=0)
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return pairs(task)
+
+    def examine(self, subject: Subject) -> Finding:
+        rows, panels, notes = [], [], []
+        for task in subject.tasks:
+            limit = self.limit or 10 ** task.digits[1]
+            found = self._rows(subject, task, limit)
+            panels.append(_panel(task, found, subject.members))
+            notes.append(_note(task, limit))
+            rows += found
+        shows = (
+            "Exact match where one operand, or both, lie in a range beyond L, which stands for the"
+            " first number that training did not have."
+        )
+        columns = ("operator", "range", "beyond", "problems", *SPREAD)
+        return Finding(columns, rows, {"shows": shows, "panels": panels}, tuple(notes))
+
+    def _rows(self, subject: Subject, task: Task, limit: int) -> list[Row]:
+        exams = {("below L", "none"): self.drawn(task, limit, (0, limit), "none")}
+        exams["at L", "one"] = edge(task, limit)
+        for low, high in pairwise(STEPS):
+            for beyond in ("one", "both"):
+                span = low * limit, high * limit
+                exams[_named(low, high), beyond] = self.drawn(task, limit, span, beyond)
+        return [
+            {"operator": task.operator, "range": span, "beyond": beyond, "problems": len(exam)}
+            | spread(shares)
+            for ((span, beyond), exam), shares in zip(
+                exams.items(), subject.shares(list(exams.values())), strict=True
+            )
+        ]
+
+    def drawn(self, task: Task, limit: int, span: Range, beyond: str) -> list[Problem]:
+        """Problems with one operand in the range and one below the limit, or both in the range."""
+        rng, low = Random(f"{self.seed} {task.operator} {span} {beyond}"), (0, limit)
+        found: list[Problem] = []
+        while len(found) < self.count:
+            sides = [span, low if beyond == "one" else span]
+            rng.shuffle(sides)
+            found += _problem(task, rng.randrange(*sides[0]), rng.randrange(*sides[1]))
+        return found
+
+
+def edge(task: Task, limit: int) -> list[Problem]:
+    """The limit with each partner, in both orders."""
+    both = [(limit, other)[::order] for other in PARTNERS for order in (1, -1)]
+    return [problem for first, second in both for problem in _problem(task, first, second)]
+
+
+def _problem(task: Task, first: int, second: int) -> list[Problem]:
+    """The problem, unless it has no answer."""
+    if task.operation.refuse((first, second)) is not None:
+        return []
+    return [Problem(task.operator, (first, second))]
+
+
+def _named(low: int, high: int) -> str:
+    return f"{'' if low == 1 else low}L to {high}L"
+
+
+def _panel(task: Task, rows: list[Row], members: list[int]) -> Panel:
+    values = [row["members"] or [None] * len(members) for row in rows]
+    return {
+        "form": "heat",
+        "title": f"{task.operator}: range of the operands, and how many of the two lie in it",
+        "across": "member",
+        "down": "",
+        "columns": [str(member) for member in members],
+        "rows": [f"{row['range']}: {row['beyond']}" for row in rows],
+        "values": values,
+        "texts": [[percentage(value) for value in row] for row in values],
+        "exact": True,
+    }
+
+
+def _note(task: Task, limit: int) -> str:
+    """What L and “at L” are, and how far training really went."""
+    text = to_text(limit)
+    value = f"{limit:,}" if len(text) <= 15 else f"10^{len(text) - 1} or more"
+    asked = ", ".join(map(str, edge(task, limit))) if len(text) <= 5 else "L with 1 ... 13 with L"
+    trained = f"training had operands of up to {task.digits[1]} digits"
+    return f"{task.operator}: L is {value}; {trained}. At L: {asked}."

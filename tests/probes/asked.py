@@ -1,0 +1,36 @@
+"""What tests of probes share: whom to ask, and the rows of what was found."""
+
+from typing import Any
+
+import numpy as np
+
+from curta.probes.base import Finding, Probe
+from curta.probes.subject import Subject
+from curta.problems import Problem
+from curta.session import Run
+
+
+def subject(run: Run, *members: int) -> Subject:
+    return Subject(run, list(members) or range(len(run.seeds)), run.recipe.tasks)
+
+
+def found(probe: Probe, run: Run, *members: int) -> Finding:
+    """What a probe finds, checked to be as the contract has it."""
+    finding = probe.examine(subject(run, *members))
+    assert finding.rows
+    for row in finding.rows:
+        assert set(finding.columns) <= set(row)
+    assert finding.picture["panels"]
+    return finding
+
+
+def only(finding: Finding, **wanted: Any) -> list[dict[str, Any]]:
+    """The rows with these values."""
+    return [row for row in finding.rows if all(row[k] == v for k, v in wanted.items())]
+
+
+def generated(run: Run, exam: list[Problem]) -> np.ndarray:
+    """Whether each member's own writing ends in the right answer: members by problems."""
+    return np.array(
+        [[run.ask(problem, member) == problem.truth for problem in exam] for member in (0, 1)]
+    )

@@ -1,0 +1,35 @@
+"""Two small runs that most tests of probes look at: half trained, so right at times."""
+
+from pathlib import Path
+
+import pytest
+
+import tiny
+from curta import api
+from curta.session import Run
+
+
+def trained(root: Path, name: str, **changes: object) -> Run:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        run = api.begin("addition", 2, name, tiny.overrides(**changes))
+        run.train()
+    return run
+
+
+@pytest.fixture(scope="session")
+def windowed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two members with a window of one place, that have learned short sums."""
+    return trained(
+        tmp_path_factory.mktemp("windowed"), "windowed", task__digits=[1, 3],
+        training__steps=300, training__batch=32, training__checkpoint_every=100,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two members that attend twice to everything so far, barely trained."""
+    return trained(
+        tmp_path_factory.mktemp("dense"), "dense", positions__name="learned",
+        positions__length=40, model__attending=2, task__digits=[1, 3],
+    )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Probes that count right answers, held against asking problem by problem."""
+
+import itertools
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.operations import OPERATIONS
+from curta.probes.carries import CarryChains, chained
+from curta.probes.commutativity import Commutativity
+from curta.probes.longer import Longer, size
+from curta.probes.patterns import Patterns
+from curta.probes.single_digits import SingleDigits, table
+from curta.probes.values import PARTNERS, OperandRange, edge
+from curta.problems import Problem
+from curta.session import Run
+from curta.tasks import Task
+
+from .asked import found, generated, only
+from .asked import subject as asked
+
+
+def test_every_problem_of_two_digits_is_asked_once_unless_it_has_no_answer() -> None:
+    sums = table(Task("+"))
+    assert [p.operands for p in sums] == list(itertools.product(range(10), repeat=2))
+    quotients = table(Task("//"))
+    assert len(quotients) == 90
+    assert all(p.operands[1] for p in quotients)
+
+
+def test_single_digits_are_right_where_the_members_answer_them(windowed: Run) -> None:
+    finding = found(SingleDigits(), windowed)
+    right = generated(windowed, table(windowed.recipe.tasks[0]))
+    assert 0 < right.mean() < 1, "the members should be right at times and wrong at times"
+    (row,) = finding.rows
+    assert row["problems"] == 100
+    assert row["members"] == right.mean(axis=1).round(6).tolist()
+    assert row["median"] == pytest.approx(median(right.mean(axis=1)), abs=1e-6)
+    assert len(row["missed"]) == 100 - right.all(axis=0).sum()
+    (panel,) = finding.picture["panels"]
+    assert panel["values"] == right.mean(axis=0).reshape(10, 10).tolist()
+
+
+def test_a_single_member_can_be_examined(windowed: Run) -> None:
+    (both,) = found(SingleDigits(), windowed).rows
+    (second,) = found(SingleDigits(), windowed, 1).rows
+    assert second["members"] == both["members"][1:]
+
+
+def test_orders_agree_just_where_the_answers_do(windowed: Run) -> None:
+    probe = Commutativity(count=20)
+    finding, task = found(probe, windowed), windowed.recipe.tasks[0]
+    for digits in (3, 6):
+        exam = probe.pairs(task, digits)
+        assert all(len(set(p.operands)) == 2 for p in exam)
+        (same,) = only(finding, digits=digits, answers="same")
+        (right,) = only(finding, digits=digits, answers="right")
+        for member in (0, 1):
+            ahead = [windowed.ask(p, member) for p in exam]
+            back = [windowed.ask(Problem("+", p.operands[::-1]), member) for p in exam]
+            alike = [a is not None and a == b for a, b in zip(ahead, back, strict=True)]
+            assert same["members"][member] == pytest.approx(np.mean(alike), abs=1e-6)
+            both = [a and x == p.truth for a, x, p in zip(alike, ahead, exam, strict=True)]
+            assert right["members"][member] == pytest.approx(np.mean(both), abs=1e-6)
+
+
+def test_patterns_show_what_each_member_answers(windowed: Run) -> None:
+    finding = found(Patterns(), windowed)
+    assert [row["pattern"] for row in finding.rows] == list(OPERATIONS["+"].patterns)
+    for row in finding.rows:
+        given = [windowed.ask(row["problem"], member) for member in (0, 1)]
+        assert row["answers"] == ["invalid" if answer is None else str(answer) for answer in given]
+        assert row["truth"] == str(sum(map(int, row["problem"].split("+"))))
+        assert row["right"] == sum(str(answer) == row["truth"] for answer in given)
+
+
+def test_patterns_beyond_the_model_are_named_and_not_asked(dense: Run) -> None:
+    """40 positions hold 9 digits plus 9 and their sum, and not 16 plus 16."""
+    rows = {row["pattern"]: row for row in found(Patterns(), dense).rows}
+    assert rows["powers of ten"]["right"] is None
+    assert rows["powers of ten"]["answers"] is None
+    assert rows["carry through nines"]["right"] is not None
+
+
+def test_every_operation_names_patterns_that_are_problems() -> None:
+    for symbol, operation in OPERATIONS.items():
+        assert operation.patterns
+        for operands in operation.patterns.values():
+            assert Problem(symbol, operands).truth is not None
+
+
+@given(st.data())
+def test_operations_that_say_so_commute_and_no_others(data: st.DataObject) -> None:
+    """Each of the others has a pair whose order matters."""
+    numbers = st.integers(1, 99)
+    first, second = data.draw(numbers), data.draw(numbers)
+    for operation in OPERATIONS.values():
+        if operation.least <= 2 and operation.most in (2, None):
+            turned = operation.truth(7, 3) == operation.truth(3, 7)
+            assert turned == operation.commutes
+            if operation.commutes:
+                assert operation.truth(first, second) == operation.truth(second, first)
+
+
+def longest(operator: str, first: int, second: int) -> int:
+    """The longest run of places that carry (or borrow), by adding as one does on paper."""
+    run = best = over = 0
+    for place in range(len(str(max(first, second)))):
+        a, b = first // 10**place % 10, second // 10**place % 10
+        over = int(a + b + over > 9 if operator == "+" else a - b - over < 0)
+        run = run + 1 if over else 0
+        best = max(best, run)
+    return best
+
+
+@given(
+    operator=st.sampled_from("+-"), digits=st.integers(1, 25), share=st.floats(0, 1),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_made_problems_have_the_chain_and_the_digits_that_were_asked_for(
+    operator: str, digits: int, share: float, seed: int
+) -> None:
+    length = round(share * (digits if operator == "+" else digits - 1))
+    for problem in chained(operator, digits, length, 5, seed):
+        first, second = problem.operands
+        assert longest(operator, first, second) == length
+        assert len(str(first)) == len(str(second)) == digits
+        assert operator == "+" or first >= second
+
+
+def test_chains_are_asked_in_and_out_of_range(windowed: Run) -> None:
+    probe = CarryChains(count=6)
+    finding = found(probe, windowed)
+    assert [(row["digits"], row["chain"]) for row in finding.rows] == [
+        (digits, chain) for digits in (3, 6) for chain in range(digits + 1)
+    ]
+    (row,) = only(finding, digits=6, chain=4)
+    right = generated(windowed, chained("+", 6, 4, 6, probe.seed))
+    assert row["members"] == right.mean(axis=1).round(6).tolist()
+
+
+def test_the_problems_at_a_limit_are_those_of_the_source() -> None:
+    texts = [str(problem) for problem in edge(Task("+"), 50)]
+    assert (texts[0], texts[-1], len(set(texts))) == ("50+1", "13+50", 12)
+    assert {abs(a - b) for a, b in (p.operands for p in edge(Task("+"), 50))} == {
+        50 - partner for partner in PARTNERS
+    }
+
+
+BOUNDS: dict[str, Callable[[int, int], bool]] = {
+    "none": lambda inside, below: inside == 2 and below == 2,
+    "one": lambda inside, below: inside == 1 and below == 1,
+    "both": lambda inside, below: inside == 2 and below == 0,
+}
+
+
+@given(
+    beyond=st.sampled_from(["none", "one", "both"]), step=st.sampled_from([(1, 2), (5, 10)]),
+    limit=st.integers(14, 10**30),
+)  # fmt: skip
+def test_operands_lie_where_they_are_said_to(
+    beyond: str, step: tuple[int, int], limit: int
+) -> None:
+    low, high = (0, limit) if beyond == "none" else (step[0] * limit, step[1] * limit)
+    exam = OperandRange(count=8).drawn(Task("//"), limit, (low, high), beyond)
+    assert len(exam) == 8
+    for problem in exam:
+        inside = sum(low <= value < high for value in problem.operands)
+        below = sum(value < limit for value in problem.operands)
+        assert BOUNDS[beyond](inside, below)
+
+
+def test_ranges_are_scored_as_asking_scores_them(windowed: Run) -> None:
+    finding = found(OperandRange(limit=50, count=5), windowed)
+    (row,) = only(finding, range="at L")
+    right = generated(windowed, edge(windowed.recipe.tasks[0], 50))
+    assert row["members"] == right.mean(axis=1).round(6).tolist()
+    assert "50+1" in finding.notes[0]
+    assert "13+50" in finding.notes[0]
+
+
+def test_longer_asks_each_digit_count_up_to_twice_and_then_three_times(windowed: Run) -> None:
+    finding = found(Longer(count=4), windowed)
+    assert [row["digits"] for row in finding.rows] == [3, 4, 5, 6, 9]
+
+
+def test_longer_says_where_the_model_has_no_positions(dense: Run) -> None:
+    """40 positions hold 3 x 9 digits, three signs and a carry; none of a table can be beyond."""
+    rows = found(Longer(count=2), dense).rows
+    assert [row["members"] is None for row in rows] == [False] * 5
+    short = dense.recipe.tasks[0]
+    long = Task(short.operator, digits=(1, 7))
+    assert [row["members"] is None for row in Longer(count=2)._rows(asked(dense), long)] == [
+        *[False] * 6,
+        *[True] * 3,
+    ]
+
+
+def test_operands_grow_in_the_proportions_of_training() -> None:
+    assert size(Task("//", digits=(1, 6), second=(1, 3)), 7) == (7, 4)
+    assert size(Task("//", digits=(1, 6), second=(1, 3)), 12) == (12, 6)
+    assert size(Task("+", digits=(1, 5), operands=(2, 4)), 10) == (10,) * 4

@@ -1,0 +1,350 @@
+"""Probes that look inside a model, held against the definitions in NumPy and plain loops."""
+
+from random import Random
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tiny
+from curta import checkpoints, training
+from curta.evaluation import Models, room_for
+from curta.layouts import LAYOUTS, layout_named
+from curta.model import Transformer
+from curta.probes import attention
+from curta.probes.attention import SOURCES, Attention, look
+from curta.probes.counterfactual import (
+    Change,
+    Counterfactual,
+    at_random,
+    effects,
+    followed,
+    other_carry,
+)
+from curta.probes.tokens import Tokens, principal, vectors
+from curta.probes.top import Top
+from curta.problems import Problem, parse
+from curta.session import Run
+
+from .asked import found, only, subject
+
+
+def member_of(run: Run, member: int) -> Transformer:
+    return jax.tree.map(jnp.asarray, run.models.member(member))
+
+
+def foretold(model: Transformer, line: str) -> np.ndarray:
+    """The chances of each token after each token of a text, from the model's own logits."""
+    layout = model.layout
+    text = tiny.text(layout, [parse(line)], 30)
+    room = room_for(alone(model), [parse(line)])
+    logits = model(text.tokens, layout.where(text), tiny.every_index(text), room)
+    return np.asarray(jax.nn.softmax(logits, axis=-1))[0]
+
+
+def alone(model: Transformer) -> Models:
+    return Models(jax.tree.map(lambda leaf: leaf[None], model), model.layout, 1)
+
+
+# The likeliest tokens.
+
+
+def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
+    finding = found(Top(problem="57+68", k=2), windowed)
+    layout, text = windowed.models.layout, "75+86=521$"
+    for member in (0, 1):
+        chances = foretold(member_of(windowed, member), "57+68")
+        rows = only(finding, member=member)
+        assert [row["true"] for row in rows] == list(text[1:])
+        assert [row["scored"] for row in rows] == [False] * 5 + [True] * 4
+        for row in rows:
+            now = chances[row["index"] - 1]
+            best, next_best = np.sort(now)[::-1][:2]
+            assert row["p 1"] == pytest.approx(best, abs=1e-5)
+            assert row["p 2"] == pytest.approx(next_best, abs=1e-5)
+            assert row["top 1"] == layout.characters[now.argmax()]
+            bits = -sum(p * np.log2(p) for p in now if p > 0)
+            assert row["entropy"] == pytest.approx(bits, abs=1e-3)
+
+
+def test_more_tokens_than_there_are_leave_gaps(windowed: Run) -> None:
+    row = found(Top(problem="1+2", k=20), windowed, 0).rows[-1]
+    there = [row[f"p {rank}"] for rank in range(1, 21)]
+    assert sum(there[:13]) == pytest.approx(1)
+    assert there[13:] == [None] * 7
+
+
+# Attention.
+
+
+def by_hand(model: Transformer, text: Any) -> np.ndarray:
+    """The weights of a first block without positions: heads by queries by keys, in NumPy."""
+    where = model.layout.where(text)
+    x = np.asarray(model.tokens)[np.asarray(text.tokens[0])]
+    x = x + np.asarray(model.kinds)[np.asarray(where.kind[0])]
+    x = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6)
+    q, k = (x @ np.asarray(getattr(model.attention, n)[0]) for n in ("query", "key"))
+    heads = model.settings.heads
+    q, k = (part.reshape(len(x), heads, -1) for part in (q, k))
+    scores = np.einsum("qhe,khe->hqk", q, k) / np.sqrt(q.shape[-1])
+    scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
+    raised = np.exp(scores - scores.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
+
+
+def test_weights_are_the_softmax_of_queries_with_keys() -> None:
+    layout = layout_named("coupled")
+    model = tiny.drawn(tiny.with_encoding("nope"), layout)
+    text = tiny.text(layout, [parse("12+34")], 9)
+    room = layout.room("+", (2, 2))
+    found = model.attention_weights(text.tokens, layout.where(text), room)
+    np.testing.assert_allclose(found[0, 0], by_hand(model, text), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", tiny.ENCODINGS)
+def test_weights_are_those_that_attention_uses(name: str) -> None:
+    """Values that name their key come out of attention as the weights themselves."""
+    layout = layout_named("coupled")
+    model = tiny.drawn(tiny.with_encoding(name, model__attending=2), layout)
+    text = tiny.text(layout, tiny.random_sums(3, 4), 16)
+    where, room = layout.where(text), layout.room("+", (4, 4))
+    positions, time = model.positions, 16
+    links = positions.links(positions.index(where, room), where)
+    q, k = jax.random.normal(jax.random.key(0), (2, 3, time, 2, time))
+    layer = jax.tree.map(lambda leaf: leaf[1], positions.layers)
+    names = jnp.broadcast_to(jnp.eye(time)[None, :, None], (3, time, 2, time))
+    used = positions.attend(layer, links, q, k, names)
+    weights = positions.weights(layer, links, q, k)
+    np.testing.assert_allclose(jnp.swapaxes(weights, 1, 2), used, atol=1e-6)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    assert not np.triu(np.asarray(weights), 1).any()
+
+
+def test_what_a_key_is_to_a_query_by_its_definition() -> None:
+    """`759+86=5201$`: to write the 2 at place 1, from the 5 at place 0."""
+    layout = layout_named("coupled")
+    text = tiny.text(layout, [parse("957+68")], 12)
+    where = layout.where(text)
+    found = attention.sources(
+        layout, np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
+    )
+    line = layout.write(parse("957+68"))
+    query = line.index("=") + 1
+    named = [(line[key], SOURCES[found[query, key]]) for key in range(query + 1)]
+    assert named == [
+        ("7", "below"), ("5", "same place"), ("9", "above"), ("+", "signs"),
+        ("8", "below"), ("6", "same place"), ("=", "signs"), ("5", "own token"),
+    ]  # fmt: skip
+
+
+def test_digits_of_every_place_are_a_source_of_their_own() -> None:
+    layout = layout_named("product")
+    text = tiny.text(layout, [parse("47*36")], 40)
+    where = layout.where(text)
+    found = attention.sources(
+        layout, np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
+    )
+    second = [layout.kinds[kind].name for kind in np.asarray(where.kind)[0]].index("second")
+    assert SOURCES[found[10, second]] == "every place"
+
+
+@pytest.mark.parametrize("run", ["windowed", "dense"])
+def test_shares_of_attention_add_up_to_one(run: str, request: pytest.FixtureRequest) -> None:
+    finding = found(Attention(count=3), request.getfixturevalue(run))
+    blocks = 1 if run == "windowed" else 2
+    assert len(finding.rows) == 2 * blocks * 2
+    for row in finding.rows:
+        assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)
+        kinds = [share for name, share in row.items() if name.startswith("to ")]
+        assert sum(kinds) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
+    """From place p it reaches p and p + 1, where the next digit is written."""
+    for row in found(Attention(count=3), windowed).rows:
+        assert row["above"] == row["farther"] == row["every place"] == 0
+        assert 0 < row["same place"] < 1
+
+
+def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
+    finding = found(Attention(problem="57+68"), dense, 1)
+    room = room_for(dense.models, [parse("57+68")])
+    model = member_of(dense, 1)
+    text = tiny.text(model.layout, [parse("57+68")], room.total)
+    weights = model.attention_weights(text.tokens, model.layout.where(text), room)
+    assert [row["after"] + row["next"] for row in only(finding, block=0)] == [
+        "=5", "52", "21", "1$",
+    ]  # fmt: skip
+    for block, panel in enumerate(finding.picture["panels"]):
+        values = np.array([[v or 0.0 for v in row] for row in panel["values"]])
+        expected = np.asarray(weights)[block, 0].mean(axis=0)[5:9, :9]
+        np.testing.assert_allclose(values, expected, atol=1e-5)
+    for row in finding.rows:
+        assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)
+
+
+# Another digit.
+
+
+def test_each_written_digit_is_replaced_once_by_another() -> None:
+    layout, problem = layout_named("coupled"), parse("957+68")
+    changes = list(at_random(problem, layout, Random(0)))
+    line = layout.write(problem)
+    assert [change.slot for change in changes] == [7, 8, 9, 10]
+    for change in changes:
+        text = change.line(layout)
+        assert [i for i in range(len(line)) if text[i] != line[i]] == [change.slot]
+        assert text[change.slot].isdecimal()
+
+
+def carries(a: str, b: str, digit: str) -> int:
+    """What place a + b = digit hands on, whichever carry came in; by trying both."""
+    (out,) = [
+        (int(a) + int(b) + carry) // 10
+        for carry in (0, 1)
+        if (int(a) + int(b) + carry) % 10 == int(digit)
+    ]
+    return out
+
+
+@pytest.mark.parametrize("name", ["coupled", "reversed", "padded"])
+def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
+    layout = layout_named(name)
+    for problem in [parse("957+68"), parse("999+1"), parse("445+554"), *tiny.random_sums(20, 5)]:
+        width = max(len(str(value)) for value in problem.operands)
+        a, b = (str(value)[::-1].ljust(width, "0") for value in problem.operands)
+        prompt, line = len(layout.prompt(problem)), layout.write(problem)
+        changes = list(other_carry(problem, layout))
+        assert [change.slot - prompt for change in changes] == list(range(width - 1))
+        for place, change in enumerate(changes):
+            assert (int(line[change.slot]) - int(change.digit)) % 10 in (1, 9)
+            over = carries(a[place], b[place], change.digit)
+            assert int(change.implied) == (int(a[place + 1]) + int(b[place + 1]) + over) % 10
+
+
+def test_nothing_is_implied_where_the_sum_is_not_written_so() -> None:
+    for name in ("plain", "running"):
+        assert not list(other_carry(parse("60+61"), layout_named(name)))
+
+
+def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
+    asked, exam = subject(dense), tiny.random_sums(3, 3)
+    changes = [c for problem in exam for c in at_random(problem, asked.layout, Random(1))]
+    seen = effects(asked, changes)
+    for number, change in enumerate(changes):
+        line = asked.layout.write(change.problem)
+        for member in (0, 1):
+            model = member_of(dense, member)
+            before, after = (likeliest(model, text) for text in (line, change.line(asked.layout)))
+            expected = [
+                i for i in range(change.slot + 1, len(line)) if before[i - 1] != after[i - 1]
+            ]
+            changed = seen.changed[member, number] & seen.counts[number]
+            assert (1 + np.flatnonzero(changed)).tolist() == expected
+
+
+def likeliest(model: Transformer, line: str) -> list[int]:
+    """What the model would write after each token of a text, right or wrong."""
+    tokens = jnp.asarray(model.layout.encode(line.ljust(20, "0")))[None]
+    return written(model, tokens, jnp.array([len(line)])).tolist()
+
+
+@jax.jit
+def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
+    layout = model.layout
+    _, where = layout.follow(tokens, lengths)
+    return model(tokens, where, where.index, layout.room("+", (5, 5)))[0].argmax(-1)
+
+
+def test_a_window_of_one_place_feels_a_change_at_the_next_token_only(windowed: Run) -> None:
+    """The answer's digits see their own place and the next: nothing two tokens later."""
+    finding = found(Counterfactual(count=12), windowed)
+    tokens = {row["at"]: row["members"] for row in only(finding, effect="tokens")}
+    assert max(tokens[1]) > 0
+    assert all(share == 0 for at, shares in tokens.items() if at > 1 for share in shares)
+    places = {row["at"]: row["members"] for row in only(finding, effect="place")}
+    assert set(places) == {1, 2, 3}
+    assert places[2] == places[3] == [0, 0]
+
+
+def test_followed_digits_are_counted_against_text_by_text(windowed: Run) -> None:
+    finding = found(Counterfactual(count=6), windowed)
+    rows = {row["at"]: row for row in only(finding, effect="implied")}
+    total = rows["another digit"]["asked"] + rows["the same digit"]["asked"]
+    assert total == rows["without change"]["asked"]
+    assert 0 < rows["another digit"]["asked"] < total
+    assert all(0 <= share <= 1 for row in rows.values() for share in row["members"])
+    assert len(finding.notes) == 3
+
+
+def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
+    """Where a member writes all that is true and implied by itself, it must be counted so."""
+    asked = subject(windowed)
+    changes = [c for p in tiny.random_sums(8, 3) for c in other_carry(p, asked.layout)]
+    after, before, other = followed(asked, changes)
+    for number, change in enumerate(changes):
+        line = asked.layout.write(change.problem)
+        assert other[number] == (line[change.slot + 1] != change.implied)
+        for member in (0, 1):
+            model = member_of(windowed, member)
+            characters = asked.layout.characters
+            written = characters[likeliest(model, change.line(asked.layout))[change.slot]]
+            assert after[member, number] == (written == change.implied)
+            plain = characters[likeliest(model, line)[change.slot]]
+            assert before[member, number] == (plain == line[change.slot + 1])
+
+
+def test_every_layout_can_be_changed_and_looked_at() -> None:
+    """With random weights: only that texts with another digit are followed at all."""
+    for layout in LAYOUTS.values():
+        operator = layout.operators[0]
+        problem = Problem(operator, (57, 68)[: 1 if operator == "copy" else 2])
+        changes = list(at_random(problem, layout, Random(0)))
+        lengths = {len(change.line(layout)) for change in changes}
+        assert lengths <= {len(layout.write(problem))}
+        assert not any(change == Change(problem, change.slot, "") for change in changes)
+
+
+# Token vectors.
+
+
+def test_a_plane_holds_what_the_largest_directions_hold() -> None:
+    """Against the eigenvectors of the covariance."""
+    table = np.random.default_rng(0).normal(size=(10, 6)) * [5, 3, 1, 0.5, 0.1, 0.1]
+    plane = principal(table.astype(np.float32))
+    values, directions = np.linalg.eigh(np.cov(table.T))
+    points = plane.project(table.astype(np.float32))
+    expected = (table - table.mean(0)) @ directions[:, [-1, -2]]
+    np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-4)
+    assert plane.share == pytest.approx(values[-2:].sum() / values.sum(), abs=1e-5)
+
+
+def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -> None:
+    finding = found(Tokens(), windowed)
+    steps = [0, *checkpoints.steps(windowed.folder.checkpoints)]
+    assert steps == [0, 200, 300]
+    assert len(finding.rows) == 2 * 3 * 10
+    begun = training.init(windowed.recipe, jnp.array([0, 1])).model
+    now, then = np.asarray(windowed.models.stacked.tokens), np.asarray(begun.tokens)
+    for member in (0, 1):
+        plane = principal(now[member, :10])
+        panel = finding.picture["panels"][member]
+        for table, at in ((then, 0), (now, -1)):
+            points = [path[at] for path in panel["paths"]]
+            np.testing.assert_allclose(points, plane.project(table[member, :10]), atol=1e-4)
+
+
+def test_spelled_vectors_are_those_of_the_characters() -> None:
+    layout = layout_named("running")
+    model = tiny.drawn(tiny.with_encoding("nope", model__spelled=True), layout)
+    expected = (layout.parts() @ np.asarray(model.tokens))[:10]
+    np.testing.assert_allclose(vectors(alone(model))[0], expected, atol=1e-5)
+
+
+def test_a_look_is_at_what_is_scored(dense: Run) -> None:
+    problem = parse("12+34")
+    seen = look(subject(dense), problem, room_for(dense.models, [problem]))
+    assert [seen.line[i + 1] for i in seen.queries] == list("64$")
+    assert seen.weights.shape == (2, 2, 2, 3, len(seen.line) - 1)
