@@ -238,3 +238,14 @@ def test_a_text_longer_than_what_positions_are_drawn_from_is_refused(settings: P
 )
 def test_what_has_no_table_of_indices_is_examined_at_any_length(settings: Positions) -> None:
     built(settings).check(tiny.room(LAYOUT, 100_000))
+
+
+@pytest.mark.parametrize("settings", [ALiBi(), T5(), FIRE()], ids=str)
+def test_a_bias_calculated_once_is_that_of_every_text(settings: Positions) -> None:
+    encoding, where = built(settings), at(*range(TIME), texts=3)
+    layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
+    once = encoding.bias(layer, encoding.links(where, where))
+    again = jax.tree.map(lambda part: part, where)  # equal, but not known to be the same
+    each = encoding.bias(layer, encoding.links(where, again))
+    assert (len(once), len(each)) == (1, 3)
+    np.testing.assert_allclose(np.broadcast_to(once, each.shape), each, atol=1e-6)
