@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import tiny
-from curta import checkpoints, training
+from curta import api, checkpoints, training
+from curta.errors import UserError
 from curta.evaluation import Models, room_for
 from curta.layouts import LAYOUTS, layout_named
 from curta.model import Transformer
-from curta.probes import attention
+from curta.probes import attention, examine
 from curta.probes.attention import SOURCES, Attention, look
 from curta.probes.counterfactual import (
     Change,
@@ -348,3 +349,12 @@ def test_a_look_is_at_what_is_scored(dense: Run) -> None:
     seen = look(subject(dense), problem, room_for(dense.models, [problem]))
     assert [seen.line[i + 1] for i in seen.queries] == list("64$")
     assert seen.weights.shape == (2, 2, 2, 3, len(seen.line) - 1)
+
+
+@pytest.mark.parametrize("name", ["attention", "counterfactual", "top-k"])
+def test_an_encoder_is_not_asked_what_follows_its_answer(name: str) -> None:
+    learned = {"positions__name": "learned", "positions__length": 64}
+    changes = tiny.overrides(layout="framed", model__causal=False, **learned)
+    run = api.begin("addition", 1, "encoder", changes)
+    with pytest.raises(UserError, match="writes all tokens at once"):
+        examine(run, name)

@@ -59,6 +59,8 @@ def options(name: str) -> list[tuple[str, str, type, Any]]:
 
 def examined(probe: type[Probe], recipe: Recipe) -> list[Task]:
     """The tasks of a recipe that a probe can examine."""
+    if probe.token_by_token and not recipe.model.causal:
+        return []
     return [task for task in recipe.tasks if probe.about(task)]
 
 
@@ -92,6 +94,8 @@ def _asked(run: Run, members: Sequence[int] | None) -> list[int]:
 
 def _refusal(run: Run, probe: type[Probe]) -> str:
     has = " ".join(task.operator for task in run.recipe.tasks)
+    if probe.token_by_token and not run.recipe.model.causal:
+        has = "a model that writes all tokens at once"
     return (
         f"probe {probe.name!r} does not apply to run {run.name!r}:"
         f" it examines {probe.scope}, and the run has {has}"

@@ -35,6 +35,8 @@ class Attention(Probe):
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "what attention looks at, by place and kind of token"
+    scope: ClassVar[str] = "models that write token by token"
+    token_by_token: ClassVar[bool] = True
     problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
     count: int = option(20, "problems of the sample")
     seed: int = option(1, "seed of the sample", least=0)

@@ -43,6 +43,8 @@ class Probe(ABC):
     summary: ClassVar[str]
     scope: ClassVar[str] = "any operation"
     """What it takes, for the line that refuses a run without it."""
+    token_by_token: ClassVar[bool] = False
+    """Whether it asks what follows tokens of the answer, which an encoder never sees."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

@@ -68,6 +68,8 @@ class Effects(NamedTuple):
 class Counterfactual(Probe):
     name: ClassVar[str] = "counterfactual"
     summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
+    scope: ClassVar[str] = "models that write token by token"
+    token_by_token: ClassVar[bool] = True
     count: int = option(10, "problems of the sample")
     seed: int = option(1, "seed of the problems and of the digits", least=0)
 

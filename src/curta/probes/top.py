@@ -25,6 +25,8 @@ class Top(Probe):
 
     name: ClassVar[str] = "top-k"
     summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
+    scope: ClassVar[str] = "models that write token by token"
+    token_by_token: ClassVar[bool] = True
     problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
     k: int = option(3, "how many tokens at each position")
 
