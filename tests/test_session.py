@@ -203,6 +203,18 @@ def test_what_is_held_out_is_examined_and_the_split_is_counted() -> None:
     assert found["splits"] == [{"operator": "+", "training": 60, "held_out": 40, "overlap": 0}]
 
 
+def test_one_member_is_examined_alone_and_nothing_is_saved() -> None:
+    run = trained()
+    alone = run.evaluate(member=1)
+    assert run.folder.evaluation == {}
+    every = run.evaluate()
+    for one, both in zip(alone["lengths"], every["lengths"], strict=True):
+        assert one["exact"] == both["exact"][1:]
+        assert one["perplexity"] == pytest.approx(both["perplexity"][1:], rel=1e-5)
+    with pytest.raises(UserError, match="no member 2"):
+        run.evaluate(member=2)
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [

@@ -51,6 +51,11 @@ class Models(NamedTuple):
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
 
+    def only(self, number: int) -> "Models":
+        """One member alone, still stacked."""
+        stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
+        return self._replace(stacked=stacked, members=1)
+
 
 class Scores(NamedTuple):
     """What one teacher-forced pass says of each problem."""

@@ -13,18 +13,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, exhaustive, runs, training
+from . import checkpoints, evaluation, runs, training
 from .errors import UserError, unknown
+from .exam import exam
 from .generation import bucket, completions, widths
 from .layouts import layout_named
 from .loop import Loop, Show
 from .model import parameters
 from .operations import Answer
 from .problems import Problem, parse
-from .recipe import Evaluation, Recipe
+from .recipe import Recipe
 from .report import write_report
 from .runs import Folder
-from .tasks import split
 from .training import Member
 
 TOGETHER = 1 << 14
@@ -97,8 +97,7 @@ class Run:
 
     def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[str]:
         """What the model itself writes after each problem, in its layout."""
-        if not 0 <= member < len(self.seeds):
-            raise UserError(f"no member {member}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
+        self._member(member)
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
         self.accept(asked)
         model, texts = self.models.member(member), dict[int, str]()
@@ -121,56 +120,29 @@ class Run:
     def evaluate(
         self,
         progress: Callable[[str], None] = lambda what: None,
+        member: int | None = None,
         **changes: Any,
     ) -> dict[str, Any]:
         """Examines all members; keyword arguments change the recipe's evaluation section.
 
-        Returns the table that evaluation.json holds, and writes the report anew.
+        Returns the table that evaluation.json holds, and writes the report anew. With a
+        `member` only that one is examined, and nothing is written.
         """
-        settings = replace(self.recipe.evaluation, **changes)
         models = self.models  # before anything is said: a run without a checkpoint is refused
-        table: dict[str, Any] = {"seed": settings.seed, "lengths": [], "examples": []}
-        if self.loops is not None:
-            table["loops"] = self.loops
-        for operator, size in self._sizes(settings):
-            progress(f"{operator} at {size} digits")
-            table["lengths"] += evaluation.lengths(models, operator, size, settings)
-        for task in self.recipe.tasks:
-            if task.held_out:
-                table["lengths"] += evaluation.unseen(models, task, self._watched, settings)
-                table.setdefault("splits", []).append(split(task))
-        if settings.grid:
-            operator = self.recipe.tasks[0].operator
-            table["grid"] = evaluation.grid(
-                models, operator, settings, lambda share: progress(f"grid {share:.0%}")
-            )
-        if settings.table:
-            table["tables"] = self._tables(settings.table, progress)
-        for task in self.recipe.tasks:
-            for size in settings.sizes(task.operator)[:1]:
-                table["examples"] += evaluation.examples(models, task.operator, size, settings)
-        self.folder.save_evaluation(table)
-        write_report(self.folder.path)
+        if member is not None:
+            models = models.only(self._member(member))
+        settings = replace(self.recipe.evaluation, **changes)
+        table = exam(self.recipe, models, settings, progress)
+        table |= {} if self.loops is None else {"loops": self.loops}
+        if member is None:
+            self.folder.save_evaluation(table)
+            write_report(self.folder.path)
         return table
 
-    @property
-    def _watched(self) -> int:
-        """How many of a task's held-out problems the training was watched by."""
-        return self.recipe.training.validation if self.recipe.training.validate_every else 0
-
-    def _tables(self, limit: int, progress: Callable[[str], None]) -> list[dict[str, Any]]:
-        """All problems with operands up to the limit, operator by operator."""
-
-        def told(operator: str) -> Callable[[float], None]:
-            return lambda share: progress(f"all of {operator} up to {limit:,}: {share:.0%}")
-
-        operators = [task.operator for task in self.recipe.tasks]
-        return [exhaustive.table(self.models, o, limit, told(o)) for o in operators]
-
-    def _sizes(self, settings: Evaluation) -> list[tuple[str, int | str]]:
-        """Every operator with every size at which it is examined."""
-        tasks = self.recipe.tasks
-        return [(task.operator, size) for task in tasks for size in settings.sizes(task.operator)]
+    def _member(self, number: int) -> int:
+        if not 0 <= number < len(self.seeds):
+            raise UserError(f"no member {number}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
+        return number
 
     def _restored(self, step: int) -> Member:
         like = jax.eval_shape(lambda: training.init(self.recipe, jnp.asarray(self.seeds)))

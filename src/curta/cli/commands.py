@@ -80,7 +80,7 @@ def ask(options: Namespace) -> int:
 
 def evaluate(options: Namespace) -> int:
     from ..api import load
-    from .display import Status
+    from .display import Status, notice
 
     run = load(options.run, options.loops)
     changes = {
@@ -95,11 +95,13 @@ def evaluate(options: Namespace) -> int:
         if changes.get(name, 1) < 1:
             raise UserError(f"--{name} must be at least 1, not {changes[name]}")
     with Status() as status:
-        table = run.evaluate(status.say, **changes)
+        table = run.evaluate(status.say, options.member, **changes)
     if options.json:
         print(json.dumps(table))
         return 0
-    _show_exam(run, table)
+    _show_exam(table, run.seeds if options.member is None else [run.seeds[options.member]])
+    if options.member is None:
+        notice(f"Report: {run.report}")
     return 0
 
 
@@ -267,19 +269,19 @@ def _train_on(run: "Run", exam: bool) -> int:
         return 0
     with Status() as status:
         table = run.evaluate(status.say)
-    _show_exam(run, table)
+    _show_exam(table, run.seeds)
+    notice(f"Report: {run.report}")
     return 0
 
 
-def _show_exam(run: "Run", table: dict[str, Any]) -> None:
-    """What was found, and where the report lies."""
+def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
+    """What was found."""
     from .display import exam_table, grid_line, notice, split_lines, table_lines
 
-    notice(exam_table(table, run.seeds))
+    notice(exam_table(table, seeds))
     notice(grid_line(table))
     for line in split_lines(table) + table_lines(table):
         notice(line)
-    notice(f"Report: {run.report}")
 
 
 def _set(options: Namespace) -> dict[str, Any]:

@@ -165,6 +165,7 @@ def _evaluate(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--digits", metavar="20,100", help="digit counts (the recipe's)")
     parser.add_argument("--grid", type=int, metavar="N", help="digits x digits grid up to N")
     parser.add_argument("--table", type=int, metavar="N", help="count all problems up to N")
+    parser.add_argument("--member", type=int, metavar="M", help="one member only; saves nothing")
     parser.add_argument("--count", type=int, metavar="N", help="problems of each kind")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the problems")
     _loops(parser)
