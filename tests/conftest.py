@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,16 @@ hypothesis.settings.load_profile("curta")
 def pytest_configure(config: pytest.Config) -> None:
     """Beartype looks at a random item of a list: no randomness of the strategies themselves."""
     config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_programs() -> Iterator[None]:
+    """Every compiled program holds memory maps, of which Linux allows a process 65,530.
+
+    The suite compiles thousands; without this it ends in a segmentation fault.
+    """
+    yield
+    jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -154,7 +154,7 @@ def test_only_sizes_that_occur_are_explained(tmp_path: Path) -> None:
 
 def test_every_category_of_every_operation_is_described(page: Page) -> None:
     names = {name for operation in OPERATIONS.values() for name in operation.cases}
-    assert set(CATEGORIES) == {"random", *names}
+    assert set(CATEGORIES) == {"random", "held out", *names}
     assert "carry: carries that run far" in visible(page)
     assert CATEGORIES["one"] not in visible(page)
 
