@@ -160,8 +160,9 @@ def runs(options: Namespace) -> int:
 def recipes(options: Namespace) -> int:
     from .. import recipe as store
 
+    widest = max(map(len, store.names()))
     for name in store.names():
-        print(f"{name:20} {store.read(name).get('summary', '')}")
+        print(f"{name:{widest}} {store.read(name).get('summary', '')}")
     return 0
 
 
