@@ -61,9 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _forget_programs() -> Iterator[None]:
-    """Every compiled program holds memory maps, of which Linux allows a process 65,530.
+    """Without this, thousands of programs later, the suite ended in a segmentation fault.
 
-    The suite compiles thousands; without this it ends in a segmentation fault.
+    Most likely since each holds memory maps, of which Linux allows a process 65,530.
     """
     yield
     jax.clear_caches()
