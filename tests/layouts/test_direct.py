@@ -216,3 +216,8 @@ def test_hints_have_their_own_letters_and_an_end() -> None:
         with pytest.raises(UserError, match="129 digits are too long for layout 'hints'") as caught:
             refuse()
         assert "\n" not in str(caught.value)
+
+
+def test_operands_longer_than_their_field_are_refused() -> None:
+    with pytest.raises(UserError, match="holds 3 digits an operand, not 4"):
+        layout_named("fields").write(Problem("+", (1234, 5)))

@@ -46,7 +46,9 @@ class Fields(Layout):
     states = 1  # how many characters stand already
 
     def prompt(self, problem: Problem) -> str:
-        first, second = (to_text(value).rjust(WIDTH) for value in problem.operands)
+        texts = [to_text(value) for value in problem.operands]
+        self.room(problem.operator, [len(text) for text in texts])  # raises if they are too long
+        first, second = (text.rjust(WIDTH) for text in texts)
         return f"{first}{problem.operator:<2}{second}="
 
     def working(self, problem: Problem) -> str:
