@@ -47,7 +47,7 @@ def table(task: Task) -> list[Problem]:
 
 
 def _row(task: Task, exam: list[Problem], right: np.ndarray) -> Row:
-    missed = [str(p) for p, sure in zip(exam, right.all(axis=0), strict=True) if not sure]
+    missed = [str(exam[at]) for at in np.flatnonzero(~right.all(axis=0))]
     asked = {"operator": task.operator, "problems": len(exam)}
     return asked | spread(right.mean(axis=1)) | {"missed": missed}
 
