@@ -14,7 +14,7 @@ from curta.evaluation import Models
 from curta.generation import completions
 from curta.layouts import layout_named
 from curta.problems import Problem
-from curta.recipe import Evaluation
+from curta.recipe import Evaluation, load, names
 from curta.tasks import categories, problems
 
 LAYOUT = layout_named("coupled")
@@ -146,3 +146,14 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     monkeypatch.setattr(evaluation, "BLOCK", 5)
     np.testing.assert_array_equal(evaluation.exact(windowed, EXAM), whole)
     evaluation._compiled.cache_clear()
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith("sources/")])
+def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) -> None:
+    recipe = load(name)
+    layout = layout_named(recipe.layout)
+    member = training.init(recipe, jnp.array([0]))
+    for task in recipe.tasks:
+        problem = Problem(task.operator, tuple(10 ** (width - 1) for width in task.widest))
+        room = evaluation.room_for(Models(member.model, layout, 1), [problem])
+        assert room.total >= len(layout.write(problem))

@@ -110,7 +110,10 @@ def room_for(models: Models, exam: Sequence[Problem]) -> Room:
     widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
     layout.accept(operator, len(widest))
     check(models, layout.room(operator, widest))
-    return layout.room(operator, [bucket(width) for width in widest] if layout.linear else widest)
+    if not layout.linear:
+        return layout.room(operator, widest)
+    longest = layout.longest or max(map(bucket, widest))
+    return layout.room(operator, [min(bucket(width), longest) for width in widest])
 
 
 def check(models: Models, room: Room) -> None:
