@@ -21,6 +21,7 @@ from .product import Product
 from .reversed import Reversed
 from .running import Running
 from .spaced import Spaced, SpacedApart
+from .worked import SpacedWorked, SpacedWorkedApart
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout
@@ -44,6 +45,8 @@ LAYOUTS: dict[str, Layout] = {
         Framed(),
         Spaced(),
         SpacedApart(),
+        SpacedWorked(),
+        SpacedWorkedApart(),
     )
 }
 

@@ -48,12 +48,8 @@ class Spaced(DirectLayout):
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         batch = len(operands.digits)
         answer = OPERATIONS[operator].answer(operands).numbers
-        prompt = []
-        for place, signs in enumerate(self.signs):
-            prompt += self._spread(operands.digits[:, place], operands.lengths[:, place])
-            prompt += [self._sign(character, batch) for character in signs]
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
-        return join(prompt, work, room.total, self.characters.index(END))
+        return join(self._prompt(operands), work, room.total, self.characters.index(END))
 
     def step(
         self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
@@ -65,6 +61,13 @@ class Spaced(DirectLayout):
 
     def _apart(self, text: str) -> str:
         return text[0] + self.within + text[1:]
+
+    def _prompt(self, operands: Numbers) -> list[Piece]:
+        pieces = []
+        for place, signs in enumerate(self.signs):
+            pieces += self._spread(operands.digits[:, place], operands.lengths[:, place])
+            pieces += [self._sign(character, len(operands.digits)) for character in signs]
+        return pieces
 
     def _spread(
         self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]
