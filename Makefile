@@ -15,7 +15,7 @@ demo: $(VENV)/base
 	$(BIN)/curta demo
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

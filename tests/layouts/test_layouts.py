@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax.typing import ArrayLike
 
 import tiny
 from curta.errors import UserError
-from curta.layouts import LAYOUTS, Layout, Room, Text, layout_named
+from curta.layouts import LAYOUTS, Layout, Room, Text, Where, layout_named
 from curta.operations import OPERATIONS
 from curta.problems import Problem
 
@@ -28,8 +29,17 @@ every_pair = pytest.mark.parametrize(
 )
 
 write = jax.jit(lambda layout, *rest: layout.tokens(*rest), static_argnums=(0, 1, 3))
-follow = jax.jit(lambda layout, tokens, lengths: layout.follow(tokens, lengths), static_argnums=0)
-step = jax.jit(lambda layout, state, token: layout.step(state, token), static_argnums=0)
+_follow = jax.jit(lambda layout, *rest: layout.follow(*rest), static_argnums=0)
+_step = jax.jit(lambda layout, *rest: layout.step(*rest), static_argnums=0)
+
+
+def follow(layout: Layout, tokens: ArrayLike, lengths: ArrayLike) -> tuple[np.ndarray, Where]:
+    """As NumPy arrays: a slice of a device's array is a program of its own."""
+    return jax.device_get(_follow(layout, tokens, lengths))
+
+
+def step(layout: Layout, state: ArrayLike, token: ArrayLike) -> tuple[np.ndarray, ...]:
+    return jax.device_get(_step(layout, state, token))
 
 
 def most(layout: Layout, symbol: str) -> int:
@@ -205,8 +215,8 @@ def test_no_two_tokens_of_a_text_share_kind_and_coordinates(name: str, data: st.
     _, where = follow(layout, text.tokens, text.lengths)
     tame = np.array([[axis not in kind.wild for axis in layout.axes] for kind in layout.kinds])
     for row, length in enumerate(text.lengths.tolist()):
-        kinds = np.asarray(where.kind)[row, :length]
-        spots = np.asarray(where.coordinates)[row, :length] * tame[kinds]
+        kinds = where.kind[row, :length]
+        spots = where.coordinates[row, :length] * tame[kinds]
         assert len(set(map(tuple, np.c_[kinds, spots].tolist()))) == length
 
 
@@ -224,9 +234,9 @@ def test_later_tokens_never_change_what_is_known_of_earlier_ones(
     layout: Layout, data: st.DataObject, cut: int
 ) -> None:
     one, other = data.draw(soup(layout)), data.draw(soup(layout))
-    tokens = jnp.array([one, one[:cut] + other[cut:]], jnp.int32)
-    _, where = follow(layout, tokens, jnp.array([16, 16], jnp.int32))
-    states, _ = follow(layout, tokens, jnp.array([cut, cut], jnp.int32))
+    tokens = np.array([one, one[:cut] + other[cut:]], np.int32)
+    _, where = follow(layout, tokens, np.array([16, 16], np.int32))
+    states, _ = follow(layout, tokens, np.array([cut, cut], np.int32))
     assert (where.kind[0, :cut] == where.kind[1, :cut]).all()
     assert (where.coordinates[0, :cut] == where.coordinates[1, :cut]).all()
     assert (states[0] == states[1]).all()
@@ -238,8 +248,8 @@ def test_later_tokens_never_change_what_is_known_of_earlier_ones(
 def test_following_a_text_is_stepping_through_its_tokens(
     layout: Layout, data: st.DataObject, length: int
 ) -> None:
-    tokens = jnp.array([data.draw(soup(layout))], jnp.int32)
-    after, where = follow(layout, tokens, jnp.array([length], jnp.int32))
+    tokens = np.array([data.draw(soup(layout))], np.int32)
+    after, where = follow(layout, tokens, np.array([length], np.int32))
     state = layout.start(1)
     for index in range(length):
         state, kind, coordinates = step(layout, state, tokens[:, index])
@@ -247,7 +257,7 @@ def test_following_a_text_is_stepping_through_its_tokens(
         assert (where.coordinates[0, index] == coordinates[0]).all()
     assert (after == state).all()
     assert (where.kind[0, length:] == -1).all()
-    assert (where.index[0] == jnp.arange(16)).all()
+    assert (where.index[0] == np.arange(16)).all()
 
 
 @every_layout
