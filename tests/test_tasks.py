@@ -242,3 +242,8 @@ def test_a_size_says_the_digits_of_each_operand(
     size: int | str, symbol: str, digits: tuple[int, ...]
 ) -> None:
     assert as_size(size, symbol) == digits
+
+
+def test_the_limit_is_the_first_number_beyond_training() -> None:
+    assert Task("+", digits=(1, 3)).limit == 1000
+    assert Task("+", values=(0, 49), special=0.0).limit == 50

@@ -90,6 +90,11 @@ class Task:
         """The highest digit count of each operand."""
         return tuple(high for _, high in self.spans)
 
+    @property
+    def limit(self) -> int:
+        """The first number that no first operand of training reaches."""
+        return self.values[1] + 1 if self.values else 10 ** self.digits[1]
+
     def draw(self, key: PRNGKeyArray, batch: int) -> Numbers:
         """A batch for training, a pure function of `key`.
 

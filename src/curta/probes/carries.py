@@ -56,7 +56,7 @@ class CarryChains(Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:
-            for digits in (task.digits[1], 2 * task.digits[1]):
+            for digits in (task.widest[0], 2 * task.widest[0]):
                 found = self._rows(subject, task, digits)
                 panels.append(_panel(task, digits, found, len(subject.members)))
                 rows += found

@@ -51,7 +51,7 @@ class Commutativity(Probe):
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Two rows for operands as long as the longest in training, and two for twice that."""
         rows = []
-        for digits in (task.digits[1], 2 * task.digits[1]):
+        for digits in (task.widest[0], 2 * task.widest[0]):
             exam = self.pairs(task, digits)
             turned = [Problem(task.operator, p.operands[::-1]) for p in exam]
             asked = {"operator": task.operator, "digits": digits, "pairs": len(exam)}

@@ -32,7 +32,7 @@ class Longer(Probe):
         return Finding(columns, rows, {"shows": shows, "panels": panels})
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
-        most = task.digits[1]
+        most = task.widest[0]
         rows = []
         for together in (range(most, 2 * most + 1), (3 * most,)):
             sizes = [size(task, digits) for digits in together]
@@ -44,7 +44,7 @@ class Longer(Probe):
 
 def size(task: Task, digits: int) -> tuple[int, ...]:
     """Digits of every operand when the first has so many, in the proportions of training."""
-    longest = task.digits[1]
+    longest = task.widest[0]
     return tuple(-(-digits * high // longest) for high in task.widest)
 
 
@@ -61,7 +61,7 @@ def _row(task: Task, digits: tuple[int, ...], exam: list[Problem], shares: Share
 def _panel(task: Task, rows: list[Row], members: int) -> Panel:
     return {
         "form": "lines",
-        "title": f"{task.operator} (trained on up to {task.digits[1]} digits)",
+        "title": f"{task.operator} (trained on up to {task.widest[0]} digits)",
         "across": "digits of the first operand",
         "points": [str(row["digits"]) for row in rows],
         "curves": [

@@ -30,7 +30,7 @@ class OperandRange(Probe):
     name: ClassVar[str] = "operand-range"
     summary: ClassVar[str] = "exact match by the values of operands beyond training"
     scope: ClassVar[str] = "operations of two numbers"
-    limit: int | None = option(None, "first number beyond training (10^digits)", least=14)
+    limit: int | None = option(None, "first number beyond training", least=14)
     count: int = option(50, "problems of each range")
     seed: int = option(1, "seed of the problems", least=0)
 
@@ -41,7 +41,7 @@ class OperandRange(Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []
         for task in subject.tasks:
-            limit = self.limit or 10 ** task.digits[1]
+            limit = self.limit or task.limit
             found = self._rows(subject, task, limit)
             panels.append(_panel(task, found, subject.members))
             notes.append(_note(task, limit))
@@ -116,5 +116,7 @@ def _note(task: Task, limit: int) -> str:
     text = to_text(limit)
     value = f"{limit:,}" if len(text) <= 15 else f"10^{len(text) - 1} or more"
     asked = ", ".join(map(str, edge(task, limit))) if len(text) <= 5 else "L with 1 ... 13 with L"
-    trained = f"training had operands of up to {task.digits[1]} digits"
+    trained = f"the largest operand of training has {task.widest[0]} digits"
+    if task.values:
+        trained = f"training had operands of {task.values[0]} to {task.values[1]}"
     return f"{task.operator}: L is {value}; {trained}. At L: {asked}."
