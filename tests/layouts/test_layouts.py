@@ -16,7 +16,8 @@ from curta.problems import Problem
 BATCH, WIDTH, SEVERAL = 8, 6, 4
 
 COUNTING = (
-    "plain", "reversed", "padded", "blanks", "hints", "fields", "framed", "spaced", "spaced-apart"
+    "plain", "reversed", "padded", "blanks", "hints", "fields", "framed", "spaced", "spaced-apart",
+    "begun", "begun-left",
 )  # fmt: skip
 """Layouts whose only coordinate is the index within a number, or a field."""
 

@@ -3,6 +3,7 @@
 from ..digits import Numbers
 from ..errors import unknown
 from .base import Kind, Layout, Room, Text, Where
+from .begun import Begun, BegunLeft
 from .blanks import Blanks
 from .calculator import Calculator
 from .comparison import PlaceByPlace
@@ -28,6 +29,8 @@ LAYOUTS: dict[str, Layout] = {
         Plain(),
         Reversed(),
         Padded(),
+        Begun(),
+        BegunLeft(),
         Blanks(),
         Hints(),
         Coupled(),

@@ -79,7 +79,8 @@ class DirectLayout(Layout):
         result = OPERATIONS[operator].answer(operands)
         before, between = (mark, ",") if mark.isalpha() else ("", mark)
         batch = len(operands.digits)
-        prompt = [self._sign(character, batch) for character in before]
+        prompt = self.opening(operands, room)
+        prompt += [self._sign(character, batch) for character in before]
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         given = self._fit(operands, widest + self.ahead)
         prompt += [*self._listed(given, between, self.reverse_operands), self._sign("=", batch)]
@@ -87,6 +88,10 @@ class DirectLayout(Layout):
         work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
         stop = self._sign(END, batch)
         return join(prompt, [*work, stop], room.total, self.characters.index(END))
+
+    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
+        """What stands before all else."""
+        return []
 
     def step(
         self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
