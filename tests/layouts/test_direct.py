@@ -27,9 +27,9 @@ class Spot(NamedTuple):
 
 def spots(layout: Layout, problem: Problem) -> list[Spot]:
     """Kind and first coordinate of every written character, as the device sees them."""
-    text = tiny.text(
-        layout, [problem], tiny.room(layout, layout.longest or WIDTH, problem.operator).total
-    )
+    digits, count = layout.longest or WIDTH, len(problem.operands)
+    room = tiny.room(layout, digits, problem.operator, count)
+    text = tiny.text(layout, [problem], room.total)
     where = layout.where(text)
     kinds = [layout.kinds[kind].name for kind in where.kind[0, : text.lengths[0]].tolist()]
     places = where.coordinates[0, :, 0].tolist()
@@ -138,6 +138,38 @@ def test_a_minus_of_the_answer_is_no_operator() -> None:
     kinds = [spot.kind for spot in spots(layout_named("plain"), Problem("-", (1, 12)))]
     after = ["equals", "sign", "answer", "answer", "end"]
     assert kinds == ["first", "operator", "second", "second", *after]
+
+
+# Letters.
+
+
+def test_letters_stand_over_numbers_reversed_as_the_source_has_it() -> None:
+    layout, problem = layout_named("labelled"), parse("order 210,7,33")
+    assert layout.prompt(problem)[::-1] == "a:210,b:7,c:33"
+    assert layout.working(problem)[::-1] == "bca"
+    assert layout.write(problem) == "33:c,7:b,012:aacb$"
+    found = spots(layout, problem)
+    places = [0, 1, -1, -1, -1, 0, -1, -1, -1, 0, 1, 2, -1, -1, 0, 1, 2, -1]
+    assert [spot.place for spot in found] == places
+    kinds = ["number", "colon", "label", "comma"]
+    assert [spot.kind for spot in found[1:5]] == kinds
+    assert [spot.kind for spot in found[12:]] == ["colon", "label", *["letter"] * 3, "end"]
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [("acb$", (2, 3, 1)), ("a$", (1,)), ("aab$", None), ("ac$", None), ("a1$", None), ("$", None)],
+)
+def test_letters_are_read_if_each_comes_once(completion: str, answer: object) -> None:
+    assert layout_named("labelled").read("order", completion) == answer
+
+
+def test_there_are_letters_for_twenty_six_numbers() -> None:
+    layout = layout_named("labelled")
+    layout.accept("order", 26)
+    assert layout.prompt(Problem("order", (1,) * 26)).startswith("1:z,1:y,")
+    with pytest.raises(UserError, match="'labelled' holds 26 operands, not 27"):
+        layout.accept("order", 27)
 
 
 # Begin signs.

@@ -15,6 +15,7 @@ from .fields import Fields
 from .framed import Framed
 from .hints import Hints
 from .insertion import Insertion
+from .labelled import Labelled
 from .padded import Padded
 from .plain import Plain
 from .position_coupling import PositionCoupling
@@ -45,6 +46,7 @@ LAYOUTS: dict[str, Layout] = {
         Calculator(),
         Fields(),
         Framed(),
+        Labelled(),
         Spaced(),
         SpacedApart(),
     )

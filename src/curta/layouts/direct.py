@@ -16,7 +16,10 @@ from ..operations import OPERATIONS, Answer, Result
 from ..problems import Problem
 from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
 
-MARKS = "".join(operation.mark for operation in OPERATIONS.values())
+WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
+"""The operations written here. A further one is a further character, which models that
+were trained before do not have."""
+MARKS = "".join(OPERATIONS[operator].mark for operator in WRITTEN)
 FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
 
 
@@ -33,7 +36,7 @@ class DirectLayout(Layout):
         Kind("end"),
         Kind("sign"),
     )
-    operators = tuple(OPERATIONS)
+    operators = WRITTEN
     states = 2  # which part is being written, and how many digits of a number stand already
     reverse = True
     """Whether answers stand least significant digit first."""
