@@ -54,6 +54,15 @@ def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() 
     assert asked(batch._replace(scored=batch.judged)) == [(0, *pair) for pair in pairwise("=51$")]
 
 
+def test_a_begin_sign_is_asked_for_the_first_digit() -> None:
+    layout = layout_named("begun")
+    text = tiny.text(layout, [Problem("+", (12, 3))], tiny.room(layout, 2).total)
+    batch = whole(text, layout.where(text))
+    first = int(batch.queries[0, 0]), int(batch.tokens[0, 0]), int(batch.goals[0, 0])
+    assert first == (0, layout.characters.index("#"), 1)
+    assert batch.scored[0, 0]
+
+
 def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
     """The answer to =3+21____ is 51$, asked of its first three characters and never shown."""
     layout, problem = layout_named("framed"), Problem("+", (12, 3))

@@ -20,7 +20,7 @@ jitted: dict[str, Callable[..., Any]] = {
     name: jax.jit(getattr(digits, name))
     for name in (
         *("add", "carried", "with_carries", "subtract", "distance", "multiply", "divide"),
-        *("ascending", "reverse", "length", "cut"),
+        *("ascending", "order", "reverse", "length", "cut"),
     )
 }
 
@@ -175,6 +175,17 @@ def test_ascending_is_pythons_order_with_absent_numbers_last(found: list[list[in
         absent = [0] * (NUMBERS - len(line))
         assert ints(row) == expected + absent
         assert counts.tolist() == [len(str(value)) for value in expected] + absent
+
+
+@given(found=st.lists(lists, min_size=BATCH, max_size=BATCH))
+def test_order_is_pythons_and_leaves_equal_numbers_as_they_stand(found: list[list[int]]) -> None:
+    given = [[str(value) for value in line] + [""] * (NUMBERS - len(line)) for line in found]
+    values = jnp.array([[[int(c) for c in t[::-1].ljust(3, "0")] for t in ts] for ts in given])
+    lengths = jnp.array([[len(text) for text in line] for line in given], jnp.int32)
+    ordered = jitted["order"](Numbers(values.astype(jnp.int32), lengths)).tolist()
+    for line, row in zip(found, ordered, strict=True):
+        expected = sorted(range(len(line)), key=lambda place, line=line: line[place])
+        assert row == [*expected, *range(len(line), NUMBERS)]
 
 
 @every_width

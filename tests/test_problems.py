@@ -3,6 +3,7 @@
 import operator
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -41,6 +42,15 @@ def test_the_truth_of_two_operands_is_pythons(symbol: str, data: st.DataObject) 
 def test_many_numbers_are_summed_and_sorted_as_python_does(values: tuple[int, ...]) -> None:
     assert Problem("+", values).truth == sum(values)
     assert Problem("sort", values).truth == tuple(sorted(values))
+
+
+@given(values=st.lists(st.integers(0, 12), min_size=1, max_size=12).map(tuple))
+def test_an_order_sorts_and_leaves_equal_numbers_as_they_stand(values: tuple[int, ...]) -> None:
+    places = Problem("order", values).truth
+    assert isinstance(places, tuple)
+    assert sorted(places) == list(range(1, len(values) + 1))
+    for one, following in pairwise(places):
+        assert (values[one - 1], one) < (values[following - 1], following)
 
 
 @given(value=tiny.ints(40))

@@ -162,7 +162,7 @@ def widths(problem: Problem) -> list[int]:
 
 
 def size_of(symbol: str, digits: int) -> tuple[int, ...]:
-    return (digits,) * (3 if symbol == "sort" else OPERATIONS[symbol].least)
+    return (digits,) * (3 if symbol in ("sort", "order") else OPERATIONS[symbol].least)
 
 
 @every_category

@@ -106,11 +106,16 @@ def divide(
 
 def ascending(numbers: Numbers) -> Numbers:
     """Each problem's numbers in ascending order, absent ones last; equal ones keep theirs."""
+    places = order(numbers)
+    digits = jnp.take_along_axis(numbers.digits, places[..., None], axis=1)
+    return Numbers(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
+
+
+def order(numbers: Numbers) -> Int[Array, "batch numbers"]:
+    """The place of each problem's least number, of the next, and so on; absent ones last."""
     width = numbers.digits.shape[-1]
     keys = [numbers.digits[..., place] for place in range(width)]
-    order = jnp.lexsort((*keys, numbers.lengths == 0), axis=-1)
-    digits = jnp.take_along_axis(numbers.digits, order[..., None], axis=1)
-    return Numbers(digits, jnp.take_along_axis(numbers.lengths, order, axis=1))
+    return jnp.lexsort((*keys, numbers.lengths == 0), axis=-1)
 
 
 def reverse(

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import tiny
 from curta.errors import UserError
@@ -26,7 +27,9 @@ class Spot(NamedTuple):
 
 def spots(layout: Layout, problem: Problem) -> list[Spot]:
     """Kind and first coordinate of every written character, as the device sees them."""
-    text = tiny.text(layout, [problem], tiny.room(layout, WIDTH, problem.operator).total)
+    digits, count = layout.longest or WIDTH, len(problem.operands)
+    room = tiny.room(layout, digits, problem.operator, count)
+    text = tiny.text(layout, [problem], room.total)
     where = layout.where(text)
     kinds = [layout.kinds[kind].name for kind in where.kind[0, : text.lengths[0]].tolist()]
     places = where.coordinates[0, :, 0].tolist()
@@ -37,6 +40,8 @@ def spots(layout: Layout, problem: Problem) -> list[Spot]:
     ("name", "line"),
     [
         ("plain", "957+68=1025$"),
+        ("begun", "#957+68=1025$"),
+        ("begun-left", "##957+68=1025$"),
         ("reversed", "759+86=5201$"),
         ("coupled", "759+86=5201$"),
         ("padded", "759+860=5201$"),
@@ -116,10 +121,11 @@ def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
     assert ids == [*inputs, *labels, 0]
 
 
-@pytest.mark.parametrize("name", ["plain", "reversed", "padded"])
-@given(problem=tiny.sums(WIDTH))
-def test_other_layouts_count_within_each_number(name: str, problem: Problem) -> None:
+@pytest.mark.parametrize("name", ["plain", "begun", "begun-left", "reversed", "padded"])
+@given(data=st.data())
+def test_other_layouts_count_within_each_number(name: str, data: st.DataObject) -> None:
     layout = layout_named(name)
+    problem = data.draw(tiny.sums(layout.longest or WIDTH))
     expected = [
         place
         for part in re.findall(r"\d+|\D", layout.write(problem))
@@ -132,6 +138,58 @@ def test_a_minus_of_the_answer_is_no_operator() -> None:
     kinds = [spot.kind for spot in spots(layout_named("plain"), Problem("-", (1, 12)))]
     after = ["equals", "sign", "answer", "answer", "end"]
     assert kinds == ["first", "operator", "second", "second", *after]
+
+
+# Letters.
+
+
+def test_letters_stand_over_numbers_reversed_as_the_source_has_it() -> None:
+    layout, problem = layout_named("labelled"), parse("order 210,7,33")
+    assert layout.prompt(problem)[::-1] == "a:210,b:7,c:33"
+    assert layout.working(problem)[::-1] == "bca"
+    assert layout.write(problem) == "33:c,7:b,012:aacb$"
+    found = spots(layout, problem)
+    places = [0, 1, -1, -1, -1, 0, -1, -1, -1, 0, 1, 2, -1, -1, 0, 1, 2, -1]
+    assert [spot.place for spot in found] == places
+    kinds = ["number", "colon", "label", "comma"]
+    assert [spot.kind for spot in found[1:5]] == kinds
+    assert [spot.kind for spot in found[12:]] == ["colon", "label", *["letter"] * 3, "end"]
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [("acb$", (2, 3, 1)), ("a$", (1,)), ("aab$", None), ("ac$", None), ("a1$", None), ("$", None)],
+)
+def test_letters_are_read_if_each_comes_once(completion: str, answer: object) -> None:
+    assert layout_named("labelled").read("order", completion) == answer
+
+
+def test_there_are_letters_for_twenty_six_numbers() -> None:
+    layout = layout_named("labelled")
+    layout.accept("order", 26)
+    assert layout.prompt(Problem("order", (1,) * 26)).startswith("1:z,1:y,")
+    with pytest.raises(UserError, match="'labelled' holds 26 operands, not 27"):
+        layout.accept("order", 27)
+
+
+# Begin signs.
+
+
+def test_filled_up_on_the_left_every_equals_stands_at_one_index() -> None:
+    layout = layout_named("begun-left")
+    problems = [parse(text) for text in ("1+2", "999+999", "12-34", "120*7", "999//10")]
+    prompts = [layout.prompt(problem) for problem in problems]
+    assert prompts == ["#####1+2=", "#999+999=", "###12-34=", "###120*7=", "##999/10="]
+
+
+@pytest.mark.parametrize("name", ["begun", "begun-left"])
+def test_begin_signs_stand_nowhere_and_begin_the_first_operand(name: str) -> None:
+    found = spots(layout_named(name), parse("12+3"))
+    signs = len(layout_named(name).prompt(parse("12+3"))) - len("12+3=")
+    assert found[:signs] == [Spot("begin", -1)] * signs
+    assert [spot.kind for spot in found[signs:]] == (
+        ["first", "first", "operator", "second", "equals", "answer", "answer", "end"]
+    )
 
 
 # Blanks and hints.
@@ -218,6 +276,12 @@ def test_hints_have_their_own_letters_and_an_end() -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_operands_longer_than_their_field_are_refused() -> None:
-    with pytest.raises(UserError, match="holds 3 digits an operand, not 4"):
-        layout_named("fields").write(Problem("+", (1234, 5)))
+@pytest.mark.parametrize("name", ["fields", "begun-left"])
+def test_operands_longer_than_their_field_are_refused(name: str) -> None:
+    layout = layout_named(name)
+    for refuse in (
+        lambda: layout.write(Problem("+", (1234, 5))),
+        lambda: layout.room("+", (1, 4)),
+    ):
+        with pytest.raises(UserError, match=f"'{name}' holds 3 digits an operand, not 4"):
+            refuse()

@@ -17,7 +17,8 @@ from curta.problems import Problem
 BATCH, WIDTH, SEVERAL = 8, 6, 4
 
 COUNTING = (
-    "plain", "reversed", "padded", "blanks", "hints", "fields", "framed", "spaced", "spaced-apart"
+    "plain", "reversed", "padded", "blanks", "hints", "fields", "framed", "spaced", "spaced-apart",
+    "begun", "begun-left", "labelled",
 )  # fmt: skip
 """Layouts whose only coordinate is the index within a number, or a field."""
 
@@ -126,7 +127,7 @@ def test_a_prompt_tells_the_operands_and_nothing_of_the_answer(
     widest = max(map(len, given))
     padded = [[text.rjust(widest + ahead, "0") for text in given] for ahead in (0, 1)]
     prompt = layout.prompt(problem)
-    assert prompt.endswith("=") or layout.name == "framed"
+    assert prompt.endswith("=") or layout.name in ("framed", "labelled")
     digits = sorted(character for character in prompt if character.isdigit())
     assert digits in [sorted("".join(texts)) for texts in (given, *padded)]
 
@@ -147,7 +148,7 @@ def test_the_device_writes_what_plain_python_writes(
 @every_pair
 def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout, symbol: str) -> None:
     digits = width(layout, 100 if layout.linear else 12)
-    count = OPERATIONS[symbol].least + (symbol == "sort")
+    count = OPERATIONS[symbol].least + (symbol in ("sort", "order"))
     nines, power = 10**digits - 1, 10 ** (digits - 1)
     rows = [(nines, 1), (1, nines), (nines, nines), (power, 1), (0, 1), (power, power + 1)]
     batch = [Problem(symbol, row[:count]) for row in rows]
@@ -280,7 +281,8 @@ def test_digits_are_of_the_kinds_that_hold_digits(
         kinds = [layout.kinds[kind] for kind in where.kind[row, : len(line)].tolist()]
         letter = layout.prompt(batch[row])[0] if not line[0].isdigit() else ""
         for kind, character in zip(kinds, line, strict=True):
-            known = character.isalnum() and character != letter and kind.name != "hint"
+            named = character == letter or kind.name in ("hint", "label", "letter")
+            known = character.isalnum() and not named
             assert kind.digit == known
 
 

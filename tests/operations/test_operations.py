@@ -86,9 +86,22 @@ def test_the_sum_of_many_numbers_has_room() -> None:
 
 @pytest.mark.parametrize("numbers", [(), (1, 2)])
 def test_one_number_is_the_answer_and_neither_none_nor_two(numbers: tuple[int, ...]) -> None:
-    for symbol in set(OPERATIONS) - {"sort"}:
+    for symbol in set(OPERATIONS) - {"sort", "order"}:
         assert OPERATIONS[symbol].value(numbers) is None
     assert OPERATIONS["sort"].value(numbers) == numbers
+
+
+def test_places_are_an_order_if_each_comes_once() -> None:
+    written = [(2, 3, 1), (1,), (), (0, 1), (1, 1), (1, 3), (2, 1, -3)]
+    found = [OPERATIONS["order"].value(places) for places in written]
+    assert found == [(2, 3, 1), (1,), None, None, None, None, None]
+
+
+def test_the_order_of_twelve_numbers_has_places_of_two_digits() -> None:
+    problems = [Problem("order", tuple(range(12, 0, -1))), Problem("order", (5, 7, 5))]
+    assert problems[0].truth == tuple(range(12, 0, -1))
+    assert problems[1].truth == (1, 3, 2)
+    check_answers(problems, OPERATIONS["order"].answer(tiny.numbers(problems, 2)))
 
 
 def test_only_one_and_zero_say_whether_a_number_is_less() -> None:
@@ -163,7 +176,7 @@ def test_special_problems_are_many_different_ones(symbol: str, case: str) -> Non
 
 @pytest.mark.parametrize(
     ("symbol", "case"),
-    [(symbol, case) for symbol in ("+", "sort") for case in OPERATIONS[symbol].cases],
+    [(symbol, case) for symbol in ("+", "sort", "order") for case in OPERATIONS[symbol].cases],
 )
 def test_absent_operands_stay_absent(symbol: str, case: str) -> None:
     lengths = np.array([[4, 5, 0, 0], [3, 0, 0, 0], [1, 1, 1, 1]] * 9, np.int32)
@@ -198,6 +211,35 @@ def test_equal_operands_are_equal(symbol: str) -> None:
     for plain, special in zip(*made(symbol, "equal"), strict=True):
         assert len(set(special)) == 1 or (symbol in ("//", "%") and special == (0, 1))
         assert sizes(special)[0] == min(sizes(plain))
+
+
+@with_case("ties")
+def test_about_half_of_all_operands_tie_with_the_first(symbol: str) -> None:
+    tied = 0
+    for plain, special in zip(*made(symbol, "ties", 9), strict=True):
+        assert set(sizes(special)) == {min(sizes(plain))}
+        tied += sum(value == special[0] for value in special[1:])
+    assert 0.4 < tied / (2 * COUNT) < 0.7
+
+
+@with_case("same length")
+def test_operands_of_the_same_length_are_as_long_as_the_shortest_was(symbol: str) -> None:
+    for plain, special in zip(*made(symbol, "same length"), strict=True):
+        assert set(sizes(special)) == {min(sizes(plain))}
+        for before, now in zip(plain, special, strict=True):
+            assert str(before).endswith(str(now)[1:])
+
+
+@with_case("one digit")
+def test_operands_of_one_digit_are_the_last_digits(symbol: str) -> None:
+    for plain, special in zip(*made(symbol, "one digit"), strict=True):
+        assert special == tuple(value % 10 for value in plain)
+
+
+@with_case("in order")
+def test_operands_in_order_are_those_of_the_same_length_sorted(symbol: str) -> None:
+    same = made(symbol, "same length").special
+    assert made(symbol, "in order").special == [tuple(sorted(operands)) for operands in same]
 
 
 @with_case("near")

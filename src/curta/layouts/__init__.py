@@ -3,6 +3,7 @@
 from ..digits import Numbers
 from ..errors import unknown
 from .base import Kind, Layout, Room, Text, Where
+from .begun import Begun, BegunLeft
 from .blanks import Blanks
 from .calculator import Calculator
 from .comparison import PlaceByPlace
@@ -14,6 +15,7 @@ from .fields import Fields
 from .framed import Framed
 from .hints import Hints
 from .insertion import Insertion
+from .labelled import Labelled
 from .padded import Padded
 from .plain import Plain
 from .position_coupling import PositionCoupling
@@ -29,6 +31,8 @@ LAYOUTS: dict[str, Layout] = {
         Plain(),
         Reversed(),
         Padded(),
+        Begun(),
+        BegunLeft(),
         Blanks(),
         Hints(),
         Coupled(),
@@ -43,6 +47,7 @@ LAYOUTS: dict[str, Layout] = {
         Calculator(),
         Fields(),
         Framed(),
+        Labelled(),
         Spaced(),
         SpacedApart(),
         SpacedWorked(),

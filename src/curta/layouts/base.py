@@ -116,6 +116,13 @@ class Layout(ABC):
         if self.most is not None and operands > self.most:
             raise UserError(f"layout {self.name!r} holds {self.most} operands, not {operands}")
 
+    def fit(self, digits: Sequence[int]) -> None:
+        """Raises UserError if an operand of so many digits is too long."""
+        if self.longest is not None and max(digits) > self.longest:
+            raise UserError(
+                f"layout {self.name!r} holds {self.longest} digits an operand, not {max(digits)}"
+            )
+
     @abstractmethod
     def prompt(self, problem: Problem) -> str:
         """The part of the text that is given to the model."""

@@ -16,7 +16,10 @@ from ..operations import OPERATIONS, Answer, Result
 from ..problems import Problem
 from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
 
-MARKS = "".join(operation.mark for operation in OPERATIONS.values())
+WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
+"""The operations written here. A further one is a further character, which models that
+were trained before do not have."""
+MARKS = "".join(OPERATIONS[operator].mark for operator in WRITTEN)
 FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
 
 
@@ -33,7 +36,7 @@ class DirectLayout(Layout):
         Kind("end"),
         Kind("sign"),
     )
-    operators = tuple(OPERATIONS)
+    operators = WRITTEN
     states = 2  # which part is being written, and how many digits of a number stand already
     reverse = True
     """Whether answers stand least significant digit first."""
@@ -79,7 +82,8 @@ class DirectLayout(Layout):
         result = OPERATIONS[operator].answer(operands)
         before, between = (mark, ",") if mark.isalpha() else ("", mark)
         batch = len(operands.digits)
-        prompt = [self._sign(character, batch) for character in before]
+        prompt = self.opening(operands, room)
+        prompt += [self._sign(character, batch) for character in before]
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         given = self._fit(operands, widest + self.ahead)
         prompt += [*self._listed(given, between, self.reverse_operands), self._sign("=", batch)]
@@ -87,6 +91,10 @@ class DirectLayout(Layout):
         work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
         stop = self._sign(END, batch)
         return join(prompt, [*work, stop], room.total, self.characters.index(END))
+
+    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
+        """What stands before all else."""
+        return []
 
     def step(
         self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]

@@ -14,7 +14,6 @@ from jaxtyping import Array, Int
 
 from ..decimals import to_int, to_text
 from ..digits import Numbers
-from ..errors import UserError
 from ..operations import OPERATIONS, Answer
 from ..problems import Problem
 from .base import END, Kind, Layout, Room, Text
@@ -47,7 +46,7 @@ class Fields(Layout):
 
     def prompt(self, problem: Problem) -> str:
         texts = [to_text(value) for value in problem.operands]
-        self.room(problem.operator, [len(text) for text in texts])  # raises if they are too long
+        self.fit([len(text) for text in texts])
         first, second = (text.rjust(WIDTH) for text in texts)
         return f"{first}{problem.operator:<2}{second}="
 
@@ -66,8 +65,7 @@ class Fields(Layout):
         return to_int(digits[::-1]) * (-1 if text[0] == "-" else 1)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
-        if max(digits) > WIDTH:
-            raise UserError(f"layout 'fields' holds {WIDTH} digits an operand, not {max(digits)}")
+        self.fit(digits)
         return Room(PROMPT, WORKING + 1, ((-1, GROUPS),))
 
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:

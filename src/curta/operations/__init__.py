@@ -6,6 +6,7 @@ from .comparison import Comparison
 from .copying import Copy, Reverse
 from .division import Quotient, Remainder
 from .multiplication import Multiplication
+from .ordering import Ordering
 from .sorting import Sorting
 from .subtraction import Subtraction
 
@@ -19,6 +20,7 @@ OPERATIONS: dict[str, Operation] = {
         Remainder(),
         Comparison(),
         Sorting(),
+        Ordering(),
         Copy(),
         Reverse(),
     )

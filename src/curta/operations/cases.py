@@ -43,6 +43,28 @@ def near(operands: Numbers, noise: Noise) -> Numbers:
     return cut(Numbers(jnp.where(changed, moved, same.digits), same.lengths))
 
 
+def ties(operands: Numbers, noise: Noise) -> Numbers:
+    """All operands have one length, and about half of them are the first."""
+    same, cut_short = equal(operands, noise), same_length(operands, noise)
+    chosen = below(noise[..., -1:] >> 8, 2) > 0
+    return cut(same._replace(digits=jnp.where(chosen, same.digits, cut_short.digits)))
+
+
+def same_length(operands: Numbers, noise: Noise) -> Numbers:
+    """All operands are as long as the shortest."""
+    return cut(operands._replace(lengths=_least(operands)))
+
+
+def one_digit(operands: Numbers, noise: Noise) -> Numbers:
+    """Every operand has one digit."""
+    return cut(operands._replace(lengths=jnp.minimum(operands.lengths, 1)))
+
+
+def in_order(operands: Numbers, noise: Noise) -> Numbers:
+    """All operands have one length and stand in ascending order."""
+    return digits.ascending(same_length(operands, noise))
+
+
 def carry(operands: Numbers, noise: Noise) -> Numbers:
     """The first two operands' digits mostly add up to nine, so that carries run far.
 

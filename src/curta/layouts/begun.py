@@ -1,0 +1,72 @@
+"""`#123+45=168$` and `####3+45=48$`: the usual order of digits after a begin sign.
+
+Written by the one, a sum is followed by padding on its right, as in all layouts. The other
+fills the prompt up on its left, so that every `=` stands at the same index; that takes
+operands of at most three digits. Source: a calculator built one component at a time (there
+`#` ends a text and pads it on the right as well; the end sign plays that part here).
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_text
+from ..digits import Numbers
+from ..problems import Problem
+from .base import END, Kind, Piece, Room
+from .direct import DirectLayout
+
+BEGIN = "#"
+BEGINNING = 7
+WIDTH = 3
+PROMPT = 2 * WIDTH + 3
+
+
+class Begun(DirectLayout):
+    name = "begun"
+    summary = "a begin sign, then digits in the usual order; index within each number"
+    characters = "0123456789+-*/=" + BEGIN + END
+    kinds = (*DirectLayout.kinds[:BEGINNING], Kind("begin"))
+    axes = ("index",)
+    operators = ("+", "-", "*", "//")
+    most = 2
+    reverse = reverse_operands = False
+
+    def prompt(self, problem: Problem) -> str:
+        return BEGIN + super().prompt(problem)
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        room = super().room(operator, digits)
+        return Room(1 + room.prompt, room.completion, room.extents)
+
+    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
+        return [self._sign(BEGIN, len(operands.digits))]
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        after, kind, place = super().step(state, token)
+        begin = token == self.characters.index(BEGIN)
+        after = jnp.where(begin[..., None], state, after)
+        return after, jnp.where(begin, BEGINNING, kind), jnp.where(begin[..., None], -1, place)
+
+
+class BegunLeft(Begun):
+    name = "begun-left"
+    summary = "as begun, but the prompt filled up with begin signs on its left to one width"
+    longest = WIDTH
+
+    def prompt(self, problem: Problem) -> str:
+        self.fit([len(to_text(value)) for value in problem.operands])
+        return super().prompt(problem).rjust(PROMPT, BEGIN)
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        self.fit(digits)
+        room = super().room(operator, digits)
+        return Room(PROMPT, room.completion, room.extents)
+
+    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
+        free = room.prompt - 2 - jnp.sum(operands.lengths, axis=1, keepdims=True)
+        valid = jnp.arange(room.prompt) < free
+        return [Piece(jnp.full(valid.shape, self.characters.index(BEGIN)), valid)]

@@ -1,0 +1,96 @@
+"""`33:c,7:b,012:a` and `acb$` after or over it: letters in the order of their numbers.
+
+The whole problem `a:210,b:7,c:33` is reversed, and so is its answer `bca`. The label `a` ends
+a problem, so it needs no equals sign. Source: an encoder for sums, products and sorting
+(which fills all inputs up to one length; here batches do).
+"""
+
+import string
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from ..decimals import to_text
+from ..digits import Numbers
+from ..operations import OPERATIONS, Answer
+from ..problems import Problem
+from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
+
+LETTERS = string.ascii_lowercase
+NUMBER, COLON, LABEL, COMMA, LETTER, FINISH = range(6)
+
+
+class Labelled(Layout):
+    name = "labelled"
+    summary = "numbers with letters, reversed, then the letters in order; index in each number"
+    characters = "0123456789" + LETTERS + ":," + END
+    kinds = (
+        Kind("number", digit=True),
+        Kind("colon"),
+        Kind("label"),
+        Kind("comma"),
+        Kind("letter"),
+        Kind("end"),
+    )
+    linear = False
+    """Rooms are those of the numbers: rounded up, twenty of them would have room for 128 digits."""
+    axes = ("index",)
+    operators = ("order",)
+    most = len(LETTERS)
+    states = 2  # whether the problem is over, and how many digits or letters stand already
+
+    def prompt(self, problem: Problem) -> str:
+        pairs = zip(LETTERS, map(to_text, problem.operands), strict=False)
+        return ",".join(f"{letter}:{text}" for letter, text in pairs)[::-1]
+
+    def working(self, problem: Problem) -> str:
+        assert isinstance(problem.truth, tuple)
+        return "".join(LETTERS[place - 1] for place in problem.truth)[::-1]
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        letters, end, _ = completion.partition(END)
+        if not end or not set(letters) <= set(LETTERS):
+            return None
+        return OPERATIONS[operator].value([1 + LETTERS.index(letter) for letter in letters[::-1]])
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        count = len(digits)
+        return Room(sum(digits) + 3 * count - 1, count + 1, ((-1, max(*digits, count)),))
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        batch, count = operands.lengths.shape
+        prompt = [
+            piece for place in reversed(range(count)) for piece in self._labelled(operands, place)
+        ]
+        answer = OPERATIONS[operator].answer(operands).numbers
+        places = jnp.sum(answer.digits * 10 ** jnp.arange(answer.digits.shape[-1]), axis=-1)
+        letters = flipped(Piece(self._code("a") - 1 + places, answer.lengths > 0))
+        end = self._code(END)
+        return join(prompt, [letters, sign(end, batch)], room.total, end)
+
+    def step(
+        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+        over, count = state[..., 0], state[..., 1]
+        digit, letter = token < self._code("a"), token < self._code(":")
+        kind = jnp.where(token == self._code(":"), COLON, COMMA)
+        kind = jnp.where(token == self._code(END), FINISH, kind)
+        kind = jnp.where(letter, jnp.where(over > 0, LETTER, LABEL), kind)
+        kind = jnp.where(digit, NUMBER, kind)
+        counted = (kind == NUMBER) | (kind == LETTER)
+        over = jnp.where((kind == LABEL) & (token == self._code("a")), 1, over)
+        after = jnp.stack([over, jnp.where(counted, count + 1, 0)], -1)
+        return after, kind, jnp.where(counted, count, -1)[..., None]
+
+    def _labelled(self, operands: Numbers, place: int) -> list[Piece]:
+        """A number and its letter, with a comma after it unless it is the first one."""
+        lengths = operands.lengths[:, place]
+        signs = f":{LETTERS[place]}" + "," * (place > 0)
+        given = [sign(self._code(character), len(lengths)) for character in signs]
+        valid = lengths[:, None] > 0
+        written = number(operands.digits[:, place], lengths)
+        return [written, *(piece._replace(valid=valid) for piece in given)]
+
+    def _code(self, character: str) -> int:
+        return self.characters.index(character)
