@@ -14,6 +14,7 @@ from curta.tasks import Task
 TRACED = (
     *("subtraction", "sums", "multiplication", "division"),
     *("sorting", "comparison", "copying", "calculator", "sources/spaced-addition-window"),
+    "sources/range-window",
 )
 BATCH = 256
 
@@ -72,6 +73,8 @@ def test_the_next_token_of_a_trace_is_a_function_of_its_window(name: str) -> Non
         ("copying", "reverse 120", "r021=120$"),
         ("copying", "copy 120", "c021=021$"),
         ("calculator", "12-34", "-21-43=ih-22$"),
+        ("carried", "12+39", "21+93=.1'5.0$"),
+        ("carried", "95+5", "59+50=.0'0'1$"),
         ("spaced-worked", "1234+5678", "1234 + 5678 =2196=6912$"),
         ("spaced-worked-apart", "1234+5678", "1 234 + 5 678=2196=6912$"),
     ],

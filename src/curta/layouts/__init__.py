@@ -6,6 +6,7 @@ from .base import Kind, Layout, Room, Text, Where
 from .begun import Begun, BegunLeft
 from .blanks import Blanks
 from .calculator import Calculator
+from .carried import Carried
 from .comparison import PlaceByPlace
 from .copying import Copying
 from .coupled import Coupled
@@ -36,6 +37,7 @@ LAYOUTS: dict[str, Layout] = {
         Blanks(),
         Hints(),
         Coupled(),
+        Carried(),
         PositionCoupling(),
         Running(),
         Difference(),
