@@ -13,7 +13,7 @@ import tiny
 from curta import batches
 from curta.batches import Batch, Capacity, capacity, enough, errors, packed, padded, whole
 from curta.layouts import layout_named
-from curta.problems import Problem
+from curta.problems import Problem, parse
 from curta.tasks import Task
 
 LAYOUT = layout_named("coupled")
@@ -81,6 +81,22 @@ def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
     ]
     assert found == list(enumerate("51$"))
     assert batch.queries.max() < len(prompt)
+
+
+def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
+    """Rows of other lengths: where a prompt ends, its answer follows, and is not seen."""
+    layout = layout_named("labelled")
+    problems = [parse(f"order {numbers}") for numbers in ("7,3", "210,7", "100,999")]
+    room = layout.room("order", (3, 3))
+    text = tiny.text(layout, problems, room.total)
+    batch = padded(text, layout.where(text), room, causal=False)
+    tokens, kinds, goals, scored = map(
+        np.asarray, (batch.tokens, batch.where.kind, batch.goals, batch.scored)
+    )
+    seen = [layout.decode(tokens[row][kinds[row] >= 0].tolist()) for row in range(3)]
+    assert seen == [layout.prompt(problem) for problem in problems]
+    wanted = [layout.decode(goals[row][scored[row]].tolist()) for row in range(3)]
+    assert wanted == ["ab$", "ab$", "ba$"]
 
 
 @given(problems=st.lists(tiny.sums(4), min_size=5, max_size=5))

@@ -38,6 +38,14 @@ class Batch(NamedTuple):
     present: Bool[Array, " texts"]
 
 
+class Shown(NamedTuple):
+    """The beginning of a `Batch`: tokens, and at which of them something is asked."""
+
+    tokens: Int[Array, "batch prompt"]
+    where: Where
+    queries: Int[Array, "batch completion"]
+
+
 class Capacity(NamedTuple):
     """Room for the tokens, and for the scored ones among them, of a whole batch."""
 
@@ -131,16 +139,23 @@ def _laid(
     return begins, held, jnp.arange(size) < jnp.sum(counts)
 
 
+def shown(
+    tokens: Int[Array, "batch time"], where: Where, prompts: Int[Array, " batch"], room: Room
+) -> Shown:
+    """What a model that is not causal is given: prompts alone, each answer asked over its own."""
+    queries = jnp.broadcast_to(jnp.arange(room.completion), (len(tokens), room.completion))
+    where = _cut(where, slice(room.prompt))
+    hidden = where.index >= prompts[:, None]
+    where = replace(where, kind=jnp.where(hidden, -1, where.kind))
+    return Shown(tokens[:, : room.prompt], where, queries)
+
+
 def _at_once(text: Text, where: Where, room: Room) -> Batch:
-    queries = jnp.broadcast_to(jnp.arange(room.completion), (len(text.tokens), room.completion))
-    asked = text.prompts[:, None] + queries
+    given = shown(text.tokens, where, text.prompts, room)
+    asked = text.prompts[:, None] + given.queries
     scored, last = asked < text.lengths[:, None], text.tokens.shape[1] - 1
     goals = jnp.take_along_axis(text.tokens, jnp.minimum(asked, last), axis=1)
-    shown = _cut(where, slice(room.prompt))
-    hidden = shown.index >= text.prompts[:, None]
-    shown = replace(shown, kind=jnp.where(hidden, -1, shown.kind))
-    present = jnp.ones(len(queries), bool)
-    return Batch(text.tokens[:, : room.prompt], shown, queries, goals, scored, scored, present)
+    return Batch(*given, goals, scored, scored, jnp.ones(len(goals), bool))
 
 
 def _cut(where: Where, kept: slice) -> Where:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from .batches import shown
 from .decimals import to_text
 from .layouts import Layout, Room, Where
 from .layouts.base import END
@@ -41,9 +42,13 @@ def complete(
     layout: Layout,
     room: Room,
 ) -> Int[Array, "batch completion"]:
-    """Greedy completions of prompts of `prompts` tokens each; after the end, end signs."""
+    """Greedy completions of prompts of `prompts` tokens each; after the end, end signs.
+
+    A model that is not causal writes all of a completion over its prompt, in one pass.
+    """
     if not model.settings.causal:
-        return _at_once(model, tokens, prompts, layout, room)
+        where = layout.follow(tokens, prompts)[1]
+        return jnp.argmax(model(*shown(tokens, where, prompts, room), room), axis=-1)
     end = layout.characters.index(END)
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
@@ -66,19 +71,6 @@ def complete(
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
 
     return jax.lax.while_loop(going, write, start).written
-
-
-def _at_once(
-    model: Transformer,
-    tokens: Int[Array, "batch prompt"],
-    prompts: Int[Array, " batch"],
-    layout: Layout,
-    room: Room,
-) -> Int[Array, "batch completion"]:
-    """What a model that is not causal writes over its prompts, in one pass."""
-    where = layout.follow(tokens, prompts)[1]
-    queries = jnp.broadcast_to(jnp.arange(room.completion), (len(tokens), room.completion))
-    return jnp.argmax(model(tokens, where, queries, room), axis=-1)
 
 
 def completions(

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .. import evaluation
+from ..batches import Shown, shown
 from ..errors import UserError
 from ..evaluation import Models, exact, room_for
 from ..layouts import Layout, Room, Text
@@ -99,7 +100,10 @@ class Subject:
     def logits(
         self, lines: Sequence[str], prompts: Sequence[int], room: Room
     ) -> Float[np.ndarray, "members texts time vocabulary"]:
-        """Logits after every token of whole texts, right or wrong ones."""
+        """Logits after every token of whole texts, right or wrong ones.
+
+        Of an encoder, which is shown the prompts only: those for each token after them.
+        """
         return np.concatenate(list(self._logits(lines, prompts, room)), axis=1)
 
     def likeliest(
@@ -132,6 +136,9 @@ def _logits(layout: Layout, room: Room) -> Any:
     @jax.jit
     def every(models: Transformer, text: Text) -> Array:
         where = layout.where(text)
-        return jax.lax.map(lambda one: one(text.tokens, where, where.index, room), models)
+        asked = Shown(text.tokens, where, where.index)
+        if not models.settings.causal:
+            asked = shown(text.tokens, where, text.prompts, room)
+        return jax.lax.map(lambda one: one(*asked, room), models)
 
     return every

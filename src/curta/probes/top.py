@@ -1,7 +1,8 @@
 """The most likely tokens at every position of one problem, and how sure the model is.
 
 The true text is given up to each position (teacher forcing), so a mistake at one of them
-does not spoil those that follow.
+does not spoil those that follow. An encoder is given the problem, and asked for each token
+of the answer.
 """
 
 from dataclasses import dataclass
@@ -25,8 +26,6 @@ class Top(Probe):
 
     name: ClassVar[str] = "top-k"
     summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
-    scope: ClassVar[str] = "models that write token by token"
-    token_by_token: ClassVar[bool] = True
     problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
     k: int = option(3, "how many tokens at each position")
 
@@ -34,16 +33,18 @@ class Top(Probe):
         problem = subject.problem(self.problem)
         line, prompt = subject.layout.write(problem), len(subject.layout.prompt(problem))
         room = room_for(subject.models, [problem])
-        logits = subject.logits([line], [prompt], room)[:, 0, : len(line) - 1]
+        first = 1 if subject.run.recipe.model.causal else prompt
+        logits = subject.logits([line], [prompt], room)[:, 0, : len(line) - first]
         rows = [
             self._row(subject, member, index, line, prompt, chances)
             for member, every in zip(subject.members, softmax(logits), strict=True)
-            for index, chances in enumerate(every, 1)
+            for index, chances in enumerate(every, first)
         ]
         panels = [self._panel(problem, line, prompt, rows, member) for member in subject.members]
+        given = "the true text before it" if first == 1 else f"{line[:prompt]} alone"
         shows = (
-            f"The {self.k} likeliest tokens at each position of {line}, given the true text before"
-            " it. Shown are those that the model is asked for."
+            f"The {self.k} likeliest tokens at each position of {line}, given {given}."
+            " Shown are those that the model is asked for."
         )
         ranks = [f"{what} {rank}" for rank in range(1, self.k + 1) for what in ("top", "p")]
         columns = ("member", "index", "true", "scored", "entropy", *ranks)
