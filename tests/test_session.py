@@ -17,7 +17,7 @@ import pytest
 
 import curta
 import tiny
-from curta import api, checkpoints, evaluation, loop, tasks, training
+from curta import api, checkpoints, evaluation, history, loop, tasks, training
 from curta.errors import UserError
 from curta.generation import completions
 from curta.loop import Progress
@@ -295,15 +295,66 @@ def test_training_on_forgets_the_members_that_were_loaded() -> None:
     assert not np.array_equal(before, run.models.stacked.tokens)
 
 
+# History.
+
+
+def history_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "history").iterdir())}
+
+
+@pytest.mark.parametrize("spelled", [False, True])
+def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
+    spelled: bool,
+) -> None:
+    carries = {"layout": "running", "positions__name": "nope", "model__spelled": spelled}
+    run = trained(**carries, training__history_every=8)
+    kept = run.folder.history
+    assert history.steps(kept) == [0, 8, 16, 20]
+    parts = run.models.layout.parts() if spelled else np.eye(len(run.models.layout.characters))
+    for step in (0, 20):
+        expected = parts @ np.asarray(run.at(step).stacked.tokens)
+        np.testing.assert_allclose(history.load(kept, step), expected, atol=1e-5)
+    assert {8, 16} <= {row[0] for row in rows(run.folder.path)}
+
+
+def test_a_history_changes_nothing_else() -> None:
+    plain, kept = trained("plain"), trained("kept", training__history_every=3)
+    assert not plain.folder.history.exists()
+    assert tiny.same(plain.models.stacked, kept.models.stacked)
+
+
+def test_moments_after_the_checkpoint_of_a_resumed_run_are_dropped_first() -> None:
+    run = begin(training__history_every=5)
+    blank = np.zeros((2, 3, 4), np.float32)
+    for step in (0, 5, 17):
+        history.save(run.folder.history, step, blank)
+    run.train()
+    assert history.steps(run.folder.history) == [0, 5, 10, 15, 20]
+    assert history.load(run.folder.history, 0).shape != blank.shape
+
+
+def test_a_damaged_moment_is_told() -> None:
+    run = trained(training__history_every=20)
+    path = run.folder.history / "00000020.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UserError, match=r"00000020.*missing or damaged"):
+        history.load(run.folder.history, 20)
+
+
 # Chunks end at the same steps however a run is cut up.
 
 
-@pytest.mark.parametrize(("steps", "every"), [(1, 1), (250, 70), (1000, 500), (99, 100), (30, 1)])
-def test_chunks_end_at_checkpoints_at_the_end_and_at_multiples_of_a_chunk(
-    steps: int, every: int
+@pytest.mark.parametrize(
+    ("steps", "every", "kept"),
+    [(1, 1, 0), (250, 70, 0), (1000, 500, 40), (99, 100, 7), (30, 1, 5)],
+)
+def test_chunks_end_at_checkpoints_and_moments_at_the_end_and_at_multiples_of_a_chunk(
+    steps: int, every: int, kept: int
 ) -> None:
-    chunk, plan = training.CHUNK, Training(steps=steps, checkpoint_every=every)
-    ends = {s for s in range(1, steps + 1) if s % every == 0 or s % chunk == 0 or s == steps}
+    chunk = training.CHUNK
+    plan = Training(steps=steps, checkpoint_every=every, history_every=kept)
+    spans = [every, chunk, kept or steps]
+    ends = {s for s in range(1, steps + 1) if s == steps or any(s % span == 0 for span in spans)}
     for start in range(steps):
         following = min(end for end in ends if end > start)
         assert loop._until_boundary(start, plan) == following - start
@@ -323,6 +374,7 @@ else:
 LONG = tiny.overrides(
     training__steps=400, training__checkpoint_every=5,
     training__validate_every=60, training__validation=8, training__keep="best",
+    training__history_every=25,
 )  # fmt: skip
 
 
@@ -374,6 +426,7 @@ def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
     assert kills >= 2
     assert rows(folder) == rows(unbroken)
     assert newest(folder) == newest(unbroken)
+    assert history_of(folder) == history_of(unbroken)
     info = json.loads((folder / "run.json").read_text())
     assert info["status"] == "finished"
 
@@ -392,3 +445,4 @@ def test_an_interrupt_leaves_a_checkpoint_from_which_the_run_ends_in_the_same_bi
     finish(start("run"))
     assert rows(folder) == rows(unbroken)
     assert newest(folder) == newest(unbroken)
+    assert history_of(folder) == history_of(unbroken)

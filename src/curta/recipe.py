@@ -68,6 +68,9 @@ class Training:
     models are those of the `last` step, or of the `best` validation. Training ends early
     once every member is right on a share `stop_at` of the validation problems.
 
+    Every `history_every` steps (0 is never), before the first and after the last, the
+    vectors of all characters are kept.
+
     `loop_loss` says after which loops of a looped model the loss is taken (see `looping`),
     `progressive_alpha` the share of the drawn number of loops in a progressive loss.
     """
@@ -75,6 +78,7 @@ class Training:
     steps: Count = 1000
     batch: Count = 64
     checkpoint_every: Count = 500
+    history_every: Annotated[int, Ge(0)] = 0
     loss: Literal["answer", "all", "numeric"] = "answer"
     validate_every: Annotated[int, Ge(0)] = 0
     validation: Count = 256

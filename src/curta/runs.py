@@ -4,6 +4,7 @@ runs/NAME/recipe.toml      the resolved recipe
           run.json         seeds, versions, device, times, status
           metrics.jsonl    loss and exact match of every member over training
           checkpoints/     safetensors + JSON
+          history/         the characters' vectors at moments of training
           evaluation.json  the exam
           report.html      and its pictures
 """
@@ -45,6 +46,10 @@ class Folder:
     @property
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
 
     @property
     def info(self) -> dict[str, Any]:

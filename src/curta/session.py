@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, runs, training
+from . import checkpoints, evaluation, history, runs, training
 from .errors import UserError, unknown
 from .exam import exam
 from .generation import bucket, completions, widths
@@ -152,6 +152,7 @@ class Run:
         """State, step and seconds to go on from."""
         step = checkpoints.latest(self.folder.checkpoints)
         seconds = self.folder.cut_metrics(step or 0)
+        history.cut(self.folder.history, step or 0)
         if step is None:
             return training.init(self.recipe, jnp.asarray(self.seeds)), 0, seconds
         return self._restored(step), step, seconds
