@@ -295,11 +295,28 @@ def test_training_on_forgets_the_members_that_were_loaded() -> None:
     assert not np.array_equal(before, run.models.stacked.tokens)
 
 
+@pytest.mark.parametrize(("most", "kept"), [(1, [30]), (2, [20, 30]), (0, [10, 20, 30])])
+def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: list[int]) -> None:
+    """However few checkpoints there are: even where the best were those of the first."""
+    changes = {"training__checkpoints": most, "training__steps": 30, "training__keep": "best"}
+    run = trained(seeds=1, **table(**changes))
+    assert checkpoints.steps(run.folder.checkpoints) == kept
+    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    seen = [(exact, -loss) for _, _, loss, exact in validations(run)]
+    assert (scores.right.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
+    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))
+    run.train()
+    assert run.folder.info["status"] == "finished"
+    assert checkpoints.latest(run.folder.checkpoints) == 40
+
+
 # History.
 
 
 def history_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((folder / "history").iterdir())}
+    """Files of the moments, by name, without what a killed write has left behind."""
+    paths = sorted((folder / "history").glob("*.safetensors"))
+    return {path.name: path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("spelled", [False, True])

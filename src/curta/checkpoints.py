@@ -17,18 +17,15 @@ from jaxtyping import PyTree
 from . import files
 from .errors import UserError
 
-KEPT = 2
-"""The newest, and one before it."""
 
-
-def save(folder: Path, step: int, state: PyTree) -> None:
-    """Writes a checkpoint, then removes all but the newest `KEPT`."""
+def save(folder: Path, step: int, state: PyTree, most: int = 0) -> None:
+    """Writes a checkpoint, then removes all but the newest `most`, unless that is 0."""
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_named(arrays))
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     files.write(_path(folder, step, "safetensors"), data)
     files.write(_path(folder, step, "json"), json.dumps(record))
-    for old in steps(folder)[:-KEPT]:
+    for old in steps(folder)[:-most] if most else ():
         for kind in ("json", "safetensors"):
             _path(folder, old, kind).unlink(missing_ok=True)
 

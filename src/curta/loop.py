@@ -74,7 +74,7 @@ class Loop:
             status = self._status(step)
             self._remember(state, step, status)
             if status or step % self.plan.checkpoint_every == 0:
-                checkpoints.save(self.folder.checkpoints, step, state)
+                checkpoints.save(self.folder.checkpoints, step, state, self.plan.checkpoints)
                 self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
             rate = count * self.plan.batch * self.members / (time.perf_counter() - begun)
             self.show(self._progress(step, seconds, metrics, rate))

@@ -60,6 +60,9 @@ Tasks = Annotated[
 class Training:
     """How long, on how many problems a step, and how often the state is saved.
 
+    Of the checkpoints the newest are kept, at most so many (0 is all): each has the state
+    to go on from and, with `keep` best, the best models so far.
+
     The `loss` is the mean over the tokens of the answer and its working, over all of the
     text, or, `numeric`, the first with a penalty for digits far from the right one.
 
@@ -78,6 +81,7 @@ class Training:
     steps: Count = 1000
     batch: Count = 64
     checkpoint_every: Count = 500
+    checkpoints: Annotated[int, Ge(0)] = 2
     history_every: Annotated[int, Ge(0)] = 0
     loss: Literal["answer", "all", "numeric"] = "answer"
     validate_every: Annotated[int, Ge(0)] = 0
