@@ -16,7 +16,6 @@ import jax.numpy as jnp
 from . import checkpoints, evaluation, history, runs, training
 from .errors import UserError, unknown
 from .exam import exam
-from .generation import bucket, completions, widths
 from .layouts import layout_named
 from .loop import Loop, Show
 from .model import parameters
@@ -26,12 +25,7 @@ from .recipe import Recipe
 from .report import write_report
 from .runs import Folder
 from .training import Member
-
-TOGETHER = 1 << 14
-"""Tokens of problems that are calculated with at once: more do not fit into the caches.
-
-512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
-"""
+from .writing import named, written
 
 
 class Run:
@@ -100,15 +94,7 @@ class Run:
         self._member(member)
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
         self.accept(asked)
-        model, texts = self.models.member(member), dict[int, str]()
-        for group in _by_size(asked):
-            room = evaluation.room_for(self.models, [asked[i] for i in group])
-            for part in _parts(group, max(1, TOGETHER // room.total)):
-                chosen = [asked[i] for i in part]
-                texts |= dict(
-                    zip(part, completions(model, self.models.layout, chosen, room), strict=True)
-                )
-        return [texts[i] for i in range(len(asked))]
+        return written(self.models, asked, member)
 
     def accept(self, problems: Sequence[Problem]) -> None:
         """Raises UserError for a problem that this run was not trained on."""
@@ -128,16 +114,21 @@ class Run:
         Returns the table that evaluation.json holds, and writes the report anew. With a
         `member` only that one is examined, and nothing is written.
         """
-        models = self.models  # before anything is said: a run without a checkpoint is refused
-        if member is not None:
-            models = models.only(self._member(member))
+        models = self._of(self.models, member)  # first: a run without a checkpoint is refused
         settings = replace(self.recipe.evaluation, **changes)
         table = exam(self.recipe, models, settings, progress)
+        if settings.named:
+            progress("named problems")
+            table["named"] = named(settings.named, self._of(self.at(0), member), models)
         table |= {} if self.loops is None else {"loops": self.loops}
         if member is None:
             self.folder.save_evaluation(table)
             write_report(self.folder.path)
         return table
+
+    def _of(self, models: evaluation.Models, member: int | None) -> evaluation.Models:
+        """All members, or one of them alone."""
+        return models if member is None else models.only(self._member(member))
 
     def _member(self, number: int) -> int:
         if not 0 <= number < len(self.seeds):
@@ -164,20 +155,6 @@ def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., A
     program: Any = training.compiled(recipe, mesh)
     compiled = program.lower(state, jnp.int32(0), jnp.int32(0)).compile()
     return compiled, time.perf_counter() - begun
-
-
-def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
-    """Indices of problems that fit the same compiled program."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for number, problem in enumerate(problems):
-        shape = (problem.operator, *map(bucket, widths(problem)))
-        groups.setdefault(shape, []).append(number)
-    return list(groups.values())
-
-
-def _parts(items: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
 
 
 @contextmanager

@@ -277,12 +277,13 @@ def _train_on(run: "Run", exam: bool) -> int:
 
 def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
     """What was found."""
-    from .display import exam_table, grid_line, notice, split_lines, table_lines
+    from .display import exam_table, grid_line, named_table, notice, split_lines, table_lines
 
     notice(exam_table(table, seeds))
     notice(grid_line(table))
     for line in split_lines(table) + table_lines(table):
         notice(line)
+    notice(named_table(table, seeds))
 
 
 def _set(options: Namespace) -> dict[str, Any]:

@@ -163,6 +163,23 @@ def table_lines(table: dict[str, Any]) -> list[str]:
     ]
 
 
+def named_table(table: dict[str, Any], seeds: Sequence[int]) -> Table | None:
+    """The named problems: what the first seed wrote, and whether, or how many of all, are right."""
+    if "named" not in table:
+        return None
+    several = len(seeds) > 1
+    title = "named problems" + f", as seed {seeds[0]} writes them" * several
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("problem", "truth", "before", "after"):
+        view.add_column(heading, overflow="fold")
+    view.add_column("right of all" if several else "")
+    for row in table["named"]:
+        first = [_writing(row[when][0]) for when in ("before", "after")]
+        asked = (Text(_short(row["problem"])), Text(_short(row["truth"])))
+        view.add_row(*asked, *first, _named_verdict(row))
+    return view
+
+
 def split_lines(table: dict[str, Any]) -> list[str]:
     """How the problems of each table were divided, counted."""
     return [
@@ -298,6 +315,22 @@ def _exam_row(row: dict[str, Any], several: bool) -> list[str]:
 def _agrees(row: dict[str, Any]) -> bool:
     """Whether writing token by token found the same as one pass."""
     return bool(row["generated"]["agrees"])
+
+
+def _writing(one: dict[str, Any]) -> Text:
+    """An answer, or what was written instead of one, as it is."""
+    if one["answer"] is not None:
+        return Text(_short(one["answer"]))
+    text = one["text"]
+    return Text(f"invalid: {text if len(text) <= 40 else text[:39] + '…'}", "red")
+
+
+def _named_verdict(row: dict[str, Any]) -> Text:
+    right = [one["answer"] == row["truth"] for one in row["after"]]
+    style = "green" if all(right) else "bold red"
+    if len(right) > 1:
+        return Text(f"{sum(right)} of {len(right)}", style)
+    return Text("right" if right[0] else "WRONG", style)
 
 
 def _run_row(name: str) -> list[str]:

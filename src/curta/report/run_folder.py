@@ -118,6 +118,23 @@ class Example(TypedDict):
     member: int
 
 
+class Written(TypedDict):
+    """What one member wrote after a problem, and the answer in it; None if it is malformed."""
+
+    text: str
+    answer: str | None
+
+
+class Named(TypedDict):
+    """A problem that the recipe names, and what every member wrote before training and after."""
+
+    operator: str
+    problem: str
+    truth: str
+    before: list[Written]
+    after: list[Written]
+
+
 class Evaluation(TypedDict):
     """`evaluation.json`: everything measured after training."""
 
@@ -127,6 +144,7 @@ class Evaluation(TypedDict):
     grid: NotRequired[Grid]
     tables: NotRequired[list[Table]]
     splits: NotRequired[list[Split]]
+    named: NotRequired[list[Named]]
     examples: NotRequired[list[Example]]
 
 
