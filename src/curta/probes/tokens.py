@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .. import checkpoints, history
+from ..layouts import layout_named
 from ..report.pictures import Panel
 from .base import Finding, Probe, Row, thinned
 from .subject import Subject
@@ -67,7 +68,8 @@ def remembered(subject: Subject) -> tuple[list[int], Tables] | None:
     steps = thinned(history.steps(folder), MOMENTS)
     if not steps:
         return None
-    chosen = np.ix_(np.array(subject.members), subject.layout.encode(DIGITS))
+    digits = layout_named(subject.run.recipe.layout).encode(DIGITS)
+    chosen = np.ix_(np.array(subject.members), digits)
     return steps, np.stack([history.load(folder, step)[chosen] for step in steps])
 
 
