@@ -6,6 +6,7 @@ runs/NAME/recipe.toml      the resolved recipe
           checkpoints/     safetensors + JSON
           history/         the characters' vectors at moments of training
           evaluation.json  the exam
+          summary.json     all of it in short
           report.html      and its pictures
 """
 
@@ -135,6 +136,7 @@ def create(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions(),
         "device": devices.description(),
+        "platform": platform.platform(),
         "steps": recipe.training.steps,
         "trained_digits": trained_digits(recipe),
         "operators": [task.operator for task in recipe.tasks],

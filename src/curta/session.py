@@ -24,6 +24,7 @@ from .problems import Problem, parse
 from .recipe import Recipe
 from .report import write_report
 from .runs import Folder
+from .summary import write_summary
 from .training import Member
 from .writing import named, written
 
@@ -111,7 +112,7 @@ class Run:
     ) -> dict[str, Any]:
         """Examines all members; keyword arguments change the recipe's evaluation section.
 
-        Returns the table that evaluation.json holds, and writes the report anew. With a
+        Returns the table that evaluation.json holds, and writes report and summary anew. With a
         `member` only that one is examined, and nothing is written.
         """
         models = self._of(self.models, member)  # first: a run without a checkpoint is refused
@@ -124,6 +125,7 @@ class Run:
         if member is None:
             self.folder.save_evaluation(table)
             write_report(self.folder.path)
+            write_summary(self.folder)
         return table
 
     def _of(self, models: evaluation.Models, member: int | None) -> evaluation.Models:

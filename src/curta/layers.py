@@ -1,0 +1,66 @@
+"""What a recipe's model is made of: each weight's shape, parameters and multiply-adds.
+
+Counted from the description of the weights, so nothing is drawn. Multiply-adds are those of
+matrix products, for one token that goes through everything: look-ups, norms and what positions
+calculate of their own are left out. Weights of several blocks are stacked along the first axis.
+"""
+
+from typing import NamedTuple
+
+import jax
+
+from .initial import Normal
+from .layouts import layout_named
+from .model import build
+from .recipe import Recipe
+
+BYTES = 4
+"""Of a parameter: they are single-precision floats."""
+
+_PRODUCTS = ("attention", "mlp")
+"""Parts of the model whose matrices every token is multiplied by, in every loop."""
+
+
+class Layer(NamedTuple):
+    """One weight, or one calculation without a weight of its own."""
+
+    name: str
+    shape: tuple[int, ...]
+    parameters: int
+    multiply_adds: int
+
+    @property
+    def bytes(self) -> int:
+        return BYTES * self.parameters
+
+
+def layers(recipe: Recipe, keys: int) -> list[Layer]:
+    """Everything that a token goes through if `keys` tokens are scored for each query."""
+    model = build(recipe.model, recipe.positions, layout_named(recipe.layout))
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model, is_leaf=lambda x: isinstance(x, Normal))
+    rows = [_weight(jax.tree_util.keystr(path)[1:], leaf.shape, recipe) for path, leaf in leaves]
+    ends = [number for number, row in enumerate(rows, 1) if row.name.startswith("attention.")]
+    rows.insert(ends[-1], _scores(recipe, keys))
+    return rows + ([_tied(recipe)] if recipe.model.tied else [])
+
+
+def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
+    size = 1
+    for side in shape:
+        size *= side
+    part, _, weight = name.partition(".")
+    multiplied = part in _PRODUCTS and weight not in ("gain", "after")
+    times = recipe.model.loops if multiplied else int(name == "head")
+    return Layer(name, shape, size, size * times)
+
+
+def _scores(recipe: Recipe, keys: int) -> Layer:
+    """Products of each query with its keys, and of the scores with as many values."""
+    design = recipe.model
+    work = 2 * design.attending * keys * design.width * design.loops
+    return Layer("attention scores, sums", (design.attending, design.heads, keys), 0, work)
+
+
+def _tied(recipe: Recipe) -> Layer:
+    shape = (recipe.model.width, len(layout_named(recipe.layout).characters))
+    return Layer("head (characters)", shape, 0, shape[0] * shape[1])
