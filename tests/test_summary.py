@@ -50,6 +50,7 @@ def test_it_says_what_ran_and_on_what(run: Run, found: Any) -> None:
 def test_it_counts_the_data(found: Any) -> None:
     (task,) = found["data"]["tasks"]
     assert (task["operator"], task["values"], task["problems_a_step"]) == ("+", [0, 9], 8)
+    assert "digits" not in task
     assert (task["table_rows"], task["trained_rows"]) == (100, 50)
     split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0}
     assert found["data"]["splits"] == [split]
@@ -105,7 +106,8 @@ def test_a_run_without_validation_splits_or_named_problems_has_none(tmp_path: Pa
     found = summary(folder)
     assert found["named"] == found["data"]["splits"] == found["results"]["lengths"] == []
     assert "validation_loss" not in found["training"]
-    assert "table_rows" not in found["data"]["tasks"][0]
+    assert found["data"]["tasks"][0]["digits"] == [1, 4]
+    assert not {"table_rows", "held_out", "split"} & set(found["data"]["tasks"][0])
     assert found["model"]["checkpoint"] == {}
 
 

@@ -67,12 +67,18 @@ def _data(recipe: Recipe, exam: Mapping[str, Any]) -> dict[str, Any]:
     table = recipes.as_table(recipe)["task"]
     fields = table if isinstance(table, list) else [table]
     tasks = [
-        own | {"problems_a_step": share} | _rows(task)
+        _settings(own) | {"problems_a_step": share} | _rows(task)
         for own, share, task in zip(fields, recipe.shares, recipe.tasks, strict=True)
     ]
     layout = layout_named(recipe.layout)
     written = {"layout": layout.name, "characters": layout.characters}
     return written | {"tasks": tasks, "splits": exam.get("splits", [])}
+
+
+def _settings(task: dict[str, Any]) -> dict[str, Any]:
+    """What a task is drawn by: where that is a table, digit counts mean nothing."""
+    idle = ("digits",) if "values" in task else ("held_out", "rows", "split")
+    return {key: value for key, value in task.items() if key not in idle}
 
 
 def _rows(task: Task) -> dict[str, int]:
