@@ -106,6 +106,27 @@ def test_generation_is_named_only_where_it_differs() -> None:
     assert "DIFFERS" not in first
 
 
+def tokens(*exact: float, **changes: Any) -> dict[str, Any]:
+    """A row with what was found token by token."""
+    shares = [0.5 + value / 2 for value in exact]
+    return row(exact=exact, token_accuracy=shares, perplexity=[3 - 2 * v for v in exact], **changes)
+
+
+def test_tokens_are_told_in_place_of_the_speed_where_not_all_is_right() -> None:
+    perfect, half = tokens(1.0, category="trailing zeros"), tokens(0.5)
+    assert "perplexity" not in lines([perfect, perfect])[1]
+    found = lines([perfect, half])
+    assert len(found) == 5
+    assert max(map(len, found)) <= 72  # room for the column of two seeds
+    assert " ".join(cells(found[1])).endswith("max token acc perplexity")
+    assert " ".join(cells(found[4])).endswith("200 0.500 0.500 0.500 0.750 2.000")
+    assert " ".join(cells(found[3])).endswith("200 1.000 1.000 1.000 1.000 1.000")
+
+
+def test_tokens_are_not_told_of_an_exam_that_did_not_count_them() -> None:
+    assert "perplexity" not in lines([row(exact=(0.5,))])[1]
+
+
 def test_one_seed_is_not_listed() -> None:
     title, heading, _, line = lines([row()])
     assert title.strip() == "exact match, 1 seed"

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import jax
 
+from .decimals import to_text
 from .initial import Normal
 from .layouts import layout_named
 from .model import build
+from .problems import Problem
 from .recipe import Recipe
 
 BYTES = 4
@@ -32,6 +34,35 @@ class Layer(NamedTuple):
     @property
     def bytes(self) -> int:
         return BYTES * self.parameters
+
+
+class Seen(NamedTuple):
+    """How many keys are scored for each query in texts of up to so many tokens."""
+
+    keys: int
+    tokens: int
+
+
+def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
+    """What attention scores in texts of this problem's size, by default the longest in training.
+
+    Keys that a query does not see are scored too where all of them are. Raises UserError if
+    the problem cannot be written or has no positions.
+    """
+    asked = [(task.operator, task.widest) for task in recipe.tasks]
+    if problem is not None:
+        asked = [(problem.operator, tuple(len(to_text(value)) for value in problem.operands))]
+    return max(_seen(recipe, operator, digits) for operator, digits in asked)
+
+
+def _seen(recipe: Recipe, operator: str, digits: tuple[int, ...]) -> Seen:
+    layout, encoding = layout_named(recipe.layout), recipe.encoding
+    layout.accept(operator, len(digits))
+    room = layout.room(operator, digits)
+    encoding.check(room)
+    if recipe.model.causal:
+        return Seen(encoding.fan_in(room), room.total)
+    return Seen(room.prompt, room.prompt)  # the answer is written over the prompt
 
 
 def layers(recipe: Recipe, keys: int) -> list[Layer]:

@@ -136,9 +136,17 @@ def show(options: Namespace) -> int:
     from ..layouts import layout_named
     from ..problems import parse
     from .display import console, written
+    from .layers import layers_view
 
+    if options.problem is None and not options.layers:
+        raise UserError("give a problem, such as 12+34, or --layers")
     recipe = recipes.load(options.recipe)
-    layout, problem = layout_named(recipe.layout), parse(options.problem)
+    problem = None if options.problem is None else parse(options.problem)
+    if options.layers:
+        console().print(layers_view(recipe, problem))
+        return 0
+    assert problem is not None
+    layout = layout_named(recipe.layout)
     layout.accept(problem.operator, len(problem.operands))
     console().print(written(layout, problem))
     return 0

@@ -66,8 +66,8 @@ class Length(TypedDict):
     """Exact match for one operator, size and category, one value per member.
 
     `size` is as the recipe has it: `20`, `50/25` or `20x5`, or the values of a table's
-    operands, `0..99`; `digits` are those of the longest operand. `perplexity` is that of
-    the right answer.
+    operands, `0..99`; `digits` are those of the longest operand. `token_accuracy` is the
+    share of right tokens, `perplexity` that of the right answer.
     """
 
     operator: str
@@ -76,6 +76,7 @@ class Length(TypedDict):
     category: str
     count: int
     exact: list[float]
+    token_accuracy: NotRequired[list[float]]
     perplexity: NotRequired[list[float]]
     generated: Generated
 
