@@ -116,16 +116,32 @@ def test_a_checkpoint_that_lacks_an_array_is_refused(saved: Path) -> None:
     refused(saved, 5, grown, "does not fit")
 
 
-def test_only_the_newest_are_kept(tmp_path: Path) -> None:
-    for step in (2, 4, 6, 8):
-        checkpoints.save(tmp_path, step, state(step))
-    newest = [8 - 2 * number for number in range(checkpoints.KEPT)]
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
+def test_only_the_newest_are_kept(tmp_path: Path, most: int) -> None:
+    written = [2, 4, 6, 8]
+    for step in written:
+        checkpoints.save(tmp_path, step, state(step), most)
+    newest = written[-most:] if most else written
     stems = {f"{step:08d}" for step in newest}
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{stem}.{kind}" for stem in stems for kind in ("json", "safetensors")
     }
     for step in newest:
         assert tiny.same(checkpoints.load(tmp_path, step, state()), state(step))
+
+
+def test_none_is_removed_before_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints.save(tmp_path, 5, state(), 1)
+
+    def full(*arguments: object) -> None:
+        raise UserError("no space left")
+
+    monkeypatch.setattr("curta.files.write", full)
+    with pytest.raises(UserError, match="no space left"):
+        checkpoints.save(tmp_path, 6, state(6), 1)
+    assert tiny.same(checkpoints.load(tmp_path, 5, state()), state())
 
 
 def test_the_latest_is_the_highest_step(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from curta.probes import PROBES
 SMALL = [
     "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",
     "--training.batch=8", "--training.checkpoint_every=2", "--evaluation.digits=[2,5]",
-    "--evaluation.count=4", "--evaluation.generated=2",
+    "--evaluation.count=4", "--evaluation.generated=2", "--evaluation.named=['1+2', '30+4']",
 ]  # fmt: skip
 SMALL_FILES_ONLY = (
     "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
@@ -82,6 +82,9 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["show", "sums", "1+2-3"], "one operation at a time"),
         (["show", "calculator", "12/3"], "did you mean '//'?"),
         (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
+        (["show", "addition"], "give a problem, such as 12+34, or --layers"),
+        (["show", "addition", "--layers", "5-3"], "unknown operator of layout 'coupled' '-'"),
+        (["train", "--evaluation.named", "['12+']"], "evaluation.named '12+': an operand is"),
         (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'"),
         (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),
         (["compare", "encoding"], "unknown comparison 'encoding': did you mean 'encodings'?"),
@@ -124,7 +127,7 @@ def test_what_is_no_problem_is_refused(
 def test_training_writes_a_whole_run_folder(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()}
     assert names >= {"recipe.toml", "run.json", "metrics.jsonl", "checkpoints", "evaluation.json"}
-    assert names >= {"report.html", "learning.png", "lengths.png"}
+    assert names >= {"report.html", "learning.png", "lengths.png", "summary.json"}
     assert json.loads((trained / "run.json").read_text())["status"] == "finished"
 
 
@@ -169,11 +172,31 @@ def test_evaluate_prints_json_that_holds_every_member(
     assert [len(table["grid"]["exact"]), *map(len, table["grid"]["exact"][0])] == [2, 2, 2]
 
 
+def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(trained), "--digits", "2", "--count", "3", "--member", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "named problems" in text
+    assert [line.split()[:2] for line in text.splitlines()[-2:]] == [["1+2", "3"], ["30+4", "34"]]
+
+
 def test_show_explains_every_token(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "addition", "123+45"]) == 0
     text = capsys.readouterr().out
     assert "321+54=861$" in text
     assert all(word in text for word in ("first", "second", "answer", "place", "scored"))
+
+
+def test_show_lists_layers_for_a_problem_or_for_training(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["show", "sources/digit-encoder", "--layers"]) == 0
+    text = capsys.readouterr().out
+    assert "106,688" in text
+    assert "texts of up to 43 tokens (the longest in training)" in text
+    assert main(["show", "sources/digit-encoder", "--layers", "1+2"]) == 0
+    text = capsys.readouterr().out
+    assert "106,688" in text
+    assert "(this problem)" in text
 
 
 def test_probe_lists_what_applies(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,14 +131,6 @@ def test_grids_and_tables_without_positions_are_left_out() -> None:
     assert comparison.held(tiny.recipe(**fields, evaluation__grid=3)) == {}
 
 
-def test_spread_leaves_out_members_without_a_value() -> None:
-    nan = float("nan")
-    assert comparison.spread([3.0, None, 1.0, nan, 2.5]) == {
-        "members": [3.0, None, 1.0, nan, 2.5], "median": 2.5, "min": 1.0, "max": 3.0,
-    }  # fmt: skip
-    assert comparison.spread([None]) == {"members": [None]}
-
-
 # Going on.
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from curta.cli.display import comparison_table, exam_table
+from curta.cli.display import comparison_table, exam_table, named_table
 
 
 def row(size: int | str = 20, exact: tuple[float, ...] = (1.0,), **changes: Any) -> dict[str, Any]:
@@ -106,6 +106,27 @@ def test_generation_is_named_only_where_it_differs() -> None:
     assert "DIFFERS" not in first
 
 
+def tokens(*exact: float, **changes: Any) -> dict[str, Any]:
+    """A row with what was found token by token."""
+    shares = [0.5 + value / 2 for value in exact]
+    return row(exact=exact, token_accuracy=shares, perplexity=[3 - 2 * v for v in exact], **changes)
+
+
+def test_tokens_are_told_in_place_of_the_speed_where_not_all_is_right() -> None:
+    perfect, half = tokens(1.0, category="trailing zeros"), tokens(0.5)
+    assert "perplexity" not in lines([perfect, perfect])[1]
+    found = lines([perfect, half])
+    assert len(found) == 5
+    assert max(map(len, found)) <= 72  # room for the column of two seeds
+    assert " ".join(cells(found[1])).endswith("max token acc perplexity")
+    assert " ".join(cells(found[4])).endswith("200 0.500 0.500 0.500 0.750 2.000")
+    assert " ".join(cells(found[3])).endswith("200 1.000 1.000 1.000 1.000 1.000")
+
+
+def test_tokens_are_not_told_of_an_exam_that_did_not_count_them() -> None:
+    assert "perplexity" not in lines([row(exact=(0.5,))])[1]
+
+
 def test_one_seed_is_not_listed() -> None:
     title, heading, _, line = lines([row()])
     assert title.strip() == "exact match, 1 seed"
@@ -158,3 +179,41 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_examined() -> N
     assert text.count("0.25..1.00") == 6
     assert text.count("waiting") == 4
     assert "[b]" in text
+
+
+def named(truth: str, *after: str | None, before: str | None = None) -> dict[str, Any]:
+    """What each of some members wrote; nothing that can be read where there is no answer."""
+
+    def one(answer: str | None) -> dict[str, Any]:
+        return {"text": "7[b]  +" if answer is None else f"{answer}$", "answer": answer}
+
+    wrote = {"before": [one(before) for _ in after], "after": [one(answer) for answer in after]}
+    return {"operator": "+", "problem": f"{truth}+0", "truth": truth} | wrote
+
+
+def named_lines(rows: list[dict[str, Any]], seeds: list[int]) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=80).print(named_table({"named": rows}, seeds))
+    return out.getvalue().splitlines()
+
+
+def test_named_problems_are_told_with_what_was_written_and_the_verdict() -> None:
+    rows = [named("46", "46"), named("5", "6", before="5"), named("8", None)]
+    title, heading, _, right, wrong, malformed = named_lines(rows, [3])
+    assert title.strip() == "named problems"
+    assert heading.split() == ["problem", "truth", "before", "after"]
+    assert right.split() == ["46+0", "46", "invalid:", "7[b]", "+", "46", "right"]
+    assert wrong.split() == ["5+0", "5", "5", "6", "WRONG"]
+    assert "invalid: 7[b]  +" in malformed.split("8 ")[1]
+    assert malformed.split()[-1] == "WRONG"
+
+
+def test_of_several_seeds_the_first_is_shown_and_the_right_ones_are_counted() -> None:
+    title, heading, _, line = named_lines([named("46", None, "46", "46")], [4, 1, 7])
+    assert title.strip() == "named problems, as seed 4 writes them"
+    assert heading.split()[-3:] == ["right", "of", "all"]
+    assert line.split()[-3:] == ["2", "of", "3"]
+
+
+def test_without_named_problems_there_is_no_table() -> None:
+    assert named_table({"lengths": []}, [0]) is None

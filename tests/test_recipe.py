@@ -14,6 +14,7 @@ from curta.errors import UserError
 from curta.positions.abacus import Abacus
 from curta.positions.rope import RoPE
 from curta.positions.window import Window
+from curta.problems import parse
 from curta.recipe import Recipe
 
 
@@ -140,6 +141,48 @@ def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path) -> None
 def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
     with pytest.raises(UserError, match="unknown recipe 'adition': did you mean 'addition'"):
         recipes.load("adition")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "says"),
+    [
+        ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
+        ("1.5+2", {}, "'1.5+2': only whole numbers can be calculated with"),
+        ("5-3", {}, "'5-3': unknown operator of this recipe '-': choose from +"),
+        ("1+2+3", {}, "'1+2+3': layout 'coupled' holds 2 operands, not 3"),
+        ("1000+1", {"layout": "fields", "task.digits": [1, 3]}, "'fields' holds 3 digits"),
+        (
+            "1" * 40 + "+1",
+            {"positions.name": "learned", "positions.length": 40, "model.kinds": False},
+            "too long for this model: it has 40 learned positions",
+        ),
+        (
+            "7+8+9+10",
+            {
+                "layout": "framed",
+                "model.causal": False,
+                "positions.name": "learned",
+                "positions.length": 64,
+            },
+            "'framed' holds 2 operands",
+        ),
+    ],
+)
+def test_a_named_problem_that_cannot_be_asked_is_refused(
+    text: str, fields: dict[str, Any], says: str
+) -> None:
+    line = refusal(fields | {"evaluation.named": ["1+2", text]})
+    assert line.startswith("evaluation.named ")
+    assert says in line
+
+
+@pytest.mark.parametrize("name", ["five-operations", "five-operations-small"])
+def test_the_named_problems_of_the_source_with_five_operations(name: str) -> None:
+    recipe = recipes.load(f"sources/{name}")
+    problems = [parse(text) for text in recipe.evaluation.named]
+    assert len(set(problems)) == 12
+    assert {problem.operator for problem in problems} == {task.operator for task in recipe.tasks}
+    assert max(value for problem in problems for value in problem.operands) == 999
 
 
 # What is dumped can be read again, and says everything.

@@ -295,15 +295,35 @@ def test_training_on_forgets_the_members_that_were_loaded() -> None:
     assert not np.array_equal(before, run.models.stacked.tokens)
 
 
+@pytest.mark.parametrize(("most", "kept"), [(1, [30]), (0, [10, 20, 30])])
+def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: list[int]) -> None:
+    """However few checkpoints there are: even where the best were those of the first."""
+    changes = {"training__checkpoints": most, "training__steps": 30, "training__keep": "best"}
+    run = trained(seeds=1, **table(**changes))
+    assert checkpoints.steps(run.folder.checkpoints) == kept
+    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    seen = [(exact, -loss) for _, _, loss, exact in validations(run)]
+    assert (scores.right.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
+    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))
+    run.train()
+    assert run.folder.info["status"] == "finished"
+    assert checkpoints.latest(run.folder.checkpoints) == 40
+
+
 # Chunks end at the same steps however a run is cut up.
 
 
-@pytest.mark.parametrize(("steps", "every"), [(1, 1), (250, 70), (1000, 500), (99, 100), (30, 1)])
-def test_chunks_end_at_checkpoints_at_the_end_and_at_multiples_of_a_chunk(
-    steps: int, every: int
+@pytest.mark.parametrize(
+    ("steps", "every", "kept"),
+    [(1, 1, 0), (250, 70, 0), (1000, 500, 40), (99, 100, 7), (30, 1, 5)],
+)
+def test_chunks_end_at_checkpoints_and_moments_at_the_end_and_at_multiples_of_a_chunk(
+    steps: int, every: int, kept: int
 ) -> None:
-    chunk, plan = training.CHUNK, Training(steps=steps, checkpoint_every=every)
-    ends = {s for s in range(1, steps + 1) if s % every == 0 or s % chunk == 0 or s == steps}
+    chunk = training.CHUNK
+    plan = Training(steps=steps, checkpoint_every=every, history_every=kept)
+    spans = [every, chunk, kept or steps]
+    ends = {s for s in range(1, steps + 1) if s == steps or any(s % span == 0 for span in spans)}
     for start in range(steps):
         following = min(end for end in ends if end > start)
         assert loop._until_boundary(start, plan) == following - start
@@ -323,7 +343,14 @@ else:
 LONG = tiny.overrides(
     training__steps=400, training__checkpoint_every=5,
     training__validate_every=60, training__validation=8, training__keep="best",
+    training__history_every=25,
 )  # fmt: skip
+
+
+def history_of(folder: Path) -> dict[str, bytes]:
+    """Files of the moments, by name, without what a killed write has left behind."""
+    paths = sorted((folder / "history").glob("*.safetensors"))
+    return {path.name: path.read_bytes() for path in paths}
 
 
 def start(name: str) -> subprocess.Popen[str]:
@@ -374,6 +401,7 @@ def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
     assert kills >= 2
     assert rows(folder) == rows(unbroken)
     assert newest(folder) == newest(unbroken)
+    assert history_of(folder) == history_of(unbroken)
     info = json.loads((folder / "run.json").read_text())
     assert info["status"] == "finished"
 
@@ -392,3 +420,4 @@ def test_an_interrupt_leaves_a_checkpoint_from_which_the_run_ends_in_the_same_bi
     finish(start("run"))
     assert rows(folder) == rows(unbroken)
     assert newest(folder) == newest(unbroken)
+    assert history_of(folder) == history_of(unbroken)

@@ -17,20 +17,17 @@ from jaxtyping import PyTree
 from . import files
 from .errors import UserError
 
-KEPT = 2
-"""The newest, and one before it."""
 
-
-def save(folder: Path, step: int, state: PyTree) -> None:
-    """Writes a checkpoint, then removes all but the newest `KEPT`."""
+def save(folder: Path, step: int, state: PyTree, most: int = 0) -> None:
+    """Writes a checkpoint, then removes all but the newest `most`, unless that is 0."""
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_named(arrays))
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    files.write(_path(folder, step, "safetensors"), data)
-    files.write(_path(folder, step, "json"), json.dumps(record))
-    for old in steps(folder)[:-KEPT]:
+    files.write(file_of(folder, step, "safetensors"), data)
+    files.write(file_of(folder, step, "json"), json.dumps(record))
+    for old in steps(folder)[:-most] if most else ():
         for kind in ("json", "safetensors"):
-            _path(folder, old, kind).unlink(missing_ok=True)
+            file_of(folder, old, kind).unlink(missing_ok=True)
 
 
 def latest(folder: Path) -> int | None:
@@ -44,8 +41,8 @@ def load(folder: Path, step: int, like: PyTree) -> PyTree:
 
     Raises UserError if the file is missing, damaged, or of another model.
     """
-    path = _path(folder, step, "safetensors")
-    arrays = safetensors.numpy.load(_vouched(path, _path(folder, step, "json")))
+    path = file_of(folder, step, "safetensors")
+    arrays = safetensors.numpy.load(_vouched(path, file_of(folder, step, "json")))
     wanted = _named(like)
     for name, leaf in wanted.items():
         if name not in arrays or arrays[name].shape != leaf.shape:
@@ -78,5 +75,6 @@ def steps(folder: Path) -> list[int]:
     return sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
 
 
-def _path(folder: Path, step: int, kind: str) -> Path:
+def file_of(folder: Path, step: int, kind: str) -> Path:
+    """The file of one kind, `safetensors` or `json`, of the checkpoint at `step`."""
     return folder / f"{step:08d}.{kind}"

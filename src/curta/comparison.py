@@ -10,10 +10,8 @@ that is finished is never trained again.
 """
 
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from . import evaluation, files, runs
@@ -24,6 +22,7 @@ from .recipe import Recipe
 from .report import write_comparison
 from .runs import Folder
 from .session import Run
+from .summary import spread
 from .tasks import as_size
 
 FORMAT = 1
@@ -133,15 +132,6 @@ def existing() -> list[str]:
     """Names of the comparisons in the runs folder."""
     folders = runs.root().iterdir() if runs.root().is_dir() else []
     return sorted(path.name for path in folders if (path / FILE).exists())
-
-
-def spread(values: Sequence[float | None]) -> dict[str, Any]:
-    """The value of every member that has one, and median, least and greatest of them."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    if not known:
-        return {"members": list(values)}
-    middle = round(median(known), 6)
-    return {"members": list(values), "median": middle, "min": min(known), "max": max(known)}
 
 
 def refused(recipe: Recipe) -> list[dict[str, Any]]:

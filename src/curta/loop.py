@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import checkpoints, evaluation, training
+from . import checkpoints, evaluation, history, training
 from .layouts import layout_named
 from .problems import Problem
 from .recipe import Recipe, Training
@@ -59,6 +59,8 @@ class Loop:
     def run(self, state: Member, step: int, seconds: float) -> str:
         """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
         status = self._status(step)
+        if not step:
+            self._remember(state, step, status)
         while not status:
             begun, count = time.perf_counter(), _until_boundary(step, self.plan)
             state, metrics = self.call(state, jnp.int32(step), jnp.int32(count))
@@ -70,8 +72,9 @@ class Loop:
             state = self._validate(state, step, rows)
             self.folder.add_metrics(rows)
             status = self._status(step)
+            self._remember(state, step, status)
             if status or step % self.plan.checkpoint_every == 0:
-                checkpoints.save(self.folder.checkpoints, step, state)
+                checkpoints.save(self.folder.checkpoints, step, state, self.plan.checkpoints)
                 self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
             rate = count * self.plan.batch * self.members / (time.perf_counter() - begun)
             self.show(self._progress(step, seconds, metrics, rate))
@@ -84,6 +87,12 @@ class Loop:
         if step >= self.end:
             return "finished"
         return "interrupted" if self.interrupted.is_set() else ""
+
+    def _remember(self, state: Member, step: int, status: str) -> None:
+        """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
+        every = self.plan.history_every
+        if every and (step % every == 0 or status in ("finished", "stopped")):
+            history.save(self.folder.history, step, history.vectors(state.model))
 
     def _validate(self, state: Member, step: int, rows: list[dict[str, Any]]) -> Member:
         """Adds what the validation finds to each member's last row, and ends here if it is enough.
@@ -125,8 +134,8 @@ class Loop:
 
 def _until_boundary(step: int, plan: Training) -> int:
     """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
-    spans = (CHUNK, plan.checkpoint_every, plan.validate_every or plan.steps)
-    return min([span - step % span for span in spans] + [plan.steps - step])
+    spans = (CHUNK, plan.checkpoint_every, plan.validate_every, plan.history_every)
+    return min([span - step % span for span in spans if span] + [plan.steps - step])
 
 
 def _failures(

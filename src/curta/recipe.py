@@ -25,12 +25,14 @@ from pydantic import (
     ValidationError,
 )
 
+from .decimals import to_text
 from .design import Model
 from .errors import UserError, unknown
-from .layouts import layout_named
+from .layouts import Room, layout_named
 from .optimizers import Optimizer
 from .positions import Encoding, Positions, Shape
 from .positions.window import Window
+from .problems import parse as read_problem
 from .tasks import Task, shares
 
 Count = Annotated[int, Ge(1)]
@@ -60,6 +62,9 @@ Tasks = Annotated[
 class Training:
     """How long, on how many problems a step, and how often the state is saved.
 
+    Of the checkpoints the newest are kept, at most so many (0 is all): each has the state
+    to go on from and, with `keep` best, the best models so far.
+
     The `loss` is the mean over the tokens of the answer and its working, over all of the
     text, or, `numeric`, the first with a penalty for digits far from the right one.
 
@@ -68,6 +73,9 @@ class Training:
     models are those of the `last` step, or of the `best` validation. Training ends early
     once every member is right on a share `stop_at` of the validation problems.
 
+    Every `history_every` steps (0 is never), before the first and after the last, the
+    vectors of all characters are kept.
+
     `loop_loss` says after which loops of a looped model the loss is taken (see `looping`),
     `progressive_alpha` the share of the drawn number of loops in a progressive loss.
     """
@@ -75,6 +83,8 @@ class Training:
     steps: Count = 1000
     batch: Count = 64
     checkpoint_every: Count = 500
+    checkpoints: Annotated[int, Ge(0)] = 2
+    history_every: Annotated[int, Ge(0)] = 0
     loss: Literal["answer", "all", "numeric"] = "answer"
     validate_every: Annotated[int, Ge(0)] = 0
     validation: Count = 256
@@ -95,7 +105,8 @@ class Evaluation:
     problems of each kind are also written token by token. A `grid` of 0 leaves the
     heat map out. With a `table`, every problem of two operands up to that number is
     counted. Where a task holds problems out, `held_out` of them are examined too,
-    also as other `layouts` with the same characters write them.
+    also as other `layouts` with the same characters write them. Every member writes the
+    `named` problems, as it was before its first step and as it is.
     """
 
     digits: SizesOfEach = (20, 100)
@@ -106,6 +117,7 @@ class Evaluation:
     table: Annotated[int, Ge(0)] = 0
     held_out: Count = 1000
     layouts: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     seed: int = 1
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
@@ -139,6 +151,8 @@ class Recipe:
             raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
         self._check_validation()
         self._check_layouts()
+        for text in self.evaluation.named:
+            self._check_named(text)
 
     def _check_validation(self) -> None:
         plan = self.training
@@ -172,18 +186,38 @@ class Recipe:
                     f"evaluation.layouts: {name!r} has other characters than {own.name!r}"
                 )
 
+    def _check_named(self, text: str) -> None:
+        """Raises UserError for a problem that models of this recipe cannot be asked."""
+        layout, operators = layout_named(self.layout), [task.operator for task in self.tasks]
+        try:
+            problem = read_problem(text)
+            if problem.operator not in operators:
+                raise unknown("operator of this recipe", problem.operator, operators)
+            layout.accept(problem.operator, len(problem.operands))
+            widths = [len(to_text(value)) for value in problem.operands]
+            room = layout.room(problem.operator, widths)
+            self.encoding.check(room)
+            if not self.model.causal:
+                self._check_prompt(room)
+        except UserError as error:
+            told = str(error).removeprefix(f"cannot read {text!r}: ")
+            raise UserError(f"evaluation.named {text!r}: {told}") from None
+
     def _check_at_once(self) -> None:
         """Raises UserError if an answer cannot be written over its prompt."""
         layout = layout_named(self.layout)
         if self.training.loss == "all":
             raise UserError("training.loss 'all' has no meaning if model.causal is false")
         for task in self.tasks:
-            room = layout.room(task.operator, task.widest)
-            if room.completion > room.prompt:
-                raise UserError(
-                    f"without model.causal an answer is written over its prompt, which is too"
-                    f" short in layout {layout.name!r}: {room.prompt} for {room.completion} tokens"
-                )
+            self._check_prompt(layout.room(task.operator, task.widest))
+
+    def _check_prompt(self, room: Room) -> None:
+        """Raises UserError if a prompt is shorter than what is to be written over it."""
+        if room.completion > room.prompt:
+            raise UserError(
+                f"without model.causal an answer is written over its prompt, which is too"
+                f" short in layout {self.layout!r}: {room.prompt} for {room.completion} tokens"
+            )
 
     @property
     def encoding(self) -> Encoding:

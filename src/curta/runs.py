@@ -4,7 +4,9 @@ runs/NAME/recipe.toml      the resolved recipe
           run.json         seeds, versions, device, times, status
           metrics.jsonl    loss and exact match of every member over training
           checkpoints/     safetensors + JSON
+          history/         the characters' vectors at moments of training
           evaluation.json  the exam
+          summary.json     all of it in short
           report.html      and its pictures
 """
 
@@ -45,6 +47,10 @@ class Folder:
     @property
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
 
     @property
     def info(self) -> dict[str, Any]:
@@ -130,6 +136,7 @@ def create(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions(),
         "device": devices.description(),
+        "platform": platform.platform(),
         "steps": recipe.training.steps,
         "trained_digits": trained_digits(recipe),
         "operators": [task.operator for task in recipe.tasks],

@@ -13,10 +13,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, runs, training
+from . import checkpoints, evaluation, history, runs, training
 from .errors import UserError, unknown
 from .exam import exam
-from .generation import bucket, completions, widths
 from .layouts import layout_named
 from .loop import Loop, Show
 from .model import parameters
@@ -25,13 +24,9 @@ from .problems import Problem, parse
 from .recipe import Recipe
 from .report import write_report
 from .runs import Folder
+from .summary import write_summary
 from .training import Member
-
-TOGETHER = 1 << 14
-"""Tokens of problems that are calculated with at once: more do not fit into the caches.
-
-512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
-"""
+from .writing import named, written
 
 
 class Run:
@@ -100,15 +95,7 @@ class Run:
         self._member(member)
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
         self.accept(asked)
-        model, texts = self.models.member(member), dict[int, str]()
-        for group in _by_size(asked):
-            room = evaluation.room_for(self.models, [asked[i] for i in group])
-            for part in _parts(group, max(1, TOGETHER // room.total)):
-                chosen = [asked[i] for i in part]
-                texts |= dict(
-                    zip(part, completions(model, self.models.layout, chosen, room), strict=True)
-                )
-        return [texts[i] for i in range(len(asked))]
+        return written(self.models, asked, member)
 
     def accept(self, problems: Sequence[Problem]) -> None:
         """Raises UserError for a problem that this run was not trained on."""
@@ -125,19 +112,25 @@ class Run:
     ) -> dict[str, Any]:
         """Examines all members; keyword arguments change the recipe's evaluation section.
 
-        Returns the table that evaluation.json holds, and writes the report anew. With a
+        Returns the table that evaluation.json holds, and writes report and summary anew. With a
         `member` only that one is examined, and nothing is written.
         """
-        models = self.models  # before anything is said: a run without a checkpoint is refused
-        if member is not None:
-            models = models.only(self._member(member))
+        models = self._of(self.models, member)  # first: a run without a checkpoint is refused
         settings = replace(self.recipe.evaluation, **changes)
         table = exam(self.recipe, models, settings, progress)
+        if settings.named:
+            progress("named problems")
+            table["named"] = named(settings.named, self._of(self.at(0), member), models)
         table |= {} if self.loops is None else {"loops": self.loops}
         if member is None:
             self.folder.save_evaluation(table)
             write_report(self.folder.path)
+            write_summary(self.folder)
         return table
+
+    def _of(self, models: evaluation.Models, member: int | None) -> evaluation.Models:
+        """All members, or one of them alone."""
+        return models if member is None else models.only(self._member(member))
 
     def _member(self, number: int) -> int:
         if not 0 <= number < len(self.seeds):
@@ -152,6 +145,7 @@ class Run:
         """State, step and seconds to go on from."""
         step = checkpoints.latest(self.folder.checkpoints)
         seconds = self.folder.cut_metrics(step or 0)
+        history.cut(self.folder.history, step or 0)
         if step is None:
             return training.init(self.recipe, jnp.asarray(self.seeds)), 0, seconds
         return self._restored(step), step, seconds
@@ -163,20 +157,6 @@ def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., A
     program: Any = training.compiled(recipe, mesh)
     compiled = program.lower(state, jnp.int32(0), jnp.int32(0)).compile()
     return compiled, time.perf_counter() - begun
-
-
-def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
-    """Indices of problems that fit the same compiled program."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for number, problem in enumerate(problems):
-        shape = (problem.operator, *map(bucket, widths(problem)))
-        groups.setdefault(shape, []).append(number)
-    return list(groups.values())
-
-
-def _parts(items: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
 
 
 @contextmanager

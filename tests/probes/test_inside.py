@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tiny
-from curta import api, checkpoints, training
+from curta import api, checkpoints, history, training
 from curta.errors import UserError
 from curta.evaluation import Models, room_for
 from curta.layouts import LAYOUTS, layout_named
@@ -24,7 +24,7 @@ from curta.probes.counterfactual import (
     followed,
     other_carry,
 )
-from curta.probes.tokens import Tokens, principal, vectors
+from curta.probes.tokens import Tokens, principal
 from curta.probes.top import Top
 from curta.problems import Problem, parse
 from curta.session import Run
@@ -363,7 +363,32 @@ def test_spelled_vectors_are_those_of_the_characters() -> None:
     layout = layout_named("running")
     model = tiny.drawn(tiny.with_encoding("nope", model__spelled=True), layout)
     expected = (layout.parts() @ np.asarray(model.tokens))[:10]
-    np.testing.assert_allclose(vectors(alone(model))[0], expected, atol=1e-5)
+    found = history.vectors(alone(model).stacked)[0, :10]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def remembering(*steps: int) -> Run:
+    """A run that has nothing but a history."""
+    run, rng = api.begin("addition", 2, "moments", tiny.overrides()), np.random.default_rng(0)
+    for step in steps:
+        history.save(run.folder.history, step, rng.normal(size=(2, 13, 6)).astype(np.float32))
+    return run
+
+
+def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
+    steps = [0, 3, 6, 10]
+    run = remembering(*steps)
+    finding = found(Tokens(), run, 1)
+    assert [row["step"] for row in only(finding, digit="7")] == steps
+    moments = [history.load(run.folder.history, step)[1, :10] for step in steps]
+    expected = [principal(moments[-1]).project(moment)[7] for moment in moments]
+    np.testing.assert_allclose(finding.picture["panels"][0]["paths"][7], expected, atol=1e-6)
+
+
+def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curta.probes.tokens.MOMENTS", 4)
+    rows = only(found(Tokens(), remembering(*range(11)), 0), digit="0")
+    assert [row["step"] for row in rows] == [0, 3, 7, 10]
 
 
 def test_a_look_is_at_what_is_scored(dense: Run) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.report.examples import _marked, _verdict
+from curta.report import examples
 
 from . import sample
 from .parsed import Page, report, visible
@@ -76,5 +76,5 @@ def test_examples_come_from_every_part_of_the_exam(tmp_path: Path) -> None:
 def test_answers_of_every_kind_are_compared(
     answer: str, truth: str, marked: str, verdict: str
 ) -> None:
-    assert _marked(answer, truth) == marked
-    assert _verdict(answer, truth) == verdict
+    assert examples.marked(answer, truth) == marked
+    assert examples.verdict(answer, truth) == verdict

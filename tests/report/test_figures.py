@@ -70,6 +70,40 @@ def test_member_that_stopped_at_once_leaves_the_others() -> None:
     assert all(not drawn(axes, figures.ALERT) for axes in figure.axes)
 
 
+def validated(members: int) -> list[dict[str, Any]]:
+    """Metrics of 200 steps, validated at every 50th."""
+    lines = sample.metrics(members, 200)
+    for line in lines:
+        if line["step"] % 50 == 0:
+            line |= {"validation_loss": 2 * line["loss"], "validation_exact": line["exact"] / 2}
+    return lines
+
+
+def test_validation_is_drawn_beside_training_for_every_member() -> None:
+    lines = validated(3)
+    figure = figures.learning_curves(lines)
+    for axes, key, factor in zip(figure.axes, ("loss", "exact"), (2, 0.5), strict=True):
+        steps = [50, 100, 150, 200]
+        expected = [
+            [factor * line[key] for line in lines if line["member"] == m and line["step"] in steps]
+            for m in range(3)
+        ]
+        found = drawn(axes, figures.END)
+        assert [x for x, _ in found] == [steps] * 4
+        assert [y for _, y in found[:3]] == expected
+        assert found[3][1] == [median(values) for values in zip(*expected, strict=True)]
+        assert len(drawn(axes, figures.MEMBER)) == 3
+    assert "validation" in legend(figure)
+    assert figure.axes[1].get_title(loc="left") == "Exact match"
+
+
+def test_without_validation_nothing_is_said_of_it() -> None:
+    figure = figures.learning_curves(sample.metrics(2, 100))
+    assert not any(drawn(axes, figures.END) for axes in figure.axes)
+    assert "validation" not in legend(figure)
+    assert figure.axes[1].get_title(loc="left") == "Exact match on training problems"
+
+
 def test_losses_that_no_log_axis_can_show_are_survived() -> None:
     lines = sample.metrics(3, 100)
     for line in lines[3:]:

@@ -202,6 +202,41 @@ def test_facts_and_recipe_are_shown(page: Page) -> None:
     assert "operator = &quot;+&quot;" in page.source
 
 
+def test_validation_is_told_member_by_member(tmp_path: Path, page: Page) -> None:
+    sample.write_run(tmp_path)
+    lines = sample.metrics(3, 200)
+    lines[-5] |= {"validation_loss": 0.25, "validation_exact": 0.5}
+    sample.write_metrics(tmp_path, lines)
+    found = report(tmp_path)
+    heading = next(row for row in found.rows if row[-1:] == ["Validation, %"])
+    assert heading[-3:] == ["Validated at", "Validation loss", "Validation, %"]
+    start = found.rows.index(heading)
+    ends = [row[-3:] for row in found.rows[start + 1 : start + 4]]
+    assert ends == [["—"] * 3, ["190", "0.25", "50.0"], ["—"] * 3]
+    assert "Green: the validation problems" in visible(found)
+    assert "alidat" not in visible(page)
+
+
+def test_right_tokens_and_perplexity_are_told_where_they_were_measured(
+    tmp_path: Path, page: Page
+) -> None:
+    sample.write_run(tmp_path)
+    data = sample.evaluation(3, 5)
+    for row in data["lengths"]:
+        row |= {"token_accuracy": [1.0, 0.5, 0.75], "perplexity": [1.0, 5e6, 1.25]}
+    sample.write_json(tmp_path / "evaluation.json", data)
+    found = report(tmp_path)
+    row = next(row for row in found.rows if row[:2] == ["10", "random"])
+    assert row[2:9] == ["200", "100.0", "98.0", "100.0", "75.0", "1.250", "100.0"]
+    heading = next(row for row in found.rows if row[:2] == ["Digits", "Category"])
+    assert len(heading) == len(row)
+    assert heading[6:8] == ["Right, %", "Perplexity"]
+    spans = {attrs["colspan"] for attrs in found.all("th") if attrs.get("class") == "operator"}
+    assert spans == {str(len(row))}
+    assert "perplexity of the right answer" in visible(found)
+    assert "erplexity" not in visible(page)
+
+
 EVIL = '"><img src=x onerror=alert(1)><script>alert(1)</script>$style${'
 
 

@@ -136,9 +136,17 @@ def show(options: Namespace) -> int:
     from ..layouts import layout_named
     from ..problems import parse
     from .display import console, written
+    from .layers import layers_view
 
+    if options.problem is None and not options.layers:
+        raise UserError("give a problem, such as 12+34, or --layers")
     recipe = recipes.load(options.recipe)
-    layout, problem = layout_named(recipe.layout), parse(options.problem)
+    problem = None if options.problem is None else parse(options.problem)
+    if options.layers:
+        console().print(layers_view(recipe, problem))
+        return 0
+    assert problem is not None
+    layout = layout_named(recipe.layout)
     layout.accept(problem.operator, len(problem.operands))
     console().print(written(layout, problem))
     return 0
@@ -277,12 +285,13 @@ def _train_on(run: "Run", exam: bool) -> int:
 
 def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
     """What was found."""
-    from .display import exam_table, grid_line, notice, split_lines, table_lines
+    from .display import exam_table, grid_line, named_table, notice, split_lines, table_lines
 
     notice(exam_table(table, seeds))
     notice(grid_line(table))
     for line in split_lines(table) + table_lines(table):
         notice(line)
+    notice(named_table(table, seeds))
 
 
 def _set(options: Namespace) -> dict[str, Any]:

@@ -108,12 +108,15 @@ class Status:
 def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
     """Exact match for each operator, size and category: median, range, and every seed.
 
-    It fits 80 columns unless seeds differ; generation is named only where it differs.
+    It fits 80 columns unless seeds differ; generation is named only where it differs. Where
+    not all is right, the medians of right tokens and of the right answer's perplexity stand
+    in place of the speed.
     """
     rows, several = table["lengths"], len(seeds) > 1
+    told = ("token acc", "perplexity") if _tells_tokens(rows) else ("tokens/s",)
     title = f"exact match, {len(seeds)} seed{'s' if several else ''}"
     view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    for heading in ("op", "digits", "kind", "count", "median", "min", "max", "tokens/s"):
+    for heading in ("op", "digits", "kind", "count", "median", "min", "max", *told):
         text = heading in ("op", "kind")
         view.add_column(heading, justify="left" if text else "right", no_wrap=True)
     if several:
@@ -121,7 +124,7 @@ def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
     if not all(map(_agrees, rows)):
         view.add_column("written", no_wrap=True)
     for before, row in zip([None, *rows], rows, strict=False):
-        view.add_row(*_place(row, before), *_exam_row(row, several))
+        view.add_row(*_place(row, before), *_exam_row(row, several, len(told) > 1))
     return view
 
 
@@ -161,6 +164,23 @@ def table_lines(table: dict[str, Any]) -> list[str]:
         + " ".join(f"{right:,}" for right in row["right"])
         for row in table.get("tables", [])
     ]
+
+
+def named_table(table: dict[str, Any], seeds: Sequence[int]) -> Table | None:
+    """The named problems: what the first seed wrote, and whether, or how many of all, are right."""
+    if "named" not in table:
+        return None
+    several = len(seeds) > 1
+    title = "named problems" + f", as seed {seeds[0]} writes them" * several
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("problem", "truth", "before", "after"):
+        view.add_column(heading, overflow="fold")
+    view.add_column("right of all" if several else "")
+    for row in table["named"]:
+        first = [_writing(row[when][0]) for when in ("before", "after")]
+        asked = (Text(_short(row["problem"])), Text(_short(row["truth"])))
+        view.add_row(*asked, *first, _named_verdict(row))
+    return view
 
 
 def split_lines(table: dict[str, Any]) -> list[str]:
@@ -286,18 +306,46 @@ def _place(row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
     return ["", "" if row["size"] == before["size"] else _size(row)]
 
 
-def _exam_row(row: dict[str, Any], several: bool) -> list[str]:
-    exact, speed = row["exact"], row["generated"]["tokens_per_second"]
+def _tells_tokens(rows: list[dict[str, Any]]) -> bool:
+    """Whether figures of tokens say more than exact match does."""
+    known = all("token_accuracy" in row for row in rows)
+    return known and any(min(row["exact"]) < 1 for row in rows)
+
+
+def _exam_row(row: dict[str, Any], several: bool, tokens: bool) -> list[str]:
+    from ..report.summary import perplexity
+
+    exact = row["exact"]
     figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
+    if tokens:
+        figures += [f"{_median(row['token_accuracy']):.3f}", perplexity(_median(row["perplexity"]))]
+    else:
+        figures += [f"{row['generated']['tokens_per_second']:,}"]
     same = f"all {exact[0]:.3f}" if len(set(exact)) == 1 else ""
     every = [same or " ".join(f"{value:.3f}" for value in exact)] if several else []
     note = [] if _agrees(row) else ["[bold red]DIFFERS[/bold red]"]
-    return [row["category"], str(row["count"]), *figures, f"{speed:,}", *every, *note]
+    return [row["category"], str(row["count"]), *figures, *every, *note]
 
 
 def _agrees(row: dict[str, Any]) -> bool:
     """Whether writing token by token found the same as one pass."""
     return bool(row["generated"]["agrees"])
+
+
+def _writing(one: dict[str, Any]) -> Text:
+    """An answer, or what was written instead of one, as it is."""
+    if one["answer"] is not None:
+        return Text(_short(one["answer"]))
+    text = one["text"]
+    return Text(f"invalid: {text if len(text) <= 40 else text[:39] + '…'}", "red")
+
+
+def _named_verdict(row: dict[str, Any]) -> Text:
+    right = [one["answer"] == row["truth"] for one in row["after"]]
+    style = "green" if all(right) else "bold red"
+    if len(right) > 1:
+        return Text(f"{sum(right)} of {len(right)}", style)
+    return Text("right" if right[0] else "WRONG", style)
 
 
 def _run_row(name: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ..errors import UserError, unknown
 from . import commands
 
-_FLAGS = ("--help", "--json", "--no-exam", "--trace")
+_FLAGS = ("--help", "--json", "--layers", "--no-exam", "--trace")
 """Options that take no value."""
 
 
@@ -200,7 +200,8 @@ def _probe_options(parser: Parser, name: str) -> None:
 
 def _show(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
-    parser.add_argument("problem", help="such as 123+45")
+    parser.add_argument("problem", nargs="?", help="such as 123+45")
+    parser.add_argument("--layers", action="store_true", help="the model's layers, and their cost")
 
 
 def _nothing(parser: Parser, given: list[str] | None) -> None:
@@ -216,7 +217,7 @@ _COMMANDS = {
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
-    "show": (_show, commands.show, "show how a recipe writes a problem, token by token"),
+    "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
     "runs": (_nothing, commands.runs, "list the runs"),
     "recipes": (_nothing, commands.recipes, "list the recipes"),
 }

@@ -1,27 +1,30 @@
 """Where the vectors of the digits lie, and the way they came.
 
-The vectors of the newest checkpoint are projected onto the two directions in which they
-vary most (principal components, by singular value decomposition of the centred table);
-those of earlier checkpoints, and those that training began with, are drawn in the same
-plane. Each member has a plane of its own.
+The last vectors are projected onto the two directions in which they vary most (principal
+components, by singular value decomposition of the centred table); earlier ones, and those
+that training began with, are drawn in the same plane. Each member has a plane of its own.
+They are those of the run's history, if it has one, and else those of the kept checkpoints.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
-from .. import checkpoints
-from ..evaluation import Models
+from .. import checkpoints, history
+from ..layouts import layout_named
 from ..report.pictures import Panel
-from .base import Finding, Probe, Row
+from .base import Finding, Probe, Row, thinned
 from .subject import Subject
 
 DIGITS = "0123456789"
 
+MOMENTS = 200
+"""Most points of a path: more cannot be told apart."""
+
 Table = Float[np.ndarray, "digits width"]
+Tables = Float[np.ndarray, "moments members digits width"]
 
 
 class Plane(NamedTuple):
@@ -41,18 +44,17 @@ class Tokens(Probe):
     summary: ClassVar[str] = "the vectors of the digits in a plane, and how they moved"
 
     def examine(self, subject: Subject) -> Finding:
-        steps = [0, *checkpoints.steps(subject.run.folder.checkpoints)]
-        history = np.stack([vectors(subject.of(subject.run.at(step))) for step in steps])
+        steps, tables = remembered(subject) or checkpointed(subject)
         rows, panels = [], []
         for number, member in enumerate(subject.members):
-            mine = history[:, number]
+            mine = tables[:, number]
             plane = principal(mine[-1])
             paths = np.stack([plane.project(table) for table in mine])
             rows += _rows(member, steps, paths)
             panels.append(_panel(member, plane.share, paths))
         shows = (
-            "The vectors of the digits in the plane in which those of the newest checkpoint vary"
-            f" most, each from its random start over the checkpoints at steps {steps[1:]}."
+            f"The vectors of the digits in the plane in which those at step {steps[-1]:,} vary"
+            f" most, each from its random start over {len(steps) - 1:,} later moments of training."
         )
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels})
 
@@ -60,10 +62,23 @@ class Tokens(Probe):
 COLUMNS = ("member", "step", "digit", "x", "y")
 
 
-def vectors(models: Models) -> Float[np.ndarray, "members digits width"]:
-    """The vector of each digit in each member."""
-    every = np.asarray(jax.vmap(lambda one: one.characters())(models.stacked))
-    return every[:, models.layout.encode(DIGITS)]
+def remembered(subject: Subject) -> tuple[list[int], Tables] | None:
+    """Steps and digits' vectors of the run's history; None if it has none."""
+    folder = subject.run.folder.history
+    steps = thinned(history.steps(folder), MOMENTS)
+    if not steps:
+        return None
+    digits = layout_named(subject.run.recipe.layout).encode(DIGITS)
+    chosen = np.ix_(np.array(subject.members), digits)
+    return steps, np.stack([history.load(folder, step)[chosen] for step in steps])
+
+
+def checkpointed(subject: Subject) -> tuple[list[int], Tables]:
+    """Steps and digits' vectors of the random start and of the checkpoints."""
+    steps = [0, *checkpoints.steps(subject.run.folder.checkpoints)]
+    digits = subject.layout.encode(DIGITS)
+    models = (subject.of(subject.run.at(step)).stacked for step in steps)
+    return steps, np.stack([history.vectors(stacked)[:, digits] for stacked in models])
 
 
 def principal(table: Table) -> Plane:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .figures import (
     ALERT,
     BANDS,
+    END,
     INK,
     MEDIAN,
     MUTED,
@@ -25,9 +26,6 @@ from .pictures import Heat, Lines, Panel, Paths, Picture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-END = "#009e73"
-"""Where a path ends; as the colours of `figures`, one that colour-blind readers tell apart."""
 
 ON_LIGHT, ON_DARK = "#101418", "#ffffff"
 """Text in the cells of a heat map, whose colours are the same on every page."""

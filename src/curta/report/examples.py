@@ -38,35 +38,36 @@ def _spread(found: Sequence[Example], count: int) -> list[Example]:
 
 def _row(one: Example) -> Markup:
     answer, truth = one["answer"], one["truth"]
-    given = "invalid" if answer is None else _folded(answer, _marked(answer, truth))
-    writing = Markup() if answer == truth else _writing(one["text"])
+    given = "invalid" if answer is None else folded(answer, marked(answer, truth))
+    writing = Markup() if answer == truth else writing_of(one["text"])
     return element(
         "tr",
-        _number(_folded(one["problem"], one["problem"])),
-        _number(_folded(truth, truth)),
-        _number(given, writing),
-        cells(_verdict(answer, truth), f"{one['member']}"),
+        number_cell(folded(one["problem"], one["problem"])),
+        number_cell(folded(truth, truth)),
+        number_cell(given, writing),
+        cells(verdict(answer, truth), f"{one['member']}"),
     )
 
 
-def _number(*shown: str) -> Markup:
+def number_cell(*shown: str) -> Markup:
+    """A cell for numbers of any length."""
     return element("td", *shown, class_="number")
 
 
-def _folded(text: str, shown: str) -> str:
+def folded(text: str, shown: str) -> str:
     """Short numbers as they are; long ones behind their first and last digits."""
     if len(text) <= _SHOWN_DIGITS:
         return shown
     return details(f"{text[:8]}…{text[-8:]}", shown)
 
 
-def _writing(text: str) -> Markup:
+def writing_of(text: str) -> Markup:
     """What the model wrote, trace and all."""
     more = f" … and {len(text) - _SHOWN_TEXT:,} more" if len(text) > _SHOWN_TEXT else ""
     return details("what the model wrote", element("code", text[:_SHOWN_TEXT]), more)
 
 
-def _marked(answer: str, truth: str) -> Markup:
+def marked(answer: str, truth: str) -> Markup:
     """The answer with its wrong places marked."""
     numbers = zip(answer.split(","), chain(truth.split(","), repeat("")), strict=False)
     places = [place for pair in numbers for place in ((",", True), *_compared(*pair))]
@@ -86,7 +87,8 @@ def _compared(number: str, truth: str) -> list[tuple[str, bool]]:
     return sign + [(digit, digit == right) for digit, right in zip(digits, aligned, strict=True)]
 
 
-def _verdict(answer: str | None, truth: str) -> str:
+def verdict(answer: str | None, truth: str) -> str:
+    """`right`, `invalid`, or how much of the answer is wrong."""
     if answer is None:
         return "invalid"
     if answer == truth:

@@ -32,10 +32,14 @@ MUTED = "#6e7781"
 MEMBER = "#56b4e9"
 MEDIAN = "#0072b2"
 ALERT = "#d55e00"
+END = "#009e73"
 
 WIDTH = 5.2  # inches; text stays readable when a phone shows it 360 pixels wide
 POINTS = 300
 """Most points of one learning curve; neighbouring lines are averaged to stay below."""
+
+MARKED = 40
+"""Most points of a validation curve that are marked: a single one is no line."""
 
 BANDS = (
     (0.0, "< 25%", "#f7fbff"),
@@ -49,6 +53,8 @@ BANDS = (
 
 Curve = dict[int, float]
 """Value by training step."""
+
+Measured = Literal["loss", "exact", "validation_loss", "validation_exact"]
 
 _STYLE: dict[Any, Any] = {
     "font.size": 9.5,
@@ -74,7 +80,10 @@ _STYLE: dict[Any, Any] = {
 
 
 def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None = None) -> Figure:
-    """Loss and exact match on training problems by step; a stopped member's curve ends."""
+    """Loss and exact match by step, in training and in validation where there is any.
+
+    A stopped member's curve ends.
+    """
     stopped = stopped or {}
     alive = [line for line in metrics if line["step"] < stopped.get(line["member"], math.inf)]
     with style():
@@ -83,7 +92,9 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
         _draw_curves(lower, curves(alive, "exact"), stopped)
         upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss")
-        lower.set_title("Exact match on training problems")
+        _draw_validation(upper, curves(alive, "validation_loss"))
+        watched = _draw_validation(lower, curves(alive, "validation_exact"))
+        lower.set_title("Exact match" if watched else "Exact match on training problems")
         lower.set(xlabel="training step")
         lower.set_xlim(left=0)
         percent_axis(lower)
@@ -127,13 +138,13 @@ def grid(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
     return figure
 
 
-def curves(metrics: Iterable[Metric], key: Literal["loss", "exact"]) -> dict[int, Curve]:
+def curves(metrics: Iterable[Metric], key: Measured) -> dict[int, Curve]:
     """Curve of every member, thinned to `POINTS` by averaging neighbouring steps."""
     metrics = list(metrics)
     point = _points({line["step"] for line in metrics})
     values: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in metrics:
-        values[line["member"]][point[line["step"]]] += finite([line[key]])
+        values[line["member"]][point[line["step"]]] += finite([line.get(key)])
     return {member: _means(values[member]) for member in sorted(values)}
 
 
@@ -184,6 +195,22 @@ def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int,
     axes.plot(steps, middle, color=MEDIAN, linewidth=1.8, label="median")
     for member in stopped:
         _mark_stopped(axes, member, members.get(member, {}))
+
+
+def _draw_validation(axes: Axes, members: Mapping[int, Curve]) -> bool:
+    """Every member thin and the median dashed; False if nothing was validated."""
+    steps = sorted({step for curve in members.values() for step in curve})
+    if not steps:
+        return False
+    for curve in members.values():
+        axes.plot(list(curve), list(curve.values()), color=END, linewidth=0.8, alpha=0.6)
+    middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
+    marker = "o" if len(steps) <= MARKED else ""
+    axes.plot(
+        steps, middle, "--", marker=marker, markersize=3, color=END, linewidth=1.8,
+        label="validation",
+    )  # fmt: skip
+    return True
 
 
 def draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:

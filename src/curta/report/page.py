@@ -14,6 +14,7 @@ from . import figures, probed, results, sections
 from .examples import examples
 from .images import inline_svg, png
 from .markup import Markup, element, join
+from .named import named
 from .run_folder import Run, read_run
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _body(run: Run, plots: dict[str, Markup], probes: dict[str, Markup]) -> Mark
         results.results(run, plots.get("lengths")),
         results.grid(run, plots.get("grid")),
         results.tables(run),
+        named(run),
         sections.learning(run, plots.get("learning")),
         probed.section(run, probes),
         examples(run),

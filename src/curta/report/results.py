@@ -6,10 +6,12 @@ from statistics import fmean, median
 from .categories import category_list
 from .markup import Markup, cells, details, element, figure, heading_cells, join, table
 from .run_folder import Generated, Grid, Length, Run, Split, Table
-from .summary import by_operator, by_size, counted, hardest, percent, trained_on
+from .summary import by_operator, by_size, counted, hardest, percent, perplexity, trained_on
 
 _SUMMARY = 10
-"""Columns before those of the members."""
+"""Columns before those of the members, without those of tokens."""
+
+_TOKENS = ("Right, %", "Perplexity")
 
 
 def headline(run: Run) -> Markup:
@@ -50,7 +52,12 @@ def results_table(run: Run) -> Markup:
     rows = run.evaluation["lengths"]
     members = len(rows[0]["exact"])
     caption = "Exact match in percent by operator, digits of the operands, category and member"
-    return table(caption, _results_head(run, members), _results_body(rows))
+    return table(caption, _results_head(run, members, _tokens(rows)), _results_body(rows))
+
+
+def _tokens(rows: list[Length]) -> tuple[str, ...]:
+    """Names of the columns about tokens; none where they were not measured."""
+    return _TOKENS if "token_accuracy" in rows[0] else ()
 
 
 def grid(run: Run, plot: Markup | None) -> Markup:
@@ -101,6 +108,12 @@ def _explanation(run: Run) -> str:
         "“Generated” repeats part of the problems with the model writing its answer from its own "
         "output; “agrees” says whether both ways found the same problems right."
     )
+    if _tokens(run.evaluation["lengths"]):
+        text += (
+            " Below “Tokens” stand the share of right ones among all tokens that were to be "
+            "written, and the perplexity of the right answer: 1 where every token is certain; "
+            "medians over members."
+        )
     return f"{text} † Training of this member stopped early." if run.stopped else text
 
 
@@ -123,11 +136,13 @@ def _lengths_caption(run: Run) -> str:
     return f"{text} Shaded: operands as long as in training." if run.trained else text
 
 
-def _results_head(run: Run, members: int) -> Iterator[Markup]:
+def _results_head(run: Run, members: int, tokens: tuple[str, ...]) -> Iterator[Markup]:
+    about = {"class_": "group first", "colspan": f"{len(tokens)}", "scope": "colgroup"}
     yield element(
         "tr",
         element("td", colspan="3"),
         element("th", "All members", class_="group first", colspan="3", scope="colgroup"),
+        element("th", "Tokens", **about) if tokens else Markup(),
         element("th", "Generated", class_="group first", colspan="4", scope="colgroup"),
         element("th", "Member", class_="group first", colspan=str(members), scope="colgroup"),
     )
@@ -136,7 +151,7 @@ def _results_head(run: Run, members: int) -> Iterator[Markup]:
         "tr",
         heading_cells("Digits"),
         element("th", "Category", class_="word", scope="col"),
-        heading_cells("Count", "Median", "Min", "Max"),
+        heading_cells("Count", "Median", "Min", "Max", *tokens),
         heading_cells("Min", "Count", "Agrees", "Tokens/s"),
         heading_cells(*names),
     )
@@ -145,7 +160,7 @@ def _results_head(run: Run, members: int) -> Iterator[Markup]:
 def _results_body(rows: list[Length]) -> Iterator[Markup]:
     """Below each operator its rows in groups of one size, whose first cell names it once."""
     for operator, mine in by_operator(rows).items():
-        span = f"{_SUMMARY + len(mine[0]['exact'])}"
+        span = f"{_SUMMARY + len(_tokens(rows)) + len(mine[0]['exact'])}"
         name = element("th", operator, class_="operator", scope="rowgroup", colspan=span)
         yield element("tr", name)
         for size, same in by_size(mine).items():
@@ -165,10 +180,19 @@ def _results_row(row: Length) -> Markup:
             element("th", row["category"], class_="word", scope="row"),
             cells(f"{row['count']:,}"),
             *map(share, (median(exact), min(exact), max(exact))),
+            _token_cells(row),
             _generated(row["generated"]),
             *map(share, exact),
         ]
     )
+
+
+def _token_cells(row: Length) -> Markup:
+    """Medians over members of what was found token by token."""
+    if "token_accuracy" not in row or "perplexity" not in row:
+        return Markup()
+    right, surprise = median(row["token_accuracy"]), median(row["perplexity"])
+    return join([share(right), cells(perplexity(surprise))])
 
 
 def _generated(found: Generated) -> Markup:

@@ -66,8 +66,8 @@ class Length(TypedDict):
     """Exact match for one operator, size and category, one value per member.
 
     `size` is as the recipe has it: `20`, `50/25` or `20x5`, or the values of a table's
-    operands, `0..99`; `digits` are those of the longest operand. `perplexity` is that of
-    the right answer.
+    operands, `0..99`; `digits` are those of the longest operand. `token_accuracy` is the
+    share of right tokens, `perplexity` that of the right answer.
     """
 
     operator: str
@@ -76,6 +76,7 @@ class Length(TypedDict):
     category: str
     count: int
     exact: list[float]
+    token_accuracy: NotRequired[list[float]]
     perplexity: NotRequired[list[float]]
     generated: Generated
 
@@ -118,6 +119,23 @@ class Example(TypedDict):
     member: int
 
 
+class Written(TypedDict):
+    """What one member wrote after a problem, and the answer in it; None if it is malformed."""
+
+    text: str
+    answer: str | None
+
+
+class Named(TypedDict):
+    """A problem that the recipe names, and what every member wrote before training and after."""
+
+    operator: str
+    problem: str
+    truth: str
+    before: list[Written]
+    after: list[Written]
+
+
 class Evaluation(TypedDict):
     """`evaluation.json`: everything measured after training."""
 
@@ -127,6 +145,7 @@ class Evaluation(TypedDict):
     grid: NotRequired[Grid]
     tables: NotRequired[list[Table]]
     splits: NotRequired[list[Split]]
+    named: NotRequired[list[Named]]
     examples: NotRequired[list[Example]]
 
 

@@ -10,7 +10,7 @@ from .summary import MISSING, duration, listed, minute, percent, trained_on
 
 DESCRIPTIONS = {
     "learning": "Loss on a logarithmic axis and exact match against training step: "
-    "one thin line per member and the median as a thick line.",
+    "one thin line per member and the median as a thick line; validation dashed.",
     "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
     "operator: every member in its hardest category and the median over members. "
     "The table above holds the values of every category.",
@@ -48,6 +48,8 @@ def learning(run: Run, plot: Markup | None) -> Markup:
         "Every member and their median on the problems drawn during training. "
         "A median covers the members that were still training at that step."
     )
+    if _validated(run):
+        caption += " Green: the validation problems, every member thin and their median dashed."
     return element(
         "section",
         title,
@@ -139,9 +141,9 @@ def _circumstances(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _members_table(run: Run) -> Markup:
-    head = element(
-        "tr", heading_cells("Member", "Seed", "Step", "Loss", "Exact match, %", "Stopped at")
-    )
+    names = ["Member", "Seed", "Step", "Loss", "Exact match, %", "Stopped at"]
+    names += ["Validated at", "Validation loss", "Validation, %"] if _validated(run) else []
+    head = element("tr", heading_cells(*names))
     ordered = sorted(run.metrics, key=lambda line: (line["member"], line["step"]))
     last = (list(lines)[-1] for _, lines in groupby(ordered, key=lambda line: line["member"]))
     caption = "Mean over the last recorded steps of training, by member"
@@ -162,4 +164,23 @@ def _member_row(run: Run, line: Metric) -> Markup:
             MISSING if exact is None else percent(exact),
             MISSING if stopped is None else f"{stopped:,}",
         ),
+        _validation_cells(run, member),
+    )
+
+
+def _validated(run: Run) -> bool:
+    """Whether any validation is recorded."""
+    return any("validation_loss" in line for line in run.metrics)
+
+
+def _validation_cells(run: Run, member: int) -> Markup:
+    """Step, loss and exact match of the member's last validation; none where nobody has one."""
+    if not _validated(run):
+        return Markup()
+    mine = [line for line in run.metrics if line["member"] == member and "validation_loss" in line]
+    if not mine:
+        return cells(MISSING, MISSING, MISSING)
+    last = mine[-1]
+    return cells(
+        f"{last['step']:,}", f"{last['validation_loss']:.3g}", percent(last["validation_exact"])
     )

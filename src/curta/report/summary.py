@@ -24,6 +24,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def perplexity(value: float) -> str:
+    """`1.000`, `12.345`, `5.7e+04`."""
+    return f"{value:.3f}" if value < 1000 else f"{value:.2g}"
+
+
 def cell(value: object) -> str:
     """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none."""
     if value is None:

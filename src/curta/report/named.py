@@ -1,0 +1,41 @@
+"""The problems that the recipe names: what every member wrote before training and after it."""
+
+from collections.abc import Iterator
+
+from .examples import folded, marked, number_cell, verdict, writing_of
+from .markup import Markup, cells, element, heading_cells, table
+from .run_folder import Named, Run, Written
+
+CAPTION = "What every member writes, as it was before its first step and as it was examined"
+
+
+def named(run: Run) -> Markup:
+    """A row for every problem and member; malformed writing is shown as it is."""
+    found = run.evaluation.get("named", [])
+    if not found:
+        return Markup()
+    head = element("tr", heading_cells("Problem", "Truth", "Before", "After", "Verdict", "Member"))
+    body = (row for problem in found for row in _rows(problem))
+    return element("section", element("h2", "Named problems"), table(CAPTION, [head], body))
+
+
+def _rows(one: Named) -> Iterator[Markup]:
+    asked, truth = (number_cell(folded(one[key], one[key])) for key in ("problem", "truth"))
+    for member, (before, after) in enumerate(zip(one["before"], one["after"], strict=True)):
+        yield element(
+            "tr",
+            asked,
+            truth,
+            _written(before, one["truth"]),
+            _written(after, one["truth"]),
+            cells(verdict(after["answer"], one["truth"]), f"{member}"),
+        )
+
+
+def _written(one: Written, truth: str) -> Markup:
+    """The answer with its wrong places marked and, where it is wrong, all that was written."""
+    answer, text = one["answer"], one["text"]
+    if answer is None:
+        return number_cell("invalid ", folded(text, element("code", text)))
+    wrong = Markup() if answer == truth else writing_of(text)
+    return number_cell(folded(answer, marked(answer, truth)), wrong)

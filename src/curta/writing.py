@@ -1,0 +1,70 @@
+"""What trained members write by themselves after problems of any size and operation."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .evaluation import Models, room_for
+from .generation import bucket, completions, widths
+from .problems import Problem, answer_text, parse
+
+TOGETHER = 1 << 14
+"""Tokens of problems that are calculated with at once: more do not fit into the caches.
+
+512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
+"""
+
+
+def written(models: Models, problems: Sequence[Problem], member: int) -> list[str]:
+    """What a member writes after each problem, in its layout, up to and with its end sign."""
+    model, texts = models.member(member), dict[int, str]()
+    for group in _by_size(problems):
+        room = room_for(models, [problems[i] for i in group])
+        for part in _parts(group, max(1, TOGETHER // room.total)):
+            chosen = [problems[i] for i in part]
+            found = completions(model, models.layout, chosen, room)
+            texts |= dict(zip(part, found, strict=True))
+    return [texts[i] for i in range(len(problems))]
+
+
+def named(texts: Sequence[str], before: Models, after: Models) -> list[dict[str, Any]]:
+    """For each problem the truth and what every member wrote before training and after it."""
+    problems = [parse(text) for text in texts]
+    begun, trained = (_of_all(models, problems) for models in (before, after))
+    return [
+        {
+            "operator": problem.operator,
+            "problem": str(problem),
+            "truth": answer_text(problem.truth),
+            "before": earlier,
+            "after": later,
+        }
+        for problem, earlier, later in zip(problems, begun, trained, strict=True)
+    ]
+
+
+def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[dict[str, Any]]]:
+    """Of each problem what every member wrote, and the answer in it; None if it is malformed."""
+    every = [written(models, problems, member) for member in range(models.members)]
+    return [
+        [_answered(models, problem, text) for text in texts]
+        for problem, texts in zip(problems, zip(*every, strict=True), strict=True)
+    ]
+
+
+def _answered(models: Models, problem: Problem, text: str) -> dict[str, Any]:
+    answer = models.layout.read(problem.operator, text)
+    return {"text": text, "answer": None if answer is None else answer_text(answer)}
+
+
+def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
+    """Indices of problems that fit the same compiled program."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, problem in enumerate(problems):
+        shape = (problem.operator, *map(bucket, widths(problem)))
+        groups.setdefault(shape, []).append(number)
+    return list(groups.values())
+
+
+def _parts(items: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

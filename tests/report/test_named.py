@@ -1,0 +1,44 @@
+"""Named problems in a report: what every member wrote before training and after it."""
+
+from pathlib import Path
+
+from . import sample
+from .parsed import Page, report, visible
+
+ROW = {
+    "operator": "+",
+    "problem": "12+34",
+    "truth": "46",
+    "before": [{"text": "9 <b>  7", "answer": None}, {"text": "64$", "answer": "46"}],
+    "after": [{"text": "64$", "answer": "46"}, {"text": "65x$", "answer": "56"}],
+}
+
+
+def page(folder: Path, **changes: object) -> Page:
+    data = sample.evaluation(2, 5) | {"named": [ROW | changes]}
+    sample.write_run(folder, 2)
+    sample.write_json(folder / "evaluation.json", data)
+    return report(folder)
+
+
+def test_every_member_is_shown_with_its_verdict(tmp_path: Path) -> None:
+    found = page(tmp_path)
+    start = found.rows.index(["Problem", "Truth", "Before", "After", "Verdict", "Member"])
+    first, second = found.rows[start + 1 : start + 3]
+    assert first == ["12+34", "46", "invalid 9 <b>  7", "46", "right", "0"]
+    assert second[:3] + second[4:] == ["12+34", "46", "46", "1 place wrong", "1"]
+    assert second[3] == "56what the model wrote65x$"
+    assert "<mark>5</mark>6" in found.source
+    assert not found.all("b")
+
+
+def test_long_malformed_writing_is_folded(tmp_path: Path) -> None:
+    long = [{"text": "7" * 90, "answer": None}] * 2
+    found = page(tmp_path, before=long)
+    assert "7" * 90 in visible(found)
+    assert "77777777…77777777" in visible(found)
+
+
+def test_a_run_without_them_has_no_such_section(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    assert "Named problems" not in visible(report(tmp_path))
