@@ -14,7 +14,8 @@ from curta.evaluation import Models
 from curta.generation import completions
 from curta.layouts import layout_named
 from curta.problems import Problem
-from curta.recipe import Evaluation, load, names
+from curta.recipe import load, names
+from curta.settings import Evaluation
 from curta.tasks import categories, problems
 
 LAYOUT = layout_named("coupled")

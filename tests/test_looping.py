@@ -17,7 +17,7 @@ from curta.batches import padded
 from curta.layouts import layout_named
 from curta.looping import readings
 from curta.model import States, Transformer
-from curta.recipe import Training
+from curta.settings import Training
 
 LAYOUT = layout_named("coupled")
 ROOM = tiny.room(LAYOUT, 4)

@@ -22,8 +22,8 @@ from curta.errors import UserError
 from curta.generation import completions
 from curta.loop import Progress
 from curta.problems import parse
-from curta.recipe import Training
 from curta.session import Run
+from curta.settings import Training
 
 ROWS = ("step", "member", "loss", "exact")
 
@@ -169,6 +169,8 @@ def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
     last = validations(run)[-2:]
     assert [row[2] for row in last] == pytest.approx(scores.loss.tolist(), abs=1e-4)
     assert [row[3] for row in last] == pytest.approx(scores.right.mean(axis=1).tolist(), abs=1e-6)
+    tokens = [row["validation_tokens"] for row in run.folder.metrics() if row["step"] == 20]
+    assert tokens == pytest.approx(scores.token_accuracy.tolist(), abs=1e-6)
 
 
 def test_the_best_models_are_kept_and_not_the_last() -> None:

@@ -27,7 +27,8 @@ from .layouts.base import END
 from .model import Transformer
 from .operations import Answer
 from .problems import Problem, answer_text
-from .recipe import Evaluation, Recipe
+from .recipe import Recipe
+from .settings import Evaluation
 from .tasks import RANDOM, Task, as_size, categories, held_out, problems
 from .training import mesh_for
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from . import evaluation, exhaustive
 from .evaluation import Models
-from .recipe import Evaluation, Recipe
+from .recipe import Recipe
+from .settings import Evaluation
 from .tasks import split
 
 

@@ -14,13 +14,17 @@ import numpy as np
 from . import checkpoints, evaluation, history, training
 from .layouts import layout_named
 from .problems import Problem
-from .recipe import Recipe, Training
+from .recipe import Recipe
 from .runs import Folder
+from .settings import Training
 from .tasks import validation
 from .training import CHUNK, Member, Metrics
 
 BUCKET = 10
 """Steps that one line of metrics averages over."""
+
+VALIDATED = ("loss", "exact", "tokens")
+"""Mean loss of a scored token, share of problems that are exact, share of tokens that are right."""
 
 
 @dataclass(frozen=True)
@@ -102,26 +106,32 @@ class Loop:
         """
         if not self.plan.validate_every or step % self.plan.validate_every:
             return state
-        loss, exact = self._examined(state)
+        found = self._examined(state)
+        loss, exact, _ = found
         for row in rows:
             if row["step"] == step:
-                row["validation_loss"] = round(float(loss[row["member"]]), 6)
-                row["validation_exact"] = round(float(exact[row["member"]]), 6)
+                row |= {
+                    f"validation_{name}": round(float(column[row["member"]]), 6)
+                    for name, column in zip(VALIDATED, found, strict=True)
+                }
         goal = self.plan.stop_at
         if goal is not None and step >= self.plan.stop_after and float(exact.min()) >= goal:
             self.end = step
             self.folder.update(ended=step)
         return training.improved(state, loss, exact)
 
-    def _examined(self, state: Member) -> tuple[np.ndarray, np.ndarray]:
-        """Every member's mean loss and exact match over the tasks, each at its share."""
+    def _examined(self, state: Member) -> tuple[np.ndarray, ...]:
+        """What VALIDATED names, of every member, over the tasks, each at its share."""
         layout = layout_named(self.recipe.layout)
         models = evaluation.Models(state.model, layout, self.members)
         found = [evaluation.scores(models, exam) for exam in self._validation]
         shares = np.array(self.recipe.shares)[:, None] / self.plan.batch
-        loss = np.sum([score.loss for score in found] * shares, axis=0)
-        exact = np.sum([score.right.mean(axis=1) for score in found] * shares, axis=0)
-        return loss.astype(np.float32), exact.astype(np.float32)
+        columns = (
+            [score.loss for score in found],
+            [score.right.mean(axis=1) for score in found],
+            [score.token_accuracy for score in found],
+        )
+        return tuple(np.sum(np.array(c) * shares, axis=0).astype(np.float32) for c in columns)
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:

@@ -18,7 +18,7 @@ from jaxtyping import PRNGKeyArray
 
 from .blocks import Flat
 from .model import States
-from .recipe import Training
+from .settings import Training
 
 
 class Reading(NamedTuple):

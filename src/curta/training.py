@@ -25,7 +25,8 @@ from .layouts import Room, Text, layout_named
 from .looping import readings
 from .model import Transformer, build
 from .optimizers import Rates, transformation
-from .recipe import Recipe, Training
+from .recipe import Recipe
+from .settings import Training
 from .tasks import Task
 
 CHUNK = 100

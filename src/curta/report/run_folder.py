@@ -51,6 +51,7 @@ class Metric(TypedDict):
     seconds: float
     validation_loss: NotRequired[float]
     validation_exact: NotRequired[float]
+    validation_tokens: NotRequired[float]
 
 
 class Generated(TypedDict):
