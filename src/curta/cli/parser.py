@@ -77,6 +77,21 @@ def _train(parser: Parser, given: list[str] | None) -> None:
         _overrides(parser, [*_words(given), "addition"][:1])
 
 
+def _data(parser: Parser, given: list[str] | None) -> None:
+    parser.epilog = (
+        "Splits: train, validation, test_id (drawn alike, held out), test_ood (larger, or written\n"
+        "otherwise, as the recipe's [evaluation] says). No problem stands in two of them."
+    )
+    parser.add_argument("recipe", help="name or path of a recipe")
+    parser.add_argument("--rows", type=int, required=True, metavar="N", help="problems to train on")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder")
+    forms = "parquet, jsonl or text (parquet)"
+    parser.add_argument("--format", default="parquet", metavar="F", help=forms)
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draws (0)")
+    if given is not None and (words := _words(given)):
+        _overrides(parser, words[:1])
+
+
 def _compare(parser: Parser, given: list[str] | None) -> None:
     parser.epilog = (
         "One entry is the name or path of a comparison; without any, those that come with the\n"
@@ -212,6 +227,7 @@ _COMMANDS = {
     "train": (_train, commands.train, "train a recipe, examine it and write a report"),
     "compare": (_compare, commands.compare, "train several recipes side by side"),
     "sweep": (_sweep, commands.sweep, "train a recipe with every combination of some values"),
+    "data": (_data, commands.data, "write a recipe's problems as a data set"),
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
