@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import comparison, data, devices, plan, runs
+from . import comparison, data, devices, plan, runs, trackers
 from . import recipe as recipes
 from .comparison import Comparison
 from .loop import Show
@@ -20,13 +20,15 @@ def train(
     overrides: Mapping[str, Any] | None = None,
     show: Show = lambda progress: None,
     evaluate: bool = True,
+    track: str | Sequence[str] = (),
 ) -> Run:
     """Trains a recipe, by name or by path, and examines what was learned.
 
     `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
-    is trained for each. `overrides` maps `"section.field"` to values.
+    is trained for each. `overrides` maps `"section.field"` to values. `track` names
+    trackers that are given the metrics too: tensorboard, wandb, trackio.
     """
-    begun = begin(recipe, seeds, run, overrides or {})
+    begun = begin(recipe, seeds, run, overrides or {}, track)
     begun.train(show)
     if evaluate and begun.folder.info["status"] == "finished":
         begun.evaluate()
@@ -34,13 +36,19 @@ def train(
 
 
 def begin(
-    recipe: str, seeds: int | Sequence[int], name: str | None, overrides: Mapping[str, Any]
+    recipe: str,
+    seeds: int | Sequence[int],
+    name: str | None,
+    overrides: Mapping[str, Any],
+    track: str | Sequence[str] = (),
 ) -> Run:
     """A new run, not yet trained."""
     resolved = resolve(recipe, overrides)
-    chosen = runs.seeds_of(seeds)
+    chosen, tracking = runs.seeds_of(seeds), trackers.checked(track)
     devices.configure()
-    return Run(runs.create(resolved, recipe, chosen, name))
+    folder = runs.create(resolved, recipe, chosen, name)
+    folder.update(track=tracking)
+    return Run(folder)
 
 
 def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from .problems import Problem
 from .recipe import Recipe, Training
 from .runs import Folder
 from .tasks import validation
+from .trackers import Tracker
 from .training import CHUNK, Member, Metrics
 
 BUCKET = 10
@@ -49,9 +50,11 @@ class Loop:
         call: Callable[..., tuple[Member, Metrics]],
         show: Show,
         interrupted: threading.Event,
+        trackers: Sequence[Tracker] = (),
     ) -> None:
         self.folder, self.recipe, self.plan = folder, recipe, recipe.training
         self.call, self.show, self.interrupted = call, show, interrupted
+        self.trackers = trackers
         self.members = len(folder.info["seeds"])
         self.stopped: dict[str, int] = dict(folder.info["stopped"])
         self.end: int = folder.info.get("ended", self.plan.steps)
@@ -69,6 +72,8 @@ class Loop:
             step += count
             state = self._validate(state, step, rows)
             self.folder.add_metrics(rows)
+            for tracker in self.trackers:
+                tracker.add(rows)
             status = self._status(step)
             if status or step % self.plan.checkpoint_every == 0:
                 checkpoints.save(self.folder.checkpoints, step, state)

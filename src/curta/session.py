@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, runs, training
+from . import checkpoints, evaluation, runs, trackers, training
 from .errors import UserError, unknown
 from .exam import exam
 from .generation import bucket, completions, widths
@@ -22,9 +22,10 @@ from .loop import Loop, Show
 from .model import parameters
 from .operations import Answer
 from .problems import Problem, parse
-from .recipe import Recipe
+from .recipe import Recipe, as_table
 from .report import write_report
 from .runs import Folder
+from .trackers import Tracked, Tracker
 from .training import Member
 
 TOGETHER = 1 << 14
@@ -76,6 +77,7 @@ class Run:
         An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
         """
         self.__dict__.pop("models", None)
+        trackers.checked(self.folder.info.get("track", []))
         mesh = training.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
         call, compiling = _compiled(self.recipe, mesh, training.spread(state, mesh))
@@ -85,10 +87,16 @@ class Run:
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
         )
-        with _interruptible() as interrupted:
-            loop = Loop(self.folder, self.recipe, call, show, interrupted)
+        with _interruptible() as interrupted, self._trackers(first) as tracking:
+            loop = Loop(self.folder, self.recipe, call, show, interrupted, tracking)
             status = loop.run(state, first, seconds)
         self.folder.update(status=status)
+
+    def _trackers(self, step: int) -> AbstractContextManager[Sequence[Tracker]]:
+        """What else than metrics.jsonl keeps the metrics, from that step on."""
+        settings = as_table(self.recipe)
+        run = Tracked(self.name, self.folder.path, self.seeds, settings, step)
+        return trackers.opened(self.folder.info.get("track", []), run)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """The model's answer; None if what it wrote is no answer."""

@@ -31,7 +31,7 @@ def train(options: Namespace) -> int:
     from ..recipe import value
 
     given = {path: value(text) for path, text in _given(options).items()}
-    run = begin(options.recipe, _seeds(options), options.run, given)
+    run = begin(options.recipe, _seeds(options), options.run, given, options.track or ())
     return _train_on(run, not options.no_exam)
 
 

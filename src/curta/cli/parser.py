@@ -72,6 +72,8 @@ def _train(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", nargs="?", default="addition", help="name or path (addition)")
     parser.add_argument("--run", metavar="NAME", help="name of the run (the recipe's, numbered)")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="members to train (1)")
+    track = "trackers of the metrics, besides the run folder: tensorboard, wandb, trackio"
+    parser.add_argument("--track", metavar="T,U", help=track)
     parser.add_argument("--no-exam", action="store_true", help="do not examine what was learned")
     if given is not None:
         _overrides(parser, [*_words(given), "addition"][:1])
