@@ -52,6 +52,17 @@ def data(options: Namespace) -> int:
     return 0
 
 
+def export(options: Namespace) -> int:
+    from ..api import load
+    from ..export import write
+    from .display import notice
+
+    run = load(options.run)
+    write(run, options.to, Path(options.out), options.member)
+    notice(f"{run.name} for {options.to}: {options.out}")
+    return 0
+
+
 def resume(options: Namespace) -> int:
     from ..api import load
     from ..comparison import is_comparison

@@ -94,6 +94,13 @@ def _data(parser: Parser, given: list[str] | None) -> None:
         _overrides(parser, words[:1])
 
 
+def _export(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("--to", required=True, metavar="FORM", help="adderboard")
+    parser.add_argument("--out", required=True, metavar="FILE", help="what is to be written")
+    parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
+
+
 def _compare(parser: Parser, given: list[str] | None) -> None:
     parser.epilog = (
         "One entry is the name or path of a comparison; without any, those that come with the\n"
@@ -235,6 +242,7 @@ _COMMANDS = {
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
     "show": (_show, commands.show, "show how a recipe writes a problem, token by token"),
+    "export": (_export, commands.export, "write a trained model for other programs"),
     "runs": (_nothing, commands.runs, "list the runs"),
     "recipes": (_nothing, commands.recipes, "list the recipes"),
 }
