@@ -77,3 +77,17 @@ def test_appending_adds_lines(tmp_path: Path) -> None:
     assert path.read_text() == "one\ntwo\n"
     with pytest.raises(UserError, match="cannot write"):
         files.append(tmp_path / "none" / "lines", "x")
+
+
+def test_a_new_folder_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "inner" / "new"
+    with files.new_folder(path) as folder:
+        (folder / "file").write_text("x")
+        assert not path.exists()
+    assert (path / "file").read_text() == "x"
+    with pytest.raises(KeyboardInterrupt), files.new_folder(tmp_path / "other") as folder:
+        raise KeyboardInterrupt
+    with pytest.raises(UserError, match="exists already"), files.new_folder(path):
+        raise AssertionError
+    assert [each.name for each in tmp_path.iterdir()] == ["inner"]
+    assert [each.name for each in path.parent.iterdir()] == ["new"]

@@ -1,13 +1,15 @@
 """Curta from Python: `curta.train`, `curta.load`, `curta.compare` and `curta.sweep`."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from . import comparison, devices, plan, runs
+from . import comparison, data, devices, plan, runs, trackers
 from . import recipe as recipes
 from .comparison import Comparison
 from .loop import Show
 from .plan import Plan
+from .recipe import Recipe
 from .session import Run
 
 
@@ -18,13 +20,15 @@ def train(
     overrides: Mapping[str, Any] | None = None,
     show: Show = lambda progress: None,
     evaluate: bool = True,
+    track: str | Sequence[str] = (),
 ) -> Run:
     """Trains a recipe, by name or by path, and examines what was learned.
 
     `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
-    is trained for each. `overrides` maps `"section.field"` to values.
+    is trained for each. `overrides` maps `"section.field"` to values. `track` names
+    trackers that are given the metrics too: tensorboard, wandb, trackio.
     """
-    begun = begin(recipe, seeds, run, overrides or {})
+    begun = begin(recipe, seeds, run, overrides or {}, track)
     begun.train(show)
     if evaluate and begun.folder.info["status"] == "finished":
         begun.evaluate()
@@ -32,14 +36,43 @@ def train(
 
 
 def begin(
-    recipe: str, seeds: int | Sequence[int], name: str | None, overrides: Mapping[str, Any]
+    recipe: str,
+    seeds: int | Sequence[int],
+    name: str | None,
+    overrides: Mapping[str, Any],
+    track: str | Sequence[str] = (),
 ) -> Run:
     """A new run, not yet trained."""
-    fields = recipes.with_overrides(recipes.read(recipe), overrides)
-    resolved = recipes.parse(fields, where=f"recipe {recipe!r}")
-    chosen = runs.seeds_of(seeds)
+    resolved = resolve(recipe, overrides)
+    chosen, tracking = runs.seeds_of(seeds), trackers.checked(track)
     devices.configure()
-    return Run(runs.create(resolved, recipe, chosen, name))
+    folder = runs.create(resolved, recipe, chosen, name)
+    folder.update(track=tracking)
+    return Run(folder)
+
+
+def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
+    """A recipe, by name or by path, with fields changed; every field is checked."""
+    fields = recipes.with_overrides(recipes.read(recipe), overrides)
+    return recipes.parse(fields, where=f"recipe {recipe!r}")
+
+
+def write_data(
+    recipe: str,
+    rows: int,
+    out: str | Path,
+    form: str = "parquet",
+    seed: int = 0,
+    overrides: Mapping[str, Any] | None = None,
+    show: data.Show = lambda split, share: None,
+) -> data.Summary:
+    """Writes a recipe's problems as a data set of `rows` to train on, and what is held out.
+
+    `out` is a new folder, `form` "parquet", "jsonl" or "text".
+    """
+    resolved = resolve(recipe, overrides or {})
+    devices.configure()
+    return data.write(resolved, rows, Path(out), form, seed, show)
 
 
 def load(run: str, loops: int | None = None) -> Run:

@@ -1,6 +1,7 @@
 """Python ints as decimal text and back, at any length."""
 
 _CHUNK = 4000  # digits; below the length at which Python refuses to convert
+_LARGE = 10**_CHUNK  # raised once: it takes longer than most conversions
 
 
 def to_int(digits: str) -> int:
@@ -13,7 +14,7 @@ def to_int(digits: str) -> int:
 
 def to_text(value: int) -> str:
     """`str(value)` for any length of a non-negative int."""
-    if value < 10**_CHUNK:
+    if value < _LARGE:
         return str(value)
     half = int(value.bit_length() * 0.30103) // 2
     high, low = divmod(value, 10**half)

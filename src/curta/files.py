@@ -1,7 +1,10 @@
 """Writing files so that a reader, or a crash, never meets half of one."""
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import UserError
@@ -22,6 +25,24 @@ def append(path: Path, text: str) -> None:
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
+    except OSError as error:
+        raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which gets its name only when all is well; UserError if that is taken."""
+    if path.exists():
+        raise UserError(f"{str(path)!r} exists already: choose another name, or remove it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        try:
+            yield temporary
+            temporary.chmod(0o755)
+            temporary.rename(path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 

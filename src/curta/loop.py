@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from .recipe import Recipe
 from .runs import Folder
 from .settings import Training
 from .tasks import validation
+from .trackers import Tracker
 from .training import CHUNK, Member, Metrics
 
 BUCKET = 10
@@ -53,9 +54,11 @@ class Loop:
         call: Callable[..., tuple[Member, Metrics]],
         show: Show,
         interrupted: threading.Event,
+        trackers: Sequence[Tracker] = (),
     ) -> None:
         self.folder, self.recipe, self.plan = folder, recipe, recipe.training
         self.call, self.show, self.interrupted = call, show, interrupted
+        self.trackers = trackers
         self.members = len(folder.info["seeds"])
         self.stopped: dict[str, int] = dict(folder.info["stopped"])
         self.end: int = folder.info.get("ended", self.plan.steps)
@@ -75,6 +78,8 @@ class Loop:
             step += count
             state = self._validate(state, step, rows)
             self.folder.add_metrics(rows)
+            for tracker in self.trackers:
+                tracker.add(rows)
             status = self._status(step)
             self._remember(state, step, status)
             if status or step % self.plan.checkpoint_every == 0:

@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -13,18 +13,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, history, runs, training
+from . import checkpoints, evaluation, history, runs, trackers, training
 from .errors import UserError, unknown
 from .exam import exam
 from .layouts import layout_named
 from .loop import Loop, Show
-from .model import parameters
+from .model import Transformer, parameters
 from .operations import Answer
 from .problems import Problem, parse
-from .recipe import Recipe
+from .recipe import Recipe, as_table
 from .report import write_report
 from .runs import Folder
 from .summary import write_summary
+from .trackers import Tracked, Tracker
 from .training import Member
 from .writing import named, written
 
@@ -65,12 +66,17 @@ class Run:
             model = jax.vmap(lambda one: one.looped(self.loops))(model)
         return evaluation.Models(model, layout_named(self.recipe.layout), len(self.seeds))
 
+    def model(self, member: int) -> Transformer:
+        """One member as of the newest checkpoint; UserError if there is none of that number."""
+        return self.models.member(self._member(member))
+
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
 
         An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
         """
         self.__dict__.pop("models", None)
+        trackers.checked(self.folder.info.get("track", []))
         mesh = training.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
         call, compiling = _compiled(self.recipe, mesh, training.spread(state, mesh))
@@ -80,10 +86,16 @@ class Run:
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
         )
-        with _interruptible() as interrupted:
-            loop = Loop(self.folder, self.recipe, call, show, interrupted)
+        with _interruptible() as interrupted, self._trackers(first) as tracking:
+            loop = Loop(self.folder, self.recipe, call, show, interrupted, tracking)
             status = loop.run(state, first, seconds)
         self.folder.update(status=status)
+
+    def _trackers(self, step: int) -> AbstractContextManager[Sequence[Tracker]]:
+        """What else than metrics.jsonl keeps the metrics, from that step on."""
+        settings = as_table(self.recipe)
+        run = Tracked(self.name, self.folder.path, self.seeds, settings, step)
+        return trackers.opened(self.folder.info.get("track", []), run)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """The model's answer; None if what it wrote is no answer."""

@@ -79,11 +79,11 @@ def shuffled(places: Int[Array, " places"], rows: int, seed: int) -> Int[Array, 
 def _network(value: UInt[Array, " places"], bits: int, seed: int) -> UInt[Array, " places"]:
     left, right = value >> bits, value & ((1 << bits) - 1)
     for number in range(ROUNDS):
-        left, right = right, left ^ (_mixed(right, number, seed) & ((1 << bits) - 1))
+        left, right = right, left ^ (mixed(right, number, seed) & ((1 << bits) - 1))
     return left << bits | right
 
 
-def _mixed(value: UInt[Array, " places"], number: int, seed: int) -> UInt[Array, " places"]:
+def mixed(value: UInt[Array, "*shape"], number: int, seed: int) -> UInt[Array, "*shape"]:
     """A well-mixed function of value, round and seed (the finaliser of MurmurHash3)."""
     mixed = value ^ jnp.uint32((seed * ROUNDS + number + 1) * 0x9E3779B9 & 0xFFFFFFFF)
     mixed = (mixed ^ mixed >> 16) * jnp.uint32(0x85EBCA6B)

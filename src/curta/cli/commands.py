@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,8 +31,36 @@ def train(options: Namespace) -> int:
     from ..recipe import value
 
     given = {path: value(text) for path, text in _given(options).items()}
-    run = begin(options.recipe, _seeds(options), options.run, given)
+    run = begin(options.recipe, _seeds(options), options.run, given, options.track or ())
     return _train_on(run, not options.no_exam)
+
+
+def data(options: Namespace) -> int:
+    from ..api import write_data
+    from ..recipe import value
+    from .display import Status, data_lines, notice
+
+    given = {path: value(text) for path, text in _given(options).items()}
+    begun = time.perf_counter()
+    with Status("writing") as status:
+        summary = write_data(
+            options.recipe, options.rows, options.out, options.format, options.seed, given,
+            lambda split, share: status.say(f"{split} {share:.0%}"),
+        )  # fmt: skip
+    for line in data_lines(summary, options.out, time.perf_counter() - begun):
+        notice(line)
+    return 0
+
+
+def export(options: Namespace) -> int:
+    from ..api import load
+    from ..export import write
+    from .display import notice
+
+    run = load(options.run)
+    write(run, options.to, Path(options.out), options.member)
+    notice(f"{run.name} for {options.to}: {options.out}")
+    return 0
 
 
 def resume(options: Namespace) -> int:

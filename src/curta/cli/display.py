@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from ..data import Summary
     from ..layouts import Layout
     from ..loop import Progress as Step
     from ..operations import Answer
@@ -90,8 +91,9 @@ class Learning:
 class Status:
     """What is being done now, on a terminal only; written to stderr."""
 
-    def __init__(self) -> None:
-        self.status = Console(stderr=True).status("examining ...")
+    def __init__(self, doing: str = "examining") -> None:
+        self.doing = doing
+        self.status = Console(stderr=True).status(f"{doing} ...")
 
     def __enter__(self) -> "Status":
         if sys.stderr.isatty():
@@ -102,7 +104,18 @@ class Status:
         self.status.stop()
 
     def say(self, what: str) -> None:
-        self.status.update(f"examining {what} ...")
+        self.status.update(f"{self.doing} {what} ...")
+
+
+def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
+    """What a data set holds, and how many problems stand in two splits."""
+    whole = sum(summary.rows.values())
+    rows = ", ".join(f"{split} {count:,}" for split, count in summary.rows.items())
+    return [
+        f"rows: {rows}",
+        f"problems in more than one split: {summary.overlap}",
+        f"Data set: {escape(out)} ({whole / seconds:,.0f} rows a second)",
+    ]
 
 
 def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:

@@ -72,9 +72,33 @@ def _train(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", nargs="?", default="addition", help="name or path (addition)")
     parser.add_argument("--run", metavar="NAME", help="name of the run (the recipe's, numbered)")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="members to train (1)")
+    track = "trackers of the metrics, besides the run folder: tensorboard, wandb, trackio"
+    parser.add_argument("--track", metavar="T,U", help=track)
     parser.add_argument("--no-exam", action="store_true", help="do not examine what was learned")
     if given is not None:
         _overrides(parser, [*_words(given), "addition"][:1])
+
+
+def _data(parser: Parser, given: list[str] | None) -> None:
+    parser.epilog = (
+        "Splits: train, validation, test_id (drawn alike, held out), test_ood (larger, or written\n"
+        "otherwise, as the recipe's [evaluation] says). No problem stands in two of them."
+    )
+    parser.add_argument("recipe", help="name or path of a recipe")
+    parser.add_argument("--rows", type=int, required=True, metavar="N", help="problems to train on")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder")
+    forms = "parquet, jsonl or text (parquet)"
+    parser.add_argument("--format", default="parquet", metavar="F", help=forms)
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draws (0)")
+    if given is not None and (words := _words(given)):
+        _overrides(parser, words[:1])
+
+
+def _export(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("--to", required=True, metavar="FORM", help="adderboard")
+    parser.add_argument("--out", required=True, metavar="FILE", help="what is to be written")
+    parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
 
 
 def _compare(parser: Parser, given: list[str] | None) -> None:
@@ -213,11 +237,13 @@ _COMMANDS = {
     "train": (_train, commands.train, "train a recipe, examine it and write a report"),
     "compare": (_compare, commands.compare, "train several recipes side by side"),
     "sweep": (_sweep, commands.sweep, "train a recipe with every combination of some values"),
+    "data": (_data, commands.data, "write a recipe's problems as a data set"),
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
     "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
+    "export": (_export, commands.export, "write a trained model for other programs"),
     "runs": (_nothing, commands.runs, "list the runs"),
     "recipes": (_nothing, commands.recipes, "list the recipes"),
 }

@@ -1,0 +1,132 @@
+"""One file of Python for the AdderBoard's checker, which needs nothing but NumPy.
+
+It is `standalone.py` with its constants filled in: `build_model()` and `add(model, a, b)`
+for whole numbers from 0 to 9,999,999,999.
+Source: github.com/anadim/AdderBoard, README and submission template.
+"""
+
+import base64
+import json
+import re
+import textwrap
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import files
+from ..model import Transformer, parameters
+from ..positions.window import Window, WindowEncoding
+from ..recipe import Recipe
+from .base import Exported, Exporter
+
+NEEDED = {
+    "causal": (True,),
+    "loops": (1,),
+    "inject": ("none",),
+    "key_value_heads": (None,),
+    "gated": (False,),
+    "activation": ("relu", "relu2"),
+    "norm": ("rms",),
+    "norm_placement": ("pre",),
+    "spelled": (False,),
+}
+"""Settings of the model that `standalone.py` knows."""
+
+
+class AdderBoard(Exporter):
+    name = "adderboard"
+    summary = "one Python file for the AdderBoard's checker, NumPy only"
+
+    def refuse(self, recipe: Recipe) -> str | None:
+        if recipe.layout != "coupled":
+            return f"layout {recipe.layout!r} (it knows 'coupled')"
+        if not isinstance(recipe.positions, Window):
+            return f"positions.name {recipe.positions.name!r} (it knows 'window')"
+        if recipe.positions.sees:
+            return "positions.sees (it knows only one reach for all kinds)"
+        for field, known in NEEDED.items():
+            value = getattr(recipe.model, field)
+            if value not in known:
+                return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
+        return None
+
+    def write(self, member: Exported, out: Path) -> None:
+        tensors = _tensors(member.model)
+        shapes = {name: tensor.shape for name, tensor in tensors.items()}
+        numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
+        text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
+        constants = {
+            "SETTINGS": _literal(_settings(member)),
+            "METADATA": _literal(_metadata(member)),
+            "SHAPES": _literal(shapes),
+            "WEIGHTS": '"""\n' + "\n".join(textwrap.wrap(text, 99)) + '\n"""',
+        }
+        files.write(out, _filled(constants))
+
+
+def _filled(constants: dict[str, str]) -> str:
+    """The standalone program with its empty constants filled in."""
+    source = (resources.files(__package__) / "standalone.py").read_text("utf-8")
+    empty = re.compile(rf"^({'|'.join(constants)})(: [^=]+ = ).*$", flags=re.MULTILINE)
+    source, count = empty.subn(lambda line: line[1] + line[2] + constants[line[1]], source)
+    assert count == len(constants)
+    return source
+
+
+def _literal(value: Any) -> str:
+    """A value as Python writes it, by way of JSON: lists and plain numbers only."""
+    return repr(json.loads(json.dumps(value)))
+
+
+def _settings(member: Exported) -> dict[str, Any]:
+    settings, positions = member.model.settings, member.model.positions
+    assert isinstance(positions, WindowEncoding)
+    return {
+        "characters": member.model.layout.characters,
+        "heads": settings.heads,
+        "attending": settings.attending,
+        "blocks": settings.blocks,
+        "squared": settings.activation == "relu2",
+        "scale": settings.features**-0.5 if settings.attention_scale else 1.0,
+        "window": [[kind, place] for kind, (place,) in positions.near[0]],
+    }
+
+
+def _metadata(member: Exported) -> dict[str, Any]:
+    settings = member.model.settings
+    return {
+        "name": f"Curta: run {member.run}, seed {member.seed}",
+        "author": "trained with Curta",
+        "params": parameters(member.model),
+        "architecture": (
+            f"decoder, {settings.blocks} blocks of which {settings.attending} attend,"
+            f" width {settings.width}, {settings.heads} heads"
+        ),
+        "tricks": [
+            "digits least significant first",
+            "attention limited to places near the query's own, with learned biases",
+            *(["an embedding of the part that a token plays"] if settings.kinds else []),
+        ],
+    }
+
+
+def _tensors(model: Transformer) -> dict[str, np.ndarray]:
+    """All that is learned, each once; what a design does without is not there."""
+    found = {
+        "tokens": model.tokens,
+        "kinds": model.kinds,
+        "biases": model.positions.layers,
+        "query": model.attention.query,
+        "key": model.attention.key,
+        "value": model.attention.value,
+        "out": model.attention.out,
+        "attention_gain": model.attention.gain,
+        "up": model.mlp.up,
+        "down": model.mlp.down,
+        "mlp_gain": model.mlp.gain,
+        "gain": model.gain,
+        "head": model.head,
+    }
+    return {name: np.asarray(part) for name, part in found.items() if part is not None}
