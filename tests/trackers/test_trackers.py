@@ -132,7 +132,7 @@ def test_a_tracker_keeps_what_the_run_does(
     run = trained(name)
     expected = written(run)
     assert {metric for _, metric, _ in expected} == {
-        "loss", "exact", "seconds", "validation_loss", "validation_exact",
+        "loss", "exact", "seconds", "validation_loss", "validation_tokens", "validation_exact",
     }  # fmt: skip
     assert READERS[name](run) == pytest.approx(expected)
 
