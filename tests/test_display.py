@@ -217,3 +217,12 @@ def test_of_several_seeds_the_first_is_shown_and_the_right_ones_are_counted() ->
 
 def test_without_named_problems_there_is_no_table() -> None:
     assert named_table({"lengths": []}, [0]) is None
+
+
+def test_no_figure_is_cut_for_a_long_category() -> None:
+    name = "held out, spaced-worked-apart"
+    told = {"category": name, "token_accuracy": [0.9, 0.8, 1.0], "perplexity": [1.1, 920.354, 1.0]}
+    printed = "\n".join(lines([row("1000..9999", (0.25, 0.16, 1.0), **told)], terminal=True))
+    assert "…" not in printed
+    for figure in ("0.250", "0.160", "1.000", "0.900"):
+        assert figure in printed

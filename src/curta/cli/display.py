@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -130,8 +130,9 @@ def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
     title = f"exact match, {len(seeds)} seed{'s' if several else ''}"
     view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for heading in ("op", "digits", "kind", "count", "median", "min", "max", *told):
-        text = heading in ("op", "kind")
-        view.add_column(heading, justify="left" if text else "right", no_wrap=True)
+        side: JustifyMethod = "left" if heading in ("op", "kind") else "right"
+        # what is held out may have a long name: no figure is cut for it
+        view.add_column(heading, justify=side, no_wrap=heading != "kind", overflow="fold")
     if several:
         view.add_column("seeds")
     if not all(map(_agrees, rows)):
