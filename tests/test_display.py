@@ -221,8 +221,9 @@ def test_without_named_problems_there_is_no_table() -> None:
 
 def test_no_figure_is_cut_for_a_long_category() -> None:
     name = "held out, spaced-worked-apart"
-    told = {"category": name, "token_accuracy": [0.9, 0.8, 1.0], "perplexity": [1.1, 920.354, 1.0]}
-    printed = "\n".join(lines([row("1000..9999", (0.25, 0.16, 1.0), **told)], terminal=True))
+    told = {"size": "1000..9999", "category": name}
+    told |= {"token_accuracy": [0.9, 0.8, 1.0], "perplexity": [1.1, 920.354, 1.0]}
+    printed = "\n".join(lines([row(4, (0.25, 0.16, 1.0)) | told], terminal=True))
     assert "…" not in printed
     for figure in ("0.250", "0.160", "1.000", "0.900"):
         assert figure in printed
