@@ -9,19 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.api import load
+from curta.errors import UserError
+from curta.evaluation import exact
 from curta.operations import OPERATIONS
+from curta.probes import examine
 from curta.probes.carries import CarryChains, chained
 from curta.probes.commutativity import Commutativity
 from curta.probes.longer import Longer, size
+from curta.probes.loops import Loops
 from curta.probes.patterns import Patterns
 from curta.probes.single_digits import SingleDigits, table
 from curta.probes.values import PARTNERS, OperandRange, edge
 from curta.problems import Problem
 from curta.session import Run
-from curta.tasks import Task
+from curta.tasks import RANDOM, Task, problems
 
 from .asked import found, generated, only
 from .asked import subject as asked
+from .conftest import trained
 
 
 def test_every_problem_of_two_digits_is_asked_once_unless_it_has_no_answer() -> None:
@@ -204,3 +210,31 @@ def test_operands_grow_in_the_proportions_of_training() -> None:
     assert size(Task("//", digits=(1, 6), second=(1, 3)), 7) == (7, 4)
     assert size(Task("//", digits=(1, 6), second=(1, 3)), 12) == (12, 6)
     assert size(Task("+", digits=(1, 5), operands=(2, 4)), 10) == (10,) * 4
+
+
+@pytest.fixture(scope="module")
+def looping(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return trained(
+        tmp_path_factory.mktemp("looping"), "looping", model__loops=2, task__digits=[1, 2],
+        training__steps=200, training__batch=32, training__loop_loss="mixed",
+    )  # fmt: skip
+
+
+def test_loops_are_those_that_a_run_is_loaded_with(
+    looping: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(looping.folder.path.parent))
+    finding = found(Loops(most=4, count=20), looping)
+    assert [(row["digits"], row["loops"]) for row in finding.rows] == [
+        (digits, loops) for digits in (2, 3, 4) for loops in (1, 2, 4)
+    ]
+    exam = problems("+", RANDOM, (3, 3), 20, 1)
+    for loops in (1, 2, 4):
+        (row,) = only(finding, digits=3, loops=loops)
+        other = load("looping", loops=loops)
+        assert row["members"] == exact(other.models, exam).mean(axis=1).round(6).tolist()
+
+
+def test_only_looped_models_are_asked_for_loops(windowed: Run) -> None:
+    with pytest.raises(UserError, match="examines models that loop, and the run has a model with"):
+        examine(windowed, "loops")

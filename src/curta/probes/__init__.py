@@ -18,6 +18,7 @@ from .carries import CarryChains
 from .commutativity import Commutativity
 from .counterfactual import Counterfactual
 from .longer import Longer
+from .loops import Loops
 from .patterns import Patterns
 from .single_digits import SingleDigits
 from .subject import Subject
@@ -34,6 +35,7 @@ PROBES: dict[str, type[Probe]] = {
         CarryChains,
         OperandRange,
         Longer,
+        Loops,
         Top,
         Attention,
         Counterfactual,
@@ -59,7 +61,7 @@ def options(name: str) -> list[tuple[str, str, type, Any]]:
 
 def examined(probe: type[Probe], recipe: Recipe) -> list[Task]:
     """The tasks of a recipe that a probe can examine."""
-    if probe.token_by_token and not recipe.model.causal:
+    if probe.unfit(recipe.model):
         return []
     return [task for task in recipe.tasks if probe.about(task)]
 
@@ -93,9 +95,8 @@ def _asked(run: Run, members: Sequence[int] | None) -> list[int]:
 
 
 def _refusal(run: Run, probe: type[Probe]) -> str:
-    has = " ".join(task.operator for task in run.recipe.tasks)
-    if probe.token_by_token and not run.recipe.model.causal:
-        has = "a model that writes all tokens at once"
+    operators = " ".join(task.operator for task in run.recipe.tasks)
+    has = probe.unfit(run.recipe.model) or operators
     return (
         f"probe {probe.name!r} does not apply to run {run.name!r}:"
         f" it examines {probe.scope}, and the run has {has}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
+from ..design import Model
 from ..errors import UserError
 from ..report.pictures import Picture
 from ..tasks import Task
@@ -56,6 +57,13 @@ class Probe(ABC):
     def about(cls, task: Task) -> bool:
         """Whether it can examine problems of this task."""
         return True
+
+    @classmethod
+    def unfit(cls, design: Model) -> str | None:
+        """What a model of this design is, if that is nothing to examine."""
+        if cls.token_by_token and not design.causal:
+            return "a model that writes all tokens at once"
+        return None
 
     @abstractmethod
     def examine(self, subject: Subject) -> Finding:

@@ -1,0 +1,88 @@
+"""A looped model asked after more and fewer loops than it was trained with.
+
+Source: McLeish et al., arXiv 2405.17399, and its reproduction with grids for 1, 2, 8, 16
+and 32 loops of a block that was trained with 16.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import numpy as np
+
+from ..design import Model
+from ..evaluation import Models, scores
+from ..report.pictures import Panel
+from ..tasks import RANDOM, Task, problems
+from .base import SPREAD, Finding, Probe, Row, option, spread
+from .longer import size
+from .subject import Subject
+
+
+@dataclass(frozen=True)
+class Loops(Probe):
+    name: ClassVar[str] = "loops"
+    summary: ClassVar[str] = "exact match and perplexity by the number of loops"
+    scope: ClassVar[str] = "models that loop"
+    most: int = option(32, "greatest number of loops; those asked are 1, 2, 4, ...")
+    count: int = option(100, "random problems of each digit count")
+    seed: int = option(1, "seed of the problems", least=0)
+
+    @classmethod
+    def unfit(cls, design: Model) -> str | None:
+        return None if design.loops > 1 else "a model without loops"
+
+    def examine(self, subject: Subject) -> Finding:
+        rows, panels = [], []
+        for task in subject.tasks:
+            found = self._rows(subject, task)
+            panels += _panels(task, found, len(subject.members))
+            rows += found
+        shows = (
+            "Exact match on random problems by the number of loops at test time, at the longest"
+            " digit count in training and at one and a half and two times that."
+        )
+        trained = f"trained with {subject.run.recipe.model.loops} loops"
+        columns = ("operator", "digits", "loops", "problems", *SPREAD, "perplexity")
+        return Finding(columns, rows, {"shows": shows, "panels": panels}, (trained,))
+
+    def _rows(self, subject: Subject, task: Task) -> list[Row]:
+        longest = task.widest[0]
+        return [
+            self._row(subject, task, digits, 2**power)
+            for digits in dict.fromkeys((longest, longest * 3 // 2, 2 * longest))
+            for power in range(self.most.bit_length())
+        ]
+
+    def _row(self, subject: Subject, task: Task, digits: int, loops: int) -> Row:
+        exam = problems(task.operator, RANDOM, size(task, digits), self.count, self.seed)
+        asked = {"operator": task.operator, "digits": digits, "loops": loops, "problems": len(exam)}
+        if not subject.fits(exam):
+            return asked | spread(None) | {"perplexity": None}
+        found = scores(looped(subject.models, loops), exam)
+        perplexity = round(float(np.median(np.exp(found.loss))), 3)
+        return asked | spread(found.right.mean(axis=1)) | {"perplexity": perplexity}
+
+
+def looped(models: Models, loops: int) -> Models:
+    """The same weights, run over so many times."""
+    return models._replace(stacked=jax.vmap(lambda one: one.looped(loops))(models.stacked))
+
+
+def _panels(task: Task, rows: list[Row], members: int) -> list[Panel]:
+    return [
+        _panel(task, [row for row in rows if row["digits"] == digits], members)
+        for digits in dict.fromkeys(row["digits"] for row in rows)
+    ]
+
+
+def _panel(task: Task, rows: list[Row], members: int) -> Panel:
+    return {
+        "form": "lines",
+        "title": f"{task.operator} at {rows[0]['digits']} digits",
+        "across": "loops",
+        "points": [str(row["loops"]) for row in rows],
+        "curves": [
+            [row["members"] and row["members"][member] for row in rows] for member in range(members)
+        ],
+    }
