@@ -19,7 +19,7 @@ from .exam import exam
 from .generation import bucket, completions, widths
 from .layouts import layout_named
 from .loop import Loop, Show
-from .model import parameters
+from .model import Transformer, parameters
 from .operations import Answer
 from .problems import Problem, parse
 from .recipe import Recipe
@@ -69,6 +69,10 @@ class Run:
         if self.loops is not None:
             model = jax.vmap(lambda one: one.looped(self.loops))(model)
         return evaluation.Models(model, layout_named(self.recipe.layout), len(self.seeds))
+
+    def model(self, member: int = 0) -> Transformer:
+        """One member alone, as of the newest checkpoint."""
+        return self.models.member(self._member(member))
 
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
