@@ -1,6 +1,7 @@
 """A real browser without a window, driven over a pipe by the DevTools protocol."""
 
 import base64
+import fcntl
 import itertools
 import json
 import os
@@ -108,9 +109,9 @@ class Tab:
 def tab(profile: Path) -> Iterator[Tab]:
     """A browser with one tab; the browser reads its descriptor 3 and writes to 4."""
     assert CHROMIUM, "Chromium is missing: apt-get install chromium"
-    (theirs_in, ours_out), (ours_in, theirs_out) = os.pipe(), os.pipe()
+    (theirs_in, ours_out), (ours_in, theirs_out) = _pipe(), _pipe()
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}"]
-    shell = ["sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", *command]
+    shell = ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", *command]
     process = subprocess.Popen(
         shell, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -124,3 +125,12 @@ def tab(profile: Path) -> Iterator[Tab]:
         process.terminate()
         process.wait(20)
         os.close(ours_in)
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose numbers are beyond those that the browser's own are to have."""
+    low = os.pipe()
+    reading, writing = (fcntl.fcntl(number, fcntl.F_DUPFD, 10) for number in low)
+    for number in low:
+        os.close(number)
+    return reading, writing

@@ -8,7 +8,6 @@ import { step } from "./step.js";
 const design = JSON.parse(document.getElementById("design").textContent);
 const tensors = tensorsOf(document.getElementById("weights").textContent);
 const at = (id) => document.getElementById(id);
-const leftwards = Object.values(design.operations).every(({ form }) => form.turned[0]);
 const END = design.characters[design.end];
 const SLICE = 12; // milliseconds of writing between two drawings
 
@@ -150,7 +149,8 @@ function draw() {
 function arrange() {
   const items = at("text").children, paper = at("paper").checked;
   at("text").classList.toggle("paper", paper);
-  onPaper(now.writing.places, leftwards).forEach(([line, column], number) => {
+  const [, leftwards] = design.operations[now.problem.operator].form.turned;
+  onPaper(now.writing.places, now.given, leftwards).forEach(([line, column], number) => {
     items[number].style.gridRow = paper ? line : "";
     items[number].style.gridColumn = paper ? column : "";
   });
@@ -252,7 +252,9 @@ listen();
 /** For the browser's console: the same model without the page around it. */
 globalThis.curta = {
   design,
+  tensors,
   step,
+  Writing,
   logits: (text) => begun(text).passes.map(({ logits }) => [...logits]),
   weights: (text) => begun(text).passes.map(({ keys, weights }) => ({ keys, weights })),
   prompt: (text) => prompt(parse(text, design), design),
@@ -262,6 +264,7 @@ globalThis.curta = {
     while (!full() && !ended(writing, given)) writing.append(next(writing));
     return textOf(writing, given);
   },
+  truth: (text) => truth(parse(text, design)),
   ask(text) {
     const problem = parse(text, design);
     return { answer: answered(problem, this.write(text)), truth: truth(problem) };

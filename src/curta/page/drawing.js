@@ -11,7 +11,8 @@ export function make(name, content = [], attributes = {}) {
 }
 
 export function percent(share) {
-  return `${(100 * share).toFixed(share > 0.9995 || share < 0.0005 ? 0 : 1)} %`;
+  if (share < 0.0005) return "<0.1 %";
+  return `${(100 * share).toFixed(share > 0.9995 ? 0 : 1)} %`;
 }
 
 /** A character as it is shown and read out. */
@@ -91,17 +92,22 @@ function share(value) {
   return cell;
 }
 
-/** Line and column of every token as on paper: places side by side, a line for each run of them. */
-export function onPaper(places, leftwards) {
+/**
+ * Line and column of every token as on paper: equal places below each other, and a line as long
+ * as places do not go back. What is written begins a line, unless an equals sign just has.
+ */
+export function onPaper(places, given, leftwards) {
   const found = [], widths = new Map();
-  let line = 0, last = -Infinity, within = 0;
-  for (const { coordinates: [place] } of places) {
-    if (place < last) line += 1;
-    within = place === last ? within + 1 : 0;
+  let line = 0, last = -Infinity, within = 0, held = 0;
+  places.forEach(({ coordinates: [place] }, number) => {
+    const breaks = place < last || (number === given && held > 1);
+    within = place === last && !breaks ? within + 1 : 0;
+    held = breaks ? 1 : held + 1;
+    line += Number(breaks);
     last = place;
     widths.set(place, Math.max(widths.get(place) ?? 0, within + 1));
     found.push({ line, place, within });
-  }
+  });
   const order = [...widths.keys()].sort((a, b) => (leftwards ? b - a : a - b));
   const starts = new Map();
   order.reduce((at, place) => (starts.set(place, at), at + widths.get(place)), 1);
