@@ -1,13 +1,16 @@
 """Pages of models with random weights, and of shipped recipes."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 import tiny
 from curta import recipe as recipes
-from curta.layouts import layout_named
+from curta.layouts import Room, Text, layout_named
 from curta.model import Transformer
 from curta.page.assembled import render
 from curta.page.folded import refuse
@@ -57,11 +60,25 @@ def page(folder: Path, recipe: Recipe, model: Transformer) -> Path:
     return path
 
 
-def logits(model: Transformer, text: str, problem: Problem) -> jax.Array:
-    """By the Python model, for what follows each token of a text."""
-    layout = model.layout
-    room = layout.room(problem.operator, [len(str(value)) for value in problem.operands])
-    tokens = jnp.asarray(layout.encode(text))[None]
-    where = layout.follow(tokens, jnp.array([len(text)], jnp.int32))[1]
-    every = jnp.arange(len(text))[None]
-    return model(tokens, where, every, room)[0]
+def logits(model: Transformer, asked: Sequence[Problem]) -> list[np.ndarray]:
+    """By the Python model, for what follows each token of each written problem."""
+    layout, rooms = model.layout, [_room(model, problem) for problem in asked]
+    extents = [room.extents for room in rooms]
+    room = replace(max(rooms, key=lambda room: room.total), extents=_widest(extents))
+    text = tiny.text(layout, asked, room.total)
+    found = np.asarray(_logits(model, text, room))
+    return [line[:length] for line, length in zip(found, text.lengths.tolist(), strict=True)]
+
+
+@partial(jax.jit, static_argnames="room")
+def _logits(model: Transformer, text: Text, room: Room) -> jax.Array:
+    return model(text.tokens, model.layout.where(text), tiny.every_index(text), room)
+
+
+def _room(model: Transformer, problem: Problem) -> Room:
+    return model.layout.room(problem.operator, [len(str(value)) for value in problem.operands])
+
+
+def _widest(extents: list[tuple[tuple[int, int], ...]]) -> tuple[tuple[int, int], ...]:
+    axes = zip(*extents, strict=True)
+    return tuple((min(a for a, _ in axis), max(b for _, b in axis)) for axis in axes)
