@@ -66,7 +66,7 @@ class Run:
             model = jax.vmap(lambda one: one.looped(self.loops))(model)
         return evaluation.Models(model, layout_named(self.recipe.layout), len(self.seeds))
 
-    def model(self, member: int) -> Transformer:
+    def model(self, member: int = 0) -> Transformer:
         """One member as of the newest checkpoint; UserError if there is none of that number."""
         return self.models.member(self._member(member))
 

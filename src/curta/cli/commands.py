@@ -160,6 +160,16 @@ def probe(options: Namespace) -> int:
     return 0
 
 
+def page(options: Namespace) -> int:
+    from ..api import load
+    from ..page import write_page
+    from .display import notice
+
+    path = write_page(load(options.run), options.member, options.out)
+    notice(f"Page: {path}")
+    return 0
+
+
 def show(options: Namespace) -> int:
     from .. import recipe as recipes
     from ..layouts import layout_named

@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import UserError, unknown
@@ -222,6 +223,13 @@ def _probe_options(parser: Parser, name: str) -> None:
         )
 
 
+def _page(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
+    help = "file to write (page-M.html in the run's folder)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=help)
+
+
 def _show(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
     parser.add_argument("problem", nargs="?", help="such as 123+45")
@@ -242,6 +250,7 @@ _COMMANDS = {
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
+    "page": (_page, commands.page, "write a page in which a trained model calculates"),
     "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
     "export": (_export, commands.export, "write a trained model for other programs"),
     "runs": (_nothing, commands.runs, "list the runs"),

@@ -1,10 +1,11 @@
 """The contract of a layout: how a problem is written down, token by token.
 
 A layout says three things. `write` and `read` are plain Python and obviously
-right. `tokens` writes a whole batch on the device, under `jit`. `step` follows a
-text from left to right and says of each token what part it plays (its kind) and
-where it stands (its coordinates); since it sees only what came before, kinds
-and coordinates are causal by construction.
+right; where they can, they follow from a `form` and a `reading`, which are data.
+`tokens` writes a whole batch on the device, under `jit`. `step` follows a text from
+left to right and says of each token what part it plays (its kind) and where it
+stands (its coordinates); since it sees only what came before, kinds and coordinates
+are causal by construction.
 """
 
 from abc import ABC, abstractmethod
@@ -20,8 +21,9 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from ..digits import Numbers
 from ..errors import UserError, unknown
-from ..operations import Answer
+from ..operations import OPERATIONS, Answer
 from ..problems import Problem
+from .forms import Form, Reading
 
 END = "$"
 
@@ -123,9 +125,23 @@ class Layout(ABC):
                 f"layout {self.name!r} holds {self.longest} digits an operand, not {max(digits)}"
             )
 
-    @abstractmethod
+    def form(self, operator: str) -> Form:
+        """How the operands of a problem are put together to its prompt."""
+        return Form(OPERATIONS[operator].mark)
+
+    def reading(self, operator: str) -> Reading:
+        """What of a completion is the answer."""
+        return Reading()
+
+    @property
+    def told(self) -> bool:
+        """Whether form and reading say all: that prompts and answers are just what they tell."""
+        own = type(self)
+        return own.prompt is Layout.prompt and own.read is Layout.read
+
     def prompt(self, problem: Problem) -> str:
         """The part of the text that is given to the model."""
+        return self.form(problem.operator).write(problem.operands)
 
     @abstractmethod
     def working(self, problem: Problem) -> str:
@@ -135,9 +151,11 @@ class Layout(ABC):
         """The whole text: prompt, working and the end sign."""
         return self.prompt(problem) + self.working(problem) + END
 
-    @abstractmethod
     def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
+        text, end, _ = completion.partition(END)
+        numbers = self.reading(operator).read(text) if end else None
+        return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod
     def room(self, operator: str, digits: Sequence[int]) -> Room:

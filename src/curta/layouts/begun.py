@@ -16,6 +16,7 @@ from ..digits import Numbers
 from ..problems import Problem
 from .base import END, Kind, Piece, Room
 from .direct import DirectLayout
+from .forms import Form
 
 BEGIN = "#"
 BEGINNING = 7
@@ -33,8 +34,8 @@ class Begun(DirectLayout):
     most = 2
     reverse = reverse_operands = False
 
-    def prompt(self, problem: Problem) -> str:
-        return BEGIN + super().prompt(problem)
+    def form(self, operator: str) -> Form:
+        return super().form(operator)._replace(before=BEGIN)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         room = super().room(operator, digits)

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from ..digits import Numbers
-from ..operations import Answer
 from .base import END, Kind
 from .direct import DirectLayout
+from .forms import Reading
 
 BLANK = len(DirectLayout.kinds)
 
@@ -30,9 +30,9 @@ class Blanks(DirectLayout):
     padded = True
     fill = " "
 
-    def read(self, operator: str, completion: str) -> Answer | None:
-        answer, end, _ = completion.partition(END)
-        return super().read(operator, answer.rstrip(self.fill) + end)
+    def reading(self, operator: str) -> Reading:
+        reading = super().reading(operator)
+        return reading._replace(pattern=f"{reading.pattern}{self.fill}*")
 
     def step(
         self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]

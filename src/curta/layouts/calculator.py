@@ -13,11 +13,12 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer
+from ..operations import OPERATIONS
 from ..problems import Problem
 from .base import Kind, Layout, Room, Text
 from .difference import Difference
 from .division import LongDivision
+from .forms import Form, Reading
 from .product import Product
 from .running import Running
 from .traced import spelled
@@ -42,14 +43,15 @@ class Calculator(Layout):
     operators = tuple(operator for part in PARTS for operator in part.operators)
     states = 1 + sum(part.states for part in PARTS)  # which layout, and the state of each
 
-    def prompt(self, problem: Problem) -> str:
-        return problem.operation.mark + self._part(problem.operator).prompt(problem)
+    def form(self, operator: str) -> Form:
+        form = self._part(operator).form(operator)
+        return form._replace(before=OPERATIONS[operator].mark + form.before)
+
+    def reading(self, operator: str) -> Reading:
+        return self._part(operator).reading(operator)
 
     def working(self, problem: Problem) -> str:
         return self._part(problem.operator).working(problem)
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        return self._part(operator).read(operator, completion)
 
     def spelling(self, character: str) -> tuple[str, ...]:
         return spelled(character)

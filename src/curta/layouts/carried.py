@@ -12,10 +12,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer
+from ..operations import OPERATIONS
 from ..problems import Problem
 from .base import END, Kind, Room, Text, grid, join
 from .direct import DirectLayout
+from .forms import Reading
 
 MARKS = ".'"
 """Nothing is carried, one is carried."""
@@ -37,8 +38,8 @@ class Carried(DirectLayout):
         answer = super().working(problem)
         return "".join(MARKS[_carry(problem, p)] + digit for p, digit in enumerate(answer))
 
-    def read(self, operator: str, completion: str) -> Answer | None:
-        return super().read(operator, completion.translate(dict.fromkeys(map(ord, MARKS))))
+    def reading(self, operator: str) -> Reading:
+        return super().reading(operator)._replace(drop=MARKS)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         (answer,) = OPERATIONS[operator].widths(digits)

@@ -13,9 +13,9 @@ from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer
 from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, join, number
+from .forms import Reading
 from .traced import DIGITS, TracedLayout, ladder
 
 FIRST, OPERATOR, SECOND, EQUALS, FLAG, ANSWER, FINISH = range(7)
@@ -49,10 +49,8 @@ class PlaceByPlace(TracedLayout):
         ]
         return f"{''.join(flags)}{int(first < second)}"
 
-    def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        answer = text.lstrip("<=>")
-        return OPERATIONS[operator].value([int(answer)]) if end and answer.isdecimal() else None
+    def reading(self, operator: str) -> Reading:
+        return Reading("[<=>]*()([0-9]+)", turned=False)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         return Room(sum(digits) + 2, max(digits) + 2, ((-1, max(digits) + 1),))

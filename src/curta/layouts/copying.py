@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from .. import digits
-from ..decimals import to_int, to_text
+from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer
+from ..operations import OPERATIONS
 from ..problems import Problem
 from .base import END, Kind, Room, Text, join, number
+from .forms import Form, Reading
 from .traced import DIGITS, TracedLayout, ladder
 
 OPERATOR, NUMBER, EQUALS, ANSWER, FINISH = range(5)
@@ -36,18 +37,15 @@ class Copying(TracedLayout):
     operators = ("copy", "reverse")
     states = 3  # part (number, answer), place, step from place to place
 
-    def prompt(self, problem: Problem) -> str:
-        return f"{problem.operation.mark}{to_text(problem.operands[0])[::-1]}="
+    def form(self, operator: str) -> Form:
+        return Form(",", before=OPERATIONS[operator].mark)
+
+    def reading(self, operator: str) -> Reading:
+        return Reading()
 
     def working(self, problem: Problem) -> str:
         digits = to_text(problem.operands[0])
         return digits[::-1] if problem.operator == "copy" else digits
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        if not end or not text.isdecimal():
-            return None
-        return OPERATIONS[operator].value([to_int(text[::-1])])
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         return Room(digits[0] + 2, digits[0] + 1, ((-1, digits[0]),))

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from .. import digits
-from ..decimals import to_int, to_text
+from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import Answer
 from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, join, number
+from .forms import Reading
 from .traced import CARRIED, TracedLayout, ladder
 
 FIRST, OPERATOR, SECOND, EQUALS, DIFFERENCE, SIGN, ANSWER, FINISH = range(8)
@@ -48,13 +48,8 @@ class Difference(TracedLayout):
         magnitude = to_text(abs(first - second)).rjust(width, "0")[::-1]
         return f"{trace}{'-' if first < second else '+'}{magnitude}"
 
-    def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        _, minus, negative = text.rpartition("-")
-        answer = negative if minus else text.rpartition("+")[2]
-        if not end or not answer.isdecimal() or answer == text:
-            return None
-        return to_int(answer[::-1]) * (-1 if minus else 1)
+    def reading(self, operator: str) -> Reading:
+        return Reading("[^-+]*([-+])([0-9]+)")
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         return Room(sum(digits) + 2, 2 * max(digits) + 2, ((-1, max(digits)),))

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..decimals import to_int, to_text
+from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer, Result
+from ..operations import OPERATIONS, Result
 from ..problems import Problem
 from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
+from .forms import NUMBERS, Form, Reading, ordered
 
 WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
 """The operations written here. A further one is a further character, which models that
@@ -47,11 +48,15 @@ class DirectLayout(Layout):
     ahead = 0
     """Places that padded operands have before the first digit of the longest."""
 
-    def prompt(self, problem: Problem) -> str:
-        width = max(len(to_text(value)) for value in problem.operands) + self.ahead
-        mark = problem.operation.mark
-        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
-        return f"{mark}{','.join(texts)}=" if mark.isalpha() else f"{mark.join(texts)}="
+    def form(self, operator: str) -> Form:
+        mark, turned = OPERATIONS[operator].mark, (self.reverse_operands,) * 2
+        before, between = (mark, ",") if mark.isalpha() else ("", mark)
+        fill = self.fill if self.padded else ""
+        return Form(between, before, turned=turned, fill=fill, ahead=self.ahead)
+
+    def reading(self, operator: str) -> Reading:
+        sign = "-?" if OPERATIONS[operator].signed else ""
+        return Reading(f"({sign})({NUMBERS})", self.reverse)
 
     def working(self, problem: Problem) -> str:
         width = max(len(to_text(value)) for value in problem.operands) + 1
@@ -59,15 +64,6 @@ class DirectLayout(Layout):
         if isinstance(truth, tuple):
             return ",".join(self._text(value, width, self.reverse) for value in truth)
         return "-" * (truth < 0) + self._text(abs(truth), width, self.reverse)
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        answer, end, _ = completion.partition(END)
-        minus = OPERATIONS[operator].signed and answer.startswith("-")
-        texts = answer.removeprefix("-" if minus else "").split(",")
-        if not end or not all(text.isdecimal() for text in texts):
-            return None
-        numbers = [to_int(_ordered(text, self.reverse)) * (-1) ** minus for text in texts]
-        return OPERATIONS[operator].value(numbers)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         operation = OPERATIONS[operator]
@@ -117,7 +113,7 @@ class DirectLayout(Layout):
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         text = to_text(value)
-        return _ordered(text.rjust(width, self.fill) if self.padded else text, reverse)
+        return ordered(text.rjust(width, self.fill) if self.padded else text, reverse)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
         """The numbers, padded to one width or more if the layout does so."""
@@ -149,7 +145,3 @@ class DirectLayout(Layout):
     ) -> Piece:
         piece = number(digits, lengths)
         return piece if reverse else flipped(piece)
-
-
-def _ordered(text: str, reverse: bool) -> str:
-    return text[::-1] if reverse else text

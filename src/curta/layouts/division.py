@@ -20,12 +20,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from .. import digits
-from ..decimals import to_int, to_text
+from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer
+from ..operations import OPERATIONS
 from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, grid, join, number
 from .difference import written_difference
+from .forms import Form, Reading
 from .traced import CARRIED, TracedLayout, ladder
 
 (DIVIDEND, OPERATOR, DIVISOR, EQUALS, PARTIAL, COUNT, TRIAL, QUOTIENT, RESULT, ANSWER, FINISH) = (
@@ -57,9 +58,11 @@ class LongDivision(TracedLayout):
     operators = ("//", "%")
     states = 6  # kind of the next digit, place, row, step, digits of the divisor, modulo or not
 
-    def prompt(self, problem: Problem) -> str:
-        dividend, divisor = map(to_text, problem.operands)
-        return f"{dividend}{problem.operation.mark}{divisor[::-1]}="
+    def form(self, operator: str) -> Form:
+        return super().form(operator)._replace(turned=(False, True))
+
+    def reading(self, operator: str) -> Reading:
+        return super().reading(operator)._replace(turned=operator == "%")
 
     def working(self, problem: Problem) -> str:
         dividend, divisor = problem.operands
@@ -71,13 +74,6 @@ class LongDivision(TracedLayout):
         if problem.operator == "%":
             return f"{trace}={to_text(rest).rjust(width, '0')[::-1]}"
         return f"{trace}={to_text(dividend // divisor).rjust(len(to_text(dividend)), '0')}"
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        _, equals, answer = text.rpartition("=")
-        if not end or not equals or not answer.isdecimal():
-            return None
-        return OPERATIONS[operator].value([to_int(answer[::-1] if operator == "%" else answer)])
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         steps, widest = digits

@@ -18,10 +18,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from ..decimals import to_int
+from ..decimals import to_int, to_text
 from ..digits import Numbers
 from ..errors import UserError
 from ..operations import OPERATIONS, Answer
+from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, flipped, number
 from .direct import DirectLayout
 
@@ -45,6 +46,11 @@ class Hints(DirectLayout):
     reverse_operands = False
     padded = True
     ahead = 1
+
+    def prompt(self, problem: Problem) -> str:
+        width = max(len(to_text(value)) for value in problem.operands) + self.ahead
+        texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
+        return f"{problem.operation.mark.join(texts)}="
 
     def read(self, operator: str, completion: str) -> Answer | None:
         answer, end, _ = completion.partition(END)

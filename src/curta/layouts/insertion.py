@@ -17,11 +17,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from .. import digits
-from ..decimals import to_int, to_text
+from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import Answer
 from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, grid, headless, join
+from .forms import NUMBERS, Form, Reading
 from .traced import CARRIED, TracedLayout, ladder
 
 (OPERATOR, NUMBER, COMMA, EQUALS, SMALLER, LARGER, NEXT, TURN, RESULT, ANSWER, THEN, FINISH) = (
@@ -52,8 +52,11 @@ class Insertion(TracedLayout):
     operators = ("sort",)
     states = 6  # part (numbers, pairs, answer), place, turn, slot, larger due, how many numbers
 
-    def prompt(self, problem: Problem) -> str:
-        return f"S{','.join(padded(problem.operands))}="
+    def form(self, operator: str) -> Form:
+        return Form(",", before="S", turned=(False, False), fill="0")
+
+    def reading(self, operator: str) -> Reading:
+        return Reading(f".*=()({NUMBERS})", turned=False)
 
     def working(self, problem: Problem) -> str:
         ordered: list[str] = []
@@ -66,14 +69,6 @@ class Insertion(TracedLayout):
             ordered.append(carried)
             turns.append("|".join([*slots, carried]))
         return f"{';'.join(turns)}={','.join(ordered)}"
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        _, equals, answer = text.rpartition("=")
-        numbers = answer.split(",")
-        if not end or not equals or not all(number.isdecimal() for number in numbers):
-            return None
-        return tuple(map(to_int, numbers))
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         count, width = len(digits), max(digits)

@@ -12,10 +12,11 @@ from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
-from ..operations import OPERATIONS, Answer
+from ..operations import OPERATIONS
 from ..problems import Problem
 from .base import END, Kind, Piece, Room, Text, flipped, join, number
 from .direct import DirectLayout
+from .forms import Reading
 
 SPACE = 6
 
@@ -37,8 +38,8 @@ class Spaced(DirectLayout):
         first, second = (self._apart(to_text(value)) for value in problem.operands)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
 
-    def read(self, operator: str, completion: str) -> Answer | None:
-        return super().read(operator, completion.replace(" ", ""))
+    def reading(self, operator: str) -> Reading:
+        return super().reading(operator)._replace(drop=" ")
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:
         room = super().room(operator, digits)

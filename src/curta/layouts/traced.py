@@ -11,10 +11,8 @@ from there as each further digit is from the one before it.
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..decimals import to_int, to_text
-from ..operations import OPERATIONS, Answer
-from ..problems import Problem
-from .base import END, Layout, Piece, sign
+from .base import Layout, Piece, sign
+from .forms import Reading
 
 DIGITS = "0123456789"
 CARRIED = DIGITS + "abcdefghijklmnopqrst"
@@ -24,16 +22,8 @@ CARRIED = DIGITS + "abcdefghijklmnopqrst"
 class TracedLayout(Layout):
     """A layout whose answer stands after the last `=`, least significant digit first."""
 
-    def prompt(self, problem: Problem) -> str:
-        numbers = (to_text(value)[::-1] for value in problem.operands)
-        return problem.operation.mark.join(numbers) + "="
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        _, equals, answer = text.rpartition("=")
-        if not end or not equals or not answer.isdecimal():
-            return None
-        return OPERATIONS[operator].value([to_int(answer[::-1])])
+    def reading(self, operator: str) -> Reading:
+        return Reading(".*=()([0-9]+)")
 
     def spelling(self, character: str) -> tuple[str, ...]:
         return spelled(character)
