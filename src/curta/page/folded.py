@@ -5,6 +5,7 @@ a letter is made of into the vectors of the letters, and keys and values that qu
 are repeated. What is left for the page is matrices, and norms without gains.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -33,6 +34,7 @@ def refuse(model: Transformer) -> None:
 
 def tensors(model: Transformer) -> Tensors:
     """Matrices by name; those of several blocks are stacked, a row for each input."""
+    model = jax.tree.map(jnp.asarray, model)  # those of a checkpoint are NumPy's
     attention, mlp = model.attention, model.mlp
     found = {
         "tokens": model.characters(),
