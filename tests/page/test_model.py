@@ -19,6 +19,12 @@ from curta.problems import Problem
 from .browser import Tab
 from .made import PROBLEMS, drawn, logits, page, problems, shipped
 
+
+def window(**reach: tuple[int, int]) -> dict[str, Any]:
+    """A window over the axes of another layout than the tiny recipe's."""
+    return {"positions__name": "window", "positions__reach": reach}
+
+
 DESIGNS: dict[str, dict[str, Any]] = {
     "two blocks attend": {"model__attending": 2},
     "layer norm, gated, gelu": {
@@ -30,9 +36,9 @@ DESIGNS: dict[str, dict[str, Any]] = {
     },
     "tied, shared keys": {"model__tied": True, "model__key_value_heads": 1},
     "no kinds, no scale": {"model__kinds": False, "model__attention_scale": False},
-    "carried": {"layout": "carried", "positions__reach": {"place": (-1, 1)}},
+    "carried": {"layout": "carried", **window(place=(-1, 1))},
     "spelled": {"layout": "running", "model__spelled": True,
-                "positions__reach": {"place": (0, 1), "row": (-1, 0)}},
+                **window(place=(0, 1), row=(-1, 0))},
 }  # fmt: skip
 WRITTEN = 30
 
@@ -105,7 +111,14 @@ def test_a_page_looks_where_the_model_looks(browser: Tab, tmp_path: Path) -> Non
         ({"model__loops": 2}, "model.loops 2"),
         ({"model__inject": "block"}, "model.inject 'block'"),
         ({"positions__name": "rope"}, "positions 'window' only"),
-        ({"layout": "spaced", "positions__reach": {"index": (0, 1)}}, "layout 'spaced'"),
+        (
+            {
+                "layout": "spaced",
+                "positions__name": "window",
+                "positions__reach": {"index": (0, 1)},
+            },
+            "layout 'spaced'",
+        ),
         (
             {"layout": "framed", "positions__name": "nope", "model__causal": False},
             "layout 'framed'",
