@@ -410,7 +410,8 @@ def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
     found = run(model, noise)
     assert tiny.same(run(model, noise), found)
     assert not np.allclose(run(model, jax.random.key(4)), found)
-    np.testing.assert_array_equal(run(model, None), logits(designed("nope", design), TEXT))
+    plain = logits(designed("nope", design), TEXT)
+    np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
     kept = [model._keep(noise, loop, TEXT.tokens.size) for loop in range(model.settings.loops)]
     assert not any((one == two).all() for one, two in itertools.pairwise(kept))
     row, length = 1, int(TEXT.lengths[1])

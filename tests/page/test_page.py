@@ -34,7 +34,7 @@ def calculate(tab: Tab, problem: str, speed: str = "600") -> None:
 
 
 def test_a_problem_is_typed_and_written_token_by_token(opened: Tab) -> None:
-    assert opened.value("document.activeElement.id") == "problem"
+    opened.wait("document.activeElement.id === 'problem'")
     calculate(opened, "12+34")
     opened.wait(f"({TEXT}).length > 7")
     prompt = opened.value("curta.prompt('12+34')")
