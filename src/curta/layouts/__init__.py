@@ -24,7 +24,7 @@ from .product import Product
 from .reversed import Reversed
 from .running import Running
 from .spaced import Spaced, SpacedApart
-from .worked import SpacedWorked, SpacedWorkedApart
+from .spaced_worked import SpacedWorked, SpacedWorkedApart
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout
