@@ -178,23 +178,41 @@ class Transformer(eqx.Module):
     ) -> Float[Array, "blocks batch heads time time"]:
         """The share of each token (last axis) in what every token takes, in every attending block.
 
-        Those of a further loop follow those of the one before. For looking at a model; no
-        training and no answer comes this way.
+        Those of a further loop follow those of the one before. For looking at a model.
         """
+        found: list[Array] = []
+        self._walk(tokens, where, room, found)
+        return jnp.stack(found)
+
+    def everywhere(
+        self, tokens: Int[Array, "batch time"], where: Where, room: Room
+    ) -> Float[Array, "batch time vocabulary"]:
+        """Logits for what follows every token. For other programs; no training comes this way."""
+        return self.logits(self._walk(tokens, where, room), tokens)
+
+    def _walk(
+        self,
+        tokens: Int[Array, "batch time"],
+        where: Where,
+        room: Room,
+        found: list[Array] | None = None,
+    ) -> Flat:
+        """The state of all tokens after all blocks; what attention saw goes to `found`."""
         links = self._links(self.positions.index(where, room), where)
-        entry, found = self._embed(tokens, where), []
+        entry = self._embed(tokens, where)
         x = self._begin(entry)
         for number in list(range(self.settings.blocks)) * self.settings.loops:
             x = self._inject(x, entry, "block")
             if number < self.settings.attending:
                 attention, layer, _ = self._blocks(number)
                 key, value = self._remember(attention, x, where)
-                query = self._query(attention, x, where)
-                found.append(self.positions.weights(layer, links, query, self._spread(key)))
+                if found is not None:
+                    query = self._query(attention, x, where)
+                    found.append(self.positions.weights(layer, links, query, self._spread(key)))
                 x = self._attend(attention, layer, x, links, key, value)
                 x = self._inject(x, entry, "sublayer")
             x = self._think(at(self.mlp, number), x)
-        return jnp.stack(found)
+        return x
 
     def _embed(
         self, tokens: Int[Array, "batch time"], where: Where, noise: PRNGKeyArray | None = None

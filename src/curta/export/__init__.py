@@ -6,8 +6,9 @@ from ..errors import UserError, unknown
 from ..session import Run
 from .adderboard import AdderBoard
 from .base import Exported, Exporter
+from .onnx import Onnx
 
-EXPORTERS: dict[str, Exporter] = {exporter.name: exporter for exporter in (AdderBoard(),)}
+EXPORTERS: dict[str, Exporter] = {exporter.name: exporter for exporter in (AdderBoard(), Onnx())}
 
 __all__ = ["EXPORTERS", "Exported", "Exporter", "write"]
 

@@ -85,8 +85,9 @@ class Calculator(Layout):
             stepped, own, coordinates = part.step(inner, jnp.array(self._inner(part))[token])
             after.append(jnp.where(mine[..., None], stepped, inner))
             kind = jnp.where(mine, offset + own, kind)
-            placed = [self.axes.index(axis) for axis in part.axes]
-            seen = jnp.where(mine[..., None], seen.at[..., placed].set(coordinates), seen)
+            known = {axis: coordinates[..., place] for place, axis in enumerate(part.axes)}
+            placed = [known.get(axis, jnp.zeros_like(token)) for axis in self.axes]
+            seen = jnp.where(mine[..., None], jnp.stack(placed, axis=-1), seen)
         return jnp.concatenate(after, axis=-1), kind, seen
 
     def _part(self, operator: str) -> Layout:
