@@ -1,0 +1,65 @@
+"""Reports and pages of run folders, made anew where files that they are made of are newer."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..api import load
+from ..comparison import FILE
+from ..errors import UserError
+from ..page import write_page
+from ..report import write_comparison, write_report
+from ..runs import Folder
+
+_MAKING = threading.Lock()
+"""One at a time: matplotlib's settings belong to the whole program."""
+
+_REPORTED = ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json", "probes/*.json")
+_CALCULATES = ("recipe.toml", "checkpoints/*")
+
+
+def report(folder: Path) -> bytes:
+    """The report of a run; UserError for a damaged one."""
+    assert Folder(folder).info
+    return _fresh(folder / "report.html", _files(folder, _REPORTED), lambda: write_report(folder))
+
+
+def compared(folder: Path) -> bytes:
+    """The report of a comparison."""
+    inside = (f"*/{name}" for name in ("run.json", "metrics.jsonl"))
+    sources = _files(folder, (FILE, *inside))
+    return _fresh(folder / "report.html", sources, lambda: write_comparison(folder))
+
+
+def page(folder: Path, member: int) -> bytes:
+    """The page in which a member calculates; UserError where there can be none."""
+    sources = _files(folder, _CALCULATES)
+    path = folder / f"page-{member}.html"
+    return _fresh(path, sources, lambda: write_page(load(str(folder)), member))
+
+
+def _files(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return [path for pattern in patterns for path in folder.glob(pattern)]
+
+
+def _fresh(path: Path, sources: Iterable[Path], make: Callable[[], object]) -> bytes:
+    """The file, made anew if it is older than a source.
+
+    Its time becomes that of the newest source it was made of, so that what is written while
+    it is being made is found newer. Where nothing can be written, an older file has to do.
+    """
+    with _MAKING:
+        newest = max((source.stat().st_mtime_ns for source in sources), default=0)
+        if path.exists() and path.stat().st_mtime_ns >= newest:
+            return path.read_bytes()
+        try:
+            make()
+        except UserError:
+            if not path.exists():
+                raise
+            return path.read_bytes()
+        with contextlib.suppress(OSError):
+            os.utime(path, ns=(newest, newest))
+        return path.read_bytes()
