@@ -9,6 +9,7 @@ import pytest
 
 import tiny
 from curta.api import train
+from curta.loop import Progress
 from curta.serve import Server
 from page.browser import Tab
 
@@ -21,11 +22,15 @@ class Paced:
     """A real training, one chunk of ten steps at a time."""
 
     def __init__(self) -> None:
-        self.go = threading.Semaphore(0)
+        self.go, self.begun = threading.Semaphore(0), threading.Event()
         changes = tiny.overrides(training__steps=40)
-        job = {"run": "watched", "overrides": changes, "show": lambda now: self.go.acquire()}
+        job = {"run": "watched", "overrides": changes, "show": self._pause}
         self.thread = threading.Thread(target=train, args=("addition", 2), kwargs=job)
         self.thread.start()
+
+    def _pause(self, now: Progress) -> None:
+        self.begun.set()
+        self.go.acquire()
 
     def end(self) -> None:
         self.go.release(99)
@@ -35,6 +40,7 @@ class Paced:
 @pytest.fixture
 def paced(runs_folder: Path) -> Iterator[Paced]:
     found = Paced()
+    assert found.begun.wait(300)
     yield found
     found.end()
 
@@ -48,10 +54,8 @@ def tab(browser: Tab) -> Iterator[Tab]:
 
 
 def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
-    paced: Paced, server: Server, tab: Tab, runs_folder: Path
+    paced: Paced, server: Server, tab: Tab
 ) -> None:
-    while not (runs_folder / "watched" / "metrics.jsonl").exists():
-        paced.thread.join(0.05)
     tab.open(server.address)
     assert tab.value("document.querySelector('tbody a').getAttribute('href')").endswith("live.html")
     tab.open(f"{server.address}runs/watched/")
@@ -75,10 +79,8 @@ def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
 
 
 def test_the_list_is_renewed_without_losing_the_focus(
-    paced: Paced, server: Server, tab: Tab, runs_folder: Path
+    paced: Paced, server: Server, tab: Tab
 ) -> None:
-    while not (runs_folder / "watched" / "metrics.jsonl").exists():
-        paced.thread.join(0.05)
     tab.open(server.address)
     tab.value("document.querySelector('tbody a').focus()")
     steps = "document.querySelector('tbody td').textContent"

@@ -45,7 +45,17 @@ def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
     (small / "run.json").write_text("{")
     (row,) = page("/").rows[1:]
     assert row == ["small", "run 'small' is damaged: run.json is no valid JSON"]
-    assert answer("/runs/small/report.html").status == 404
+    for leaf in ("", "report.html", "live.html", "metrics.json"):
+        assert answer(f"/runs/small/{leaf}").status == (404 if leaf else 303)
+
+
+def test_a_damaged_line_of_metrics_is_no_reason_not_to_list_the_others(small: Path) -> None:
+    shutil.copytree(small, small.parent / "other")
+    (small / "metrics.jsonl").write_text("{}\n")
+    assert [row[1] for row in page("/").rows[1:] if row[0] == "small"] == [
+        "run 'small' is damaged: 'member'"
+    ]
+    assert len(page("/").rows) == 3
 
 
 def test_a_run_leads_to_its_curves_or_to_its_report(small: Path, young: Path) -> None:
@@ -112,7 +122,7 @@ def test_only_known_addresses_are_answered(made: Path, data: st.DataObject) -> N
     assert found.status == known.get(target, 404)
 
 
-@given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(60, 2000))
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(100, 2000))
 def test_whatever_the_pace_every_record_comes_once(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[int], most: int
 ) -> None:

@@ -82,13 +82,14 @@ def comparisons() -> list[Compared]:
 
 def row(name: Name, path: Path) -> Row:
     """What the files of a run say by now; one line instead if they are damaged."""
-    folder = Folder(path)
     try:
-        info = folder.info
+        info = Folder(path).info
         exams = _exams(*_version(path / "evaluation.json"))
+        last = _last(path / "metrics.jsonl")
     except UserError as error:
         return Row(name, {}, str(error))
-    last = _last(path / "metrics.jsonl")
+    except (ValueError, KeyError, TypeError) as error:
+        return Row(name, {}, f"run {name[-1]!r} is damaged: {error}")
     return Row(
         name, info, "", _summary(*_version(path / "recipe.toml")),
         max((line["step"] for line in last), default=0),

@@ -46,7 +46,7 @@ def _lines(path: Path, cursor: str) -> tuple[list[dict[str, Any]], str, bool, bo
         text = file.read(MOST)
     end = text.rfind(b"\n") + 1
     found = [json.loads(line) for line in text[:end].splitlines()]
-    return found, f"{number}-{start + end}", start == 0, start + len(text) < size
+    return found, f"{number}-{start + end}", start == 0, end > 0 and start + len(text) < size
 
 
 def _idle(folder: Path) -> float:

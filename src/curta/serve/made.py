@@ -51,8 +51,8 @@ def _fresh(path: Path, sources: Iterable[Path], make: Callable[[], object]) -> b
     it is being made is found newer. Where nothing can be written, an older file has to do.
     """
     with _MAKING:
-        newest = max((source.stat().st_mtime_ns for source in sources), default=0)
-        if path.exists() and path.stat().st_mtime_ns >= newest:
+        newest = max(map(_written, sources), default=0)
+        if path.exists() and _written(path) >= newest:
             return path.read_bytes()
         try:
             make()
@@ -63,3 +63,10 @@ def _fresh(path: Path, sources: Iterable[Path], make: Callable[[], object]) -> b
         with contextlib.suppress(OSError):
             os.utime(path, ns=(newest, newest))
         return path.read_bytes()
+
+
+def _written(path: Path) -> int:
+    """When the file was written; never, for a checkpoint that has just been dropped."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mtime_ns
+    return 0

@@ -28,6 +28,9 @@ $body
 _HEADINGS = ("Run", "Status", "Exact match", "Time", "Recipe", "Seeds", "Begun", "To try")
 
 
+_LEGEND = "Thick: the median of the members; thin: each; green and dashed: validation problems."
+
+
 def index(rows: Sequence[Row], compared: Sequence[Compared]) -> str:
     """All runs and comparisons."""
     body = [_runs(rows, "Those in training first, then the newest")] if rows else []
@@ -49,6 +52,7 @@ def watched(row: Row) -> str:
         element("p", id="now"),
         element("p", id="said", role="status"),
         element("div", id="charts"),
+        element("p", _LEGEND, class_="kind"),
         element("details", element("summary", "Every member now"), _members()),
         element("noscript", element("p", "Curves that grow need JavaScript.", class_="note")),
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote
 
 from ..errors import UserError
 from . import known, live, made, pages
@@ -17,10 +17,10 @@ FILES = ("site.css", "index.js", "live.js", "curves.js", "chart.js")
 
 def answer(target: str) -> Answer:
     """The answer to a request for this path and query."""
-    parts = urlsplit(target)
-    words = [unquote(word) for word in parts.path.removeprefix("/").split("/")]
+    path, _, query = target.partition("?")
+    words = [unquote(word) for word in path.removeprefix("/").split("/")]
     try:
-        page = _page(words, parse_qs(parts.query))
+        page = _page(words, parse_qs(query))
         return page() if page else _missing("There is no such page.")
     except UserError as error:
         return _missing(f"{error}")
@@ -48,7 +48,7 @@ def _of_run(
         return lambda: lone(made.page(folder, int(member[1])))
     return {
         "": lambda: moved(pages.address(known.row(name, folder))),
-        "live.html": lambda: Answer(200, pages.watched(known.row(name, folder)).encode()),
+        "live.html": lambda: _watched(known.row(name, folder)),
         "report.html": lambda: lone(made.report(folder)),
         "metrics.json": lambda: as_json(live.since(folder, query.get("after", [""])[0])),
     }.get(leaf)
@@ -66,6 +66,12 @@ def _of_comparison(name: known.Name, leaf: str) -> Callable[[], Answer] | None:
 
 def _index() -> Answer:
     return Answer(200, pages.index(known.rows(), known.comparisons()).encode())
+
+
+def _watched(row: known.Row) -> Answer:
+    if row.error:
+        raise UserError(row.error)
+    return Answer(200, pages.watched(row).encode())
 
 
 def _missing(reason: str) -> Answer:
