@@ -52,6 +52,7 @@ class Handler(BaseHTTPRequestHandler):
             raise
 
     def _send(self, answer: Answer) -> None:
+        self.request_version = self.protocol_version  # headers, though HTTP/0.9 expects none
         self.send_response(answer.status)
         for name, value in (ALWAYS | _told(answer)).items():
             self.send_header(name, value)
