@@ -11,25 +11,26 @@ from ..comparison import FILE
 from ..errors import UserError
 from ..page import write_page
 from ..report import write_comparison, write_report
-from ..runs import Folder
+from ..runs import find
 
 _MAKING = threading.Lock()
 """One at a time: matplotlib's settings belong to the whole program."""
 
-_REPORTED = ("run.json", "recipe.toml", "metrics.jsonl", "evaluation.json", "probes/*.json")
 _CALCULATES = ("recipe.toml", "checkpoints/*")
+_REPORTED = (
+    "run.json", "metrics.jsonl", "evaluation.json", "history/*", "probes/*.json", *_CALCULATES
+)  # fmt: skip
 
 
 def report(folder: Path) -> bytes:
     """The report of a run; UserError for a damaged one."""
-    assert Folder(folder).info
+    find(str(folder))
     return _fresh(folder / "report.html", _files(folder, _REPORTED), lambda: write_report(folder))
 
 
 def compared(folder: Path) -> bytes:
     """The report of a comparison."""
-    inside = (f"*/{name}" for name in ("run.json", "metrics.jsonl"))
-    sources = _files(folder, (FILE, *inside))
+    sources = _files(folder, (FILE, *(f"*/{pattern}" for pattern in _REPORTED)))
     return _fresh(folder / "report.html", sources, lambda: write_comparison(folder))
 
 
