@@ -1,6 +1,7 @@
 # make demo   train an adder and see it calculate
 # make test   the tests          make lint   style and types
-# make bench  the benchmarks     make clean  remove the environment
+# make bench  the benchmarks     make pictures  those of README and docs
+# make clean  remove the environment
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
@@ -9,7 +10,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench pictures clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
@@ -24,6 +25,9 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks
+
+pictures: $(VENV)/base
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV)

@@ -10,14 +10,14 @@ curta.compare(["addition", "addition-plain"], seeds=8).table
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compare, load, sweep, train
+    from .api import compare, load, probe, sweep, train
     from .comparison import Comparison
     from .errors import UserError
     from .session import Run
 
-__all__ = ["Comparison", "Run", "UserError", "compare", "load", "sweep", "train"]
+__all__ = ["Comparison", "Run", "UserError", "compare", "load", "probe", "sweep", "train"]
 
-_HOMES = dict.fromkeys(("compare", "load", "sweep", "train"), "api")
+_HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train"), "api")
 _HOMES |= {"UserError": "errors", "Run": "session", "Comparison": "comparison"}
 
 

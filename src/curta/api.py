@@ -1,4 +1,4 @@
-"""Curta from Python: `curta.train`, `curta.load`, `curta.compare` and `curta.sweep`."""
+"""Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, `curta.sweep`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from .loop import Show
 from .plan import Plan
 from .recipe import Recipe
 from .session import Run
+from .shown import Rows
 
 
 def train(
@@ -82,6 +83,17 @@ def load(run: str, loops: int | None = None) -> Run:
     """
     devices.configure()
     return Run(runs.find(run), loops)
+
+
+def probe(run: Run, name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
+    """What one probe finds in a run, by default in all its members.
+
+    Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
+    picture is then `run.pictures["probes/NAME"]`.
+    """
+    from .probes import examine
+
+    return Rows(examine(run, name, members, **options)["rows"])
 
 
 def compare(

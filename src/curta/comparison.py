@@ -20,8 +20,10 @@ from .errors import UserError, unknown
 from .plan import Plan, Row
 from .recipe import Recipe
 from .report import write_comparison
+from .report.markup import element
 from .runs import Folder
 from .session import Run
+from .shown import Picture, Rows, exam_row, pictures
 from .summary import spread
 from .tasks import as_size
 
@@ -45,6 +47,20 @@ class Comparison:
     @property
     def report(self) -> Path:
         return self.path / "report.html"
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """The report's pictures, `learning` and `lengths` among them."""
+        return pictures(self.path)
+
+    @property
+    def rows(self) -> Rows:
+        """The exams of all entries: median, least and greatest over the seeds."""
+        found = ((row, exam) for row in self.table["rows"] for exam in row["exams"])
+        return Rows({"name": row["name"]} | exam_row(exam, exam) for row, exam in found)
+
+    def _repr_html_(self) -> str:
+        return element("p", f"Comparison {self.name}: {self.plan.title}") + self.rows._repr_html_()
 
     @property
     def table(self) -> dict[str, Any]:

@@ -23,8 +23,10 @@ from .operations import Answer
 from .problems import Problem, parse
 from .recipe import Recipe, as_table
 from .report import write_report
+from .report.markup import element
 from .runs import Folder
-from .summary import write_summary
+from .shown import Picture, Rows, exam_row, pictures
+from .summary import spread, write_summary
 from .trackers import Tracked, Tracker
 from .training import Member
 from .writing import named, written
@@ -51,6 +53,21 @@ class Run:
     @property
     def report(self) -> Path:
         return self.folder.path / "report.html"
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """The report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
+        return pictures(self.folder.path)
+
+    @property
+    def rows(self) -> Rows:
+        """The exam, a row for each operator, size and category: median, least, greatest."""
+        exams = self.folder.evaluation.get("lengths", [])
+        return Rows(exam_row(row, spread(row["exact"])) for row in exams)
+
+    def _repr_html_(self) -> str:
+        about = f"Run {self.name}: {self.folder.info['status']}, seeds {self.seeds}"
+        return element("p", about) + self.rows._repr_html_()
 
     @cached_property
     def models(self) -> evaluation.Models:

@@ -45,10 +45,11 @@ class Tab:
         result: dict[str, Any] = reply["result"]
         return result
 
-    def open(self, path: Path) -> None:
-        """Opens a file, and waits until it is loaded."""
+    def open(self, page: Path | str) -> None:
+        """Opens a file or an address, and waits until it is loaded."""
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        url = page if isinstance(page, str) else page.resolve().as_uri()
+        self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._read())
 

@@ -170,6 +170,12 @@ def page(options: Namespace) -> int:
     return 0
 
 
+def serve(options: Namespace) -> int:
+    from ..serve import serve
+
+    return serve(options.port)
+
+
 def show(options: Namespace) -> int:
     from .. import recipe as recipes
     from ..layouts import layout_named

@@ -230,6 +230,11 @@ def _page(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help=help)
 
 
+def _serve(parser: Parser, given: list[str] | None) -> None:
+    help = "port of this machine, 0 for any that is free (8642)"
+    parser.add_argument("--port", type=int, default=8642, metavar="N", help=help)
+
+
 def _show(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
     parser.add_argument("problem", nargs="?", help="such as 123+45")
@@ -251,6 +256,11 @@ _COMMANDS = {
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
     "page": (_page, commands.page, "write a page in which a trained model calculates"),
+    "serve": (
+        _serve,
+        commands.serve,
+        "show the runs in a browser, training as it goes on",
+    ),
     "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
     "export": (_export, commands.export, "write a trained model for other programs"),
     "runs": (_nothing, commands.runs, "list the runs"),

@@ -1,0 +1,183 @@
+"""Makes the pictures of README and docs from real runs: `python docs/pictures.py`.
+
+The runs lie in the runs folder under the names given here. One that is there, finished, and of
+just this recipe and these seeds is taken as it is; else it is trained. Without names all
+pictures are made: `python docs/pictures.py learning page` makes two.
+"""
+
+import io
+import itertools
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+import curta
+from curta import api, comparison, runs
+from curta.page import write_page
+from curta.recipe import Recipe
+from curta.report import charts, write_report
+from curta.report.images import png
+from curta.report.pictures import Heat
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+MOST = 300_000
+"""Bytes of a picture."""
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+
+def addition() -> curta.Run:
+    """Eight members of the default recipe, examined up to a thousand digits and on a grid."""
+    exam = {"digits": [20, 50, 100, 200, 500, 1000], "count": 50, "grid": 40, "grid_count": 5}
+    overrides = {f"evaluation.{field}": value for field, value in exam.items()}
+    return run("pictures-addition", "addition", 8, overrides)
+
+
+def looped() -> curta.Run:
+    """One member of a looped model, trained on at most 8 digits."""
+    return run("pictures-looped", "sources/looped-abacus-small", 1, {})
+
+
+def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.Run:
+    """The finished run of that name, with a report as it is drawn today, or a new one."""
+    if name not in runs.existing():
+        print(f"training {name}")
+        return curta.train(recipe, seeds, name, overrides)
+    found = curta.load(name)
+    asked = (told(api.resolve(recipe, overrides)), list(range(seeds)), "finished")
+    if (told(found.recipe), found.seeds, found.folder.info["status"]) != asked:
+        raise curta.UserError(f"run {name!r} is another one, or not finished: remove it")
+    if not found.folder.evaluation:
+        found.evaluate()
+    write_report(found.folder.path)
+    return found
+
+
+def told(recipe: Recipe) -> Recipe:
+    """The recipe without its summary, which says nothing to a training."""
+    return replace(recipe, summary="")
+
+
+def learning() -> bytes:
+    return drawn(addition(), "learning")
+
+
+def lengths() -> bytes:
+    return drawn(addition(), "lengths")
+
+
+def grid() -> bytes:
+    return drawn(addition(), "grid")
+
+
+def attention() -> bytes:
+    """What the first member looks at while it writes one sum."""
+    return probed(addition(), "attention", [0], problem="57+68")
+
+
+def loops() -> bytes:
+    """Exact match by the number of loops at test time."""
+    return probed(looped(), "loops", [0])
+
+
+def drawn(of: curta.Run, name: str) -> bytes:
+    return of.pictures[name].path.read_bytes()
+
+
+def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> bytes:
+    """The picture of a probe, which is put again only if it was not put in just this way."""
+    path = of.folder.path / "probes" / f"{name}.json"
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {"options": {}, "members": []}
+    same = all(known["options"].get(key) == value for key, value in options.items())
+    if not same or known["members"] != members:
+        curta.probe(of, name, members, **options)
+    return drawn(of, f"probes/{name}")
+
+
+def encodings() -> bytes:
+    """Exact match of random problems by encoding and length, of all entries that are examined."""
+    if "encodings" not in comparison.existing():
+        curta.compare("encodings", run="encodings")
+    rows = [row for row in comparison.load("encodings").table["rows"] if row["exams"]]
+    sizes = sorted({exam["digits"] for row in rows for exam in row["exams"]})
+    values = [[row["exact"]["median"], *(at(row, size) for size in sizes)] for row in rows]
+    heat: Heat = {
+        "form": "heat", "title": "median of three seeds", "exact": True,
+        "across": "exact match in training, and on random sums of so many digits", "down": "",
+        "columns": ["training", *map(str, sizes)], "rows": [row["name"] for row in rows],
+        "values": values, "texts": [[shown(value) for value in line] for line in values],
+    }  # fmt: skip
+    figure = charts.draw({"shows": "Exact match by encoding and length", "panels": [heat]})
+    for text, value in zip(figure.axes[0].texts, itertools.chain(*values), strict=True):
+        text.set_color(charts.ON_DARK if value == 1 else charts.ON_LIGHT)
+    return png(figure)
+
+
+def at(row: dict[str, Any], size: int) -> float | None:
+    """Exact match of random problems of a size; None where the model has no positions."""
+    exams = (e for e in row["exams"] if (e["digits"], e["category"]) == (size, "random"))
+    return next((exam["median"] for exam in exams), None)
+
+
+def shown(value: float | None) -> str:
+    return "no positions" if value is None else f"{value:.2f}"
+
+
+def page() -> bytes | None:
+    """The page of the first member, in the middle of a sum."""
+    from page.browser import CHROMIUM, tab
+
+    if not CHROMIUM:
+        print("page.png is left as it is: Chromium is not installed")
+        return None
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        written = write_page(addition(), 0, Path(folder) / "page.html")
+        with tab(Path(folder) / "profile") as browser:
+            return photographed(browser, written)
+
+
+def photographed(browser: Any, written: Path) -> bytes:
+    """A problem is typed, calculated, and one token of its answer chosen."""
+    size = {"width": 900, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    browser.open(written)
+    browser.wait("document.activeElement.id === 'problem'")
+    browser.press(*"98765+43219", "Enter")
+    browser.wait("document.getElementById('status').textContent.startsWith('It wrote')")
+    browser.value("document.querySelectorAll('#text button')[2].click()")
+    image = written.with_suffix(".png")
+    browser.picture(image)
+    return image.read_bytes()
+
+
+PICTURES: dict[str, Callable[[], bytes | None]] = {
+    made.__name__: made for made in (learning, lengths, grid, attention, encodings, loops, page)
+}
+
+
+def small(image: bytes) -> bytes:
+    """The same picture with as few colours as its curves need."""
+    buffer = io.BytesIO()
+    flat = Image.open(io.BytesIO(image)).convert("RGB")
+    flat.quantize(256, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    assert len(buffer.getvalue()) < MOST
+    return buffer.getvalue()
+
+
+def main(names: list[str]) -> None:
+    for name in names or PICTURES:
+        image = PICTURES[name]()
+        if image is not None:
+            (IMAGES / f"{name}.png").write_bytes(small(image))
+            print(f"docs/images/{name}.png")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,32 @@
+"""Writes quickstart.ipynb, without outputs, from quickstart.py: `python notebooks/write.py`."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import v4
+
+HERE = Path(__file__).parent
+SOURCE, NOTEBOOK = HERE / "quickstart.py", HERE / "quickstart.ipynb"
+
+
+def notebook(source: str) -> Any:
+    """Cells of text that parts them by `# %%`; what only a notebook runs is a comment in it."""
+    parts = re.split(r"^# %%", source, flags=re.MULTILINE)[1:]
+    made = v4.new_notebook(cells=[_cell(number, part) for number, part in enumerate(parts)])
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return made
+
+
+def _cell(number: int, part: str) -> Any:
+    kind, _, body = part.partition("\n")
+    if kind.strip() == "[markdown]":
+        text = re.sub(r"^# ?", "", body, flags=re.MULTILINE)
+        return v4.new_markdown_cell(text.strip(), id=f"cell-{number}")
+    text = re.sub(r"^( *)# %", r"\1%", body, flags=re.MULTILINE)
+    return v4.new_code_cell(text.strip(), id=f"cell-{number}")
+
+
+if __name__ == "__main__":
+    nbformat.write(notebook(SOURCE.read_text("utf-8")), NOTEBOOK)

@@ -1,0 +1,138 @@
+// One chart: members thin, their median thick, validation dashed; a step can be read off.
+
+const NS = "http://www.w3.org/2000/svg", LEFT = 52, BOTTOM = 22, TOP = 8, RIGHT = 10;
+
+export class Chart {
+  constructor(parent, title, keys, shown, log) {
+    Object.assign(this, { title, keys, shown, log, at: null, points: [] });
+    const box = parent.appendChild(document.createElement("section"));
+    box.className = "chart";
+    box.appendChild(document.createElement("h2")).textContent = title;
+    this.svg = box.appendChild(document.createElementNS(NS, "svg"));
+    this.line = box.appendChild(document.createElement("p"));
+    this.line.textContent = "No step is recorded yet.";
+    this.svg.addEventListener("keydown", (event) => this.press(event));
+    this.svg.addEventListener("pointermove", (event) => this.point(event));
+    this.svg.addEventListener("pointerleave", () => this.choose(null));
+    new ResizeObserver(() => this.draw()).observe(this.svg);
+  }
+
+  show(curves, end) {
+    this.points = curves.spread(this.keys[0]);
+    this.members = curves.of(this.keys[0]);
+    this.validation = curves.spread(this.keys[1]);
+    this.end = end;
+    this.draw();
+  }
+
+  draw() {
+    if (!this.points.length) return;
+    this.width = this.svg.clientWidth;
+    this.height = this.svg.clientHeight;
+    this.range = this.log ? decades(this.members) : [0, 1];
+    this.svg.replaceChildren();
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+    this.axes();
+    if (this.members.length > 1) for (const curve of this.members) this.curve(curve, "member");
+    this.curve(this.points, "median");
+    this.curve(this.validation, "validation");
+    this.read();
+  }
+
+  axes() {
+    const ticks = this.log ? powers(this.range) : [0, 0.25, 0.5, 0.75, 1];
+    for (const value of ticks) {
+      const y = this.y(value);
+      this.add("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y });
+      this.add("text", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, this.shown(value));
+    }
+    const count = this.width < 500 ? 2 : 5;
+    for (let i = 0; i <= count; i++) {
+      const step = (this.end * i) / count, anchor = i === count ? "end" : i ? "middle" : "start";
+      const text = Math.round(step).toLocaleString("en");
+      this.add("text", { x: this.x(step), y: this.height - 4, "text-anchor": anchor }, text);
+    }
+  }
+
+  curve(points, name) {
+    const line = points.map(([step, value]) => `${this.x(step).toFixed(1)},${this.y(value).toFixed(1)}`);
+    if (line.length) this.add("polyline", { class: name, points: line.join(" ") });
+  }
+
+  // The step that was chosen, or the newest, in words and for whoever cannot see the line.
+  read() {
+    const newest = this.points.length - 1;
+    const [step, middle, least, most] = this.points[Math.min(this.at ?? newest, newest)];
+    const range = this.members.length > 1 ? `, ${this.shown(least)} to ${this.shown(most)}` : "";
+    this.line.textContent = `step ${step.toLocaleString("en")}: ${this.shown(middle)}${range}`;
+    this.tell(step, this.points[0][0], this.points[newest][0]);
+    this.svg.querySelector(".cursor")?.remove();
+    if (this.at === null) return;
+    const x = this.x(step);
+    this.add("line", { class: "cursor", x1: x, x2: x, y1: TOP, y2: this.height - BOTTOM });
+  }
+
+  tell(step, first, last) {
+    const told = { role: "slider", tabindex: "0", "aria-label": `${this.title} by training step`,
+      "aria-valuemin": first, "aria-valuemax": last, "aria-valuenow": step,
+      "aria-valuetext": this.line.textContent }; // prettier-ignore
+    for (const [name, value] of Object.entries(told)) this.svg.setAttribute(name, value);
+  }
+
+  press(event) {
+    const newest = this.points.length - 1, now = this.at ?? newest, page = Math.ceil(newest / 10);
+    const moved = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1,
+      PageDown: now - page, PageUp: now + page, Home: 0, End: null, Escape: null }; // prettier-ignore
+    if (!(event.key in moved) || newest < 0) return;
+    event.preventDefault();
+    const at = moved[event.key];
+    this.choose(at === null ? null : Math.max(0, Math.min(newest, at)));
+  }
+
+  point(event) {
+    const { left } = this.svg.getBoundingClientRect(), step = this.step(event.clientX - left);
+    const later = this.points.findIndex(([at]) => at >= step);
+    if (this.points.length) this.choose(later < 0 ? this.points.length - 1 : later);
+  }
+
+  choose(at) {
+    this.at = at;
+    if (this.points.length) this.read();
+  }
+
+  x(step) {
+    return LEFT + (step / this.end) * (this.width - LEFT - RIGHT);
+  }
+
+  step(x) {
+    return ((x - LEFT) / (this.width - LEFT - RIGHT)) * this.end;
+  }
+
+  y(value) {
+    const [low, high] = this.range.map(this.log ? Math.log10 : Number);
+    const place = this.log ? Math.log10(Math.max(value, this.range[0])) : value;
+    return TOP + ((high - place) / (high - low)) * (this.height - TOP - BOTTOM);
+  }
+
+  add(name, attributes, text = "") {
+    const node = this.svg.appendChild(document.createElementNS(NS, name));
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+  }
+}
+
+// The powers of ten around all values, at least one apart.
+function decades(curves) {
+  const values = curves.flatMap((curve) => curve.map(([, value]) => value)).filter((value) => value > 0);
+  if (!values.length) return [0.1, 1];
+  const low = Math.floor(Math.log10(values.reduce((a, b) => Math.min(a, b))));
+  const high = Math.ceil(Math.log10(values.reduce((a, b) => Math.max(a, b))));
+  return [10 ** low, 10 ** Math.max(high, low + 1)];
+}
+
+function powers([low, high]) {
+  const first = Math.round(Math.log10(low)), last = Math.round(Math.log10(high));
+  const every = Math.ceil((last - first) / 5), found = [];
+  for (let power = last; power >= first; power -= every) found.push(10 ** power);
+  return found;
+}

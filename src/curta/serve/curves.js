@@ -1,0 +1,65 @@
+// Curves of all members by step, thinned as they grow.
+
+const MOST = 1200;
+export const MEASURED = ["loss", "exact", "validation_loss", "validation_exact"];
+
+export class Curves {
+  constructor() {
+    this.members = new Map(); // member: { key: [[step, value], ...] }
+    this.last = new Map(); // member: its last record
+    this.times = []; // [step, seconds] at the end of each stretch
+  }
+
+  add(record) {
+    const own = this.members.get(record.member) ?? Object.fromEntries(MEASURED.map((key) => [key, []]));
+    this.members.set(record.member, own);
+    this.last.set(record.member, record);
+    for (const key of MEASURED) {
+      if (record[key] !== null) own[key].push([record.step, record[key]]);
+      if (own[key].length > MOST) own[key] = thinned(own[key]);
+    }
+    if (record.seconds !== this.times.at(-1)?.[1]) this.times.push([record.step, record.seconds]);
+    else this.times.at(-1)[0] = record.step;
+    if (this.times.length > MOST) this.times = this.times.filter((_, i) => i % 2 || i > MOST / 2);
+  }
+
+  get step() {
+    return this.times.at(-1)?.[0] ?? 0;
+  }
+
+  // Seconds of the last stretch.
+  get stretch() {
+    return (this.times.at(-1)?.[1] ?? 0) - (this.times.at(-2)?.[1] ?? 0);
+  }
+
+  // Steps a second over the last five stretches, or from the start where there are fewer.
+  get rate() {
+    const [step, seconds] = this.times.at(-1) ?? [0, 0];
+    const [before, then] = this.times.at(-6) ?? [0, 0];
+    return seconds > then ? (step - before) / (seconds - then) : 0;
+  }
+
+  of(key) {
+    return [...this.members.values()].map((own) => own[key]).filter((curve) => curve.length);
+  }
+
+  // Median, least and greatest over the members at every step where any has a value.
+  spread(key) {
+    const values = new Map();
+    for (const curve of this.of(key)) {
+      for (const [step, value] of curve) values.set(step, [...(values.get(step) ?? []), value]);
+    }
+    return [...values].sort(([a], [b]) => a - b).map(([step, all]) => [step, ...summed(all)]);
+  }
+}
+
+function summed(values) {
+  values.sort((a, b) => a - b);
+  const [low, high] = [Math.floor, Math.ceil].map((round) => values[round((values.length - 1) / 2)]);
+  return [(low + high) / 2, values[0], values.at(-1)];
+}
+
+// Neighbours in pairs: the later step, the mean value.
+function thinned(curve) {
+  return curve.flatMap(([step, value], i) => (i % 2 ? [[step, (value + curve[i - 1][1]) / 2]] : []));
+}

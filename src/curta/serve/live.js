@@ -1,0 +1,95 @@
+// A run in training: asks for what is new, draws it, and goes on to the report at the end.
+
+import { Chart } from "./chart.js";
+import { Curves } from "./curves.js";
+
+const EVERY = 1000, LOST = 300;
+const at = (id) => document.getElementById(id);
+const percent = (value) => `${(100 * value).toFixed(1)}%`;
+const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
+const charts = [
+  new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true),
+  new Chart(at("charts"), "Exact match on training problems", ["exact", "validation_exact"], percent, false),
+];
+let curves = new Curves(), cursor = "", told = "", name = document.title;
+
+async function renew() {
+  const reply = await fetch(`metrics.json?after=${cursor}`);
+  if (!reply.ok) throw new Error(reply.statusText);
+  const run = await reply.json();
+  if (run.anew) curves = new Curves();
+  for (const values of run.records) {
+    curves.add(Object.fromEntries(run.columns.map((column, i) => [column, values[i]])));
+  }
+  cursor = run.cursor;
+  if (run.more) return renew();
+  if (run.status === "finished" && run.examined) location.replace("report.html");
+  show(run);
+}
+
+function show(run) {
+  const steps = run.ended ?? run.steps, share = steps ? curves.step / steps : 0;
+  at("progress").value = curves.step;
+  at("progress").max = steps;
+  at("status").textContent = run.status;
+  at("now").textContent = line(run, steps);
+  document.title = run.status === "training" ? `${Math.floor(100 * share)}% ${name}` : name;
+  say(run, share);
+  for (const chart of charts) chart.show(curves, shown(curves.step, steps));
+  members(run);
+}
+
+// How many steps the axis has: all of them, or a part while the run is young.
+function shown(step, steps) {
+  return [0.1, 0.25, 0.5].map((part) => part * steps).find((end) => step <= end) ?? Math.max(step, steps, 1);
+}
+
+function line(run, steps) {
+  const done = `step ${curves.step.toLocaleString("en")} of ${steps.toLocaleString("en")}`;
+  if (!curves.rate) return `${done}, compiling`;
+  const parts = [done, `${Number(curves.rate.toPrecision(3))} steps a second`];
+  if (run.status === "training") parts.push(`${duration((steps - curves.step) / curves.rate)} left`);
+  return parts.join(", ");
+}
+
+// Said aloud at every tenth of the way, and when something has happened.
+function say(run, share) {
+  const stopped = Object.keys(run.stopped).length;
+  const said = {
+    training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.`
+      : share >= 0.1 ? `${10 * Math.floor(10 * share)}% of the steps are done.` : "",
+    interrupted: "Interrupted. What was learned is saved.",
+    finished: "Training is finished, and the exam is still to come.",
+    stopped: "No member is left: the loss of each was no longer finite.",
+  }[run.status] ?? run.status; // prettier-ignore
+  const also = stopped && run.status !== "stopped" ? ` ${stopped} of ${run.seeds.length} members have stopped.` : "";
+  if (said + also !== told) at("said").textContent = told = said + also;
+}
+
+function members(run) {
+  const rows = [...curves.last.values()].map((record) => {
+    const row = document.createElement("tr"), { member, step, loss, exact } = record;
+    const texts = [member, run.seeds[member], step.toLocaleString("en"),
+      loss === null ? "—" : figure(loss), exact === null ? "—" : (100 * exact).toFixed(1)]; // prettier-ignore
+    for (const [i, text] of texts.entries()) {
+      const cell = row.appendChild(document.createElement(i ? "td" : "th"));
+      if (!i) cell.scope = "row";
+      cell.textContent = text;
+    }
+    return row;
+  });
+  at("members").replaceChildren(...rows);
+}
+
+function duration(seconds) {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+async function again() {
+  if (!document.hidden || !cursor) await renew().catch((error) => (at("now").textContent = `No answer: ${error.message}`));
+  setTimeout(again, EVERY);
+}
+
+again();
