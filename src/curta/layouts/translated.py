@@ -62,7 +62,9 @@ def translated(layout: Layout, dialect: Dialect) -> Step:
     writer = Writer(dialect)
     states = _terms([f"state[{number}]" for number in range(layout.states)])
     state, kind, seen = writer.run(traced.jaxpr, traced.consts, [states, _terms("token")])
-    listed = [", ".join(map(writer.text, part.reshape(-1).tolist())) for part in (state, kind, seen)]
+    listed = [
+        ", ".join(map(writer.text, part.reshape(-1).tolist())) for part in (state, kind, seen)
+    ]
     return Step(writer.lines, *listed)
 
 
@@ -97,6 +99,10 @@ class Writer:
     def text(self, term: Term) -> str:
         """A term as it stands in an expression."""
         return term if isinstance(term, str) else self.dialect.literal(term)
+
+    def listed(self, terms: Terms) -> str:
+        """All of these terms, parted by commas."""
+        return ", ".join(map(self.text, terms.reshape(-1).tolist()))
 
     def _apply(self, equation: Any, given: list[Terms]) -> list[Terms]:
         name, settings = equation.primitive.name, equation.params
@@ -139,7 +145,7 @@ class Writer:
         if len(cases) == 2:
             no, yes = map(self.text, cases)
             return self.name(self.dialect.chosen.format(which, yes, no))
-        return self.name(f"[{', '.join(map(self.text, cases))}][{which}]")
+        return self.name(f"[{self.listed(_terms(cases))}][{which}]")
 
     def _converted(self, settings: Any, given: Terms) -> Terms:
         kind = np.dtype(settings["new_dtype"])
@@ -166,8 +172,7 @@ class Writer:
         return np.apply_along_axis(self._first_of, 0, given)
 
     def _first_of(self, terms: Terms) -> Term:
-        listed = ", ".join(map(self.text, terms))
-        return self.name(self.dialect.first.format(listed, len(terms)))
+        return self.name(self.dialect.first.format(self.listed(terms), len(terms)))
 
     def _sliced(self, settings: Any, given: Terms, *starts: Terms) -> Terms:
         """A part of an array that begins where a number says, moved inside of the array."""
