@@ -37,7 +37,7 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(PIP) --editable '.[test,lint,data,tensorboard]'
+	$(PIP) --editable '.[test,lint,data,tensorboard,huggingface,trl]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base

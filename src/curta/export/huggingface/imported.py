@@ -32,7 +32,7 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
     config = _config(folder)
     about = _about(folder, config)
     recipe = recipes.parse(about["recipe"], where=f"the recipe in {str(folder)!r}")
-    family, blank = families[config["model_type"]], _blank(recipe)
+    family, blank = _family(config, families), _blank(recipe)
     tensors = _tensors(folder / "model.safetensors")
     try:
         model = _model(family, blank, tensors, about["former"])
@@ -66,6 +66,13 @@ def _config(folder: Path) -> dict[str, Any]:
     return content
 
 
+def _family(config: dict[str, Any], families: Mapping[str, Family]) -> Family:
+    kind = config.get("model_type")
+    if kind not in families:
+        raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(families)}")
+    return families[kind]
+
+
 def _about(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """What is said of the run, once it is sure that all of it is said."""
     about: dict[str, Any] = config["curta"]
@@ -81,9 +88,9 @@ def _about(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _blank(recipe: Recipe) -> Transformer:
-    """A model of the recipe, whose weights are still any."""
-    state = training.init(recipe, jnp.zeros(1, jnp.int32))
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[0], state.model)
+    """A model of the recipe with zeros for weights."""
+    state = jax.eval_shape(lambda: training.init(recipe, jnp.zeros(1, jnp.int32)))
+    return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
 
 
 def _tensors(path: Path) -> Tensors:

@@ -94,7 +94,7 @@ def read(
     parts: Parts, tensors: Tensors, blank: Transformer, former: Mapping[str, Sequence[float]]
 ) -> Transformer:
     """The model whose tensors these are, in the structure of `blank`; UserError if none is."""
-    weights = {name: np.empty_like(weight) for name, weight in weights_of(blank).items()}
+    weights = {name: np.zeros_like(weight) for name, weight in weights_of(blank).items()}
     for part in parts:
         if part.name not in tensors:
             raise UserError(f"{part.name} is missing")
