@@ -8,7 +8,7 @@ import pytest
 from jaxtyping import Array
 
 import tiny
-from curta.layouts import LAYOUTS, Layout
+from curta.layouts import LAYOUTS
 from curta.layouts.plain import Plain
 from curta.page.translate import step
 

@@ -12,10 +12,11 @@ import pytest
 
 import tiny
 from curta import api
+from curta import recipe as recipes
 from curta.cli import main
 from curta.errors import UserError
 from curta.export import bring
-from curta.export.huggingface import HuggingFace
+from curta.export.huggingface import HuggingFace, family_of
 from curta.model import Transformer
 from curta.recipe import Recipe
 from page.made import drawn
@@ -68,9 +69,7 @@ def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, An
     assert {np.asarray(leaf).dtype for leaf in jax.tree.leaves(found)} == {np.dtype(np.float32)}
 
 
-def test_a_run_goes_out_and_comes_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = begun()
     assert export() == 0
     out = run.folder.path / "huggingface-0"
@@ -100,7 +99,7 @@ def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
 
 def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
     begun()
-    refuse = "import sys\nfor name in {}: sys.modules[name] = None\n".format(LIBRARIES)
+    refuse = f"import sys\nfor name in {LIBRARIES}: sys.modules[name] = None\n"
     calls = [
         ["export", "mine", "--to", "huggingface", "--out", str(tmp_path / "out")],
         ["import", "huggingface", str(tmp_path / "out"), "--run", "again"],
@@ -113,7 +112,8 @@ def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"layout": "framed", "positions.name": "learned", "model.causal": False},
+        ({"layout": "framed", "positions.name": "learned", "model.causal": False,
+          "model.norm": "layer", "model.kinds": False},
          "model.causal False"),
         ({"model.spelled": True, "model.tied": True}, "model.spelled with model.tied"),
     ],
@@ -189,14 +189,35 @@ def test_what_is_no_export_is_one_line(
 
 def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     run = begun()
-    run.evaluate(count=4, generated=2)
-    exact = run.folder.evaluation["lengths"][0]["exact"][0]
+    row = {"operator": "+", "size": "3", "category": "carry", "count": 8, "exact": [0.625]}
+    run.folder.save_evaluation({"lengths": [row]})
     assert export("--out", str(tmp_path / "out")) == 0
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
-    assert f"| `+` | 3 | random | 4 | {exact:.3f} |" in card
+    assert "| `+` | 3 | carry | 8 | 0.625 |" in card
     assert "library_name: transformers" in card
     assert "| `12+34` = 46 | `21+43=` | `64$` |" in card
     assert "trust_remote_code=True" in card
+
+
+FAMILIES = {
+    "addition": "curta",
+    "addition-plain": "curta",  # learned positions, but RMS norms
+    "addition-reversed": "llama",
+    "sources/five-operations": "gpt2",
+    "sources/ladder-1-sgd": "gpt2",
+    "sources/ladder-3-rope": "curta",  # rotary, but norms without gains
+    "sources/looped-abacus": "curta",
+    "sources/spaced-addition": "gpt2",
+    "sources/digit-encoder": None,
+    "sources/digit-encoder-sorting": None,
+}
+
+
+def test_the_class_of_each_shipped_recipe() -> None:
+    for name, kind in FAMILIES.items():
+        recipe = recipes.load(name)
+        refused = HuggingFace().refuse(recipe)
+        assert (None if refused else family_of(recipe).kind) == kind
 
 
 def of_lengths(recipe: Recipe, at: Path) -> tuple[int, int]:

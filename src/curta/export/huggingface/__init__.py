@@ -70,7 +70,7 @@ def _content(member: Exported) -> dict[str, bytes | str]:
         "config.json": _json(config),
         "generation_config.json": _json(generation),
         "recipe.toml": recipes.dump(recipe),
-        "README.md": card(member, family, made),
+        "README.md": card(member, family, made, config),
         **tokenizer.written(model.layout, length),
         **family.code(model),
     }

@@ -45,6 +45,7 @@ def shared(recipe: Recipe) -> dict[str, bool]:
     """What GPT-2 and Llama lack alike."""
     design = recipe.model
     return {
+        "model.causal False (all of an answer is written at once)": not design.causal,
         "model.kinds": design.kinds,
         "model.spelled": design.spelled,
         f"model.loops {design.loops}": design.loops > 1,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...layouts import Layout
-from ...model import Transformer, parameters
+from ...model import parameters
 from ...operations import OPERATIONS
 from ...problems import answer_text, parse
 from ...runs import structure, versions
@@ -13,7 +13,7 @@ from .base import Family
 from .parts import Constant, Parts
 
 
-def card(member: Exported, family: Family, parts: Parts) -> str:
+def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:
     """README.md: a header for the Hub, then text."""
     own = bool(family.code(member.model))
     sections = [
@@ -24,7 +24,7 @@ def card(member: Exported, family: Family, parts: Parts) -> str:
         "## What it is given\n\n" + structure(member.recipe),
         "## Training\n\n" + "\n".join(_training(member)),
         "## Results\n\n" + _results(member),
-        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _limits(member, own)),
+        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _limits(member, config, own)),
         "## Back to Curta\n\n" + _back(parts),
     ]
     return "\n\n".join(sections) + "\n"
@@ -94,41 +94,32 @@ def _results(member: Exported) -> str:
     rows = member.summary.get("results", {}).get("lengths", [])
     if not rows:
         return "The run was not examined."
-    lines = [_row(row, member.number) for row in rows]
-    table = "\n".join(
-        ["| operation | digits | problems | count | exact |", "|---|---|---|---|---|"]
-    )
-    return f"Exact match of this member, with Curta's own program:\n\n{table}\n" + "\n".join(lines)
+    head = ["| operation | size | problems | count | exact |", "|---|---|---|---|---|"]
+    about = "Exact match of this member, examined by Curta's own program:\n\n"
+    return about + "\n".join(head + [_row(row, member.number) for row in rows])
 
 
 def _row(row: Mapping[str, Any], number: int) -> str:
     exact = row["exact"]["members"][number]
-    operator = str(row["operator"]).replace("|", "\\|")
-    size = f"{row['size']:,}" if isinstance(row["size"], int) else row["size"]
-    return f"| `{operator}` | {size} | {row['category']} | {row['count']} | {exact:.3f} |"
+    share = "none" if exact is None else f"{exact:.3f}"
+    return f"| `{row['operator']}` | {row['size']} | {row['category']} | {row['count']} | {share} |"
 
 
-def _limits(member: Exported, own: bool) -> Iterator[str]:
-    model, recipe = member.model, member.recipe
+def _limits(member: Exported, config: Mapping[str, Any], own: bool) -> Iterator[str]:
+    recipe = member.recipe
     yield "It knows the operations and the writing above, and nothing else."
     yield "At sizes that are not in the table above nobody has looked."
-    yield from _room(model)
+    if "n_positions" in config:
+        yield f"A text has at most {config['n_positions']} tokens."
     if own:
         yield (
             "No keys and values are remembered: each written token reads the whole text again."
             " `position_ids` and packed rows are refused; padding may stand on either side."
         )
     if recipe.model.dropout:
-        yield f"Training in the library drops out {recipe.model.dropout}, as Curta's did."
+        yield f"In training, the library drops out a share of {recipe.model.dropout}, as Curta did."
     if recipe.positions.name in ("abacus", "coupled", "position-coupling", "randomised", "fire"):
         yield "Curta's training may displace positions at random; training in the library does not."
-
-
-def _room(model: Transformer) -> Iterator[str]:
-    for name in ("table", "tables"):
-        table = getattr(getattr(model.positions, "vectors", model.positions), name, None)
-        if table is not None and "T5" not in type(model.positions).__name__:
-            yield f"There are {table.shape[-2]:,} positions."
 
 
 def _back(parts: Parts) -> str:

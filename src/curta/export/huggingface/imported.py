@@ -67,7 +67,7 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _family(config: dict[str, Any], families: Mapping[str, Family]) -> Family:
-    kind = config.get("model_type")
+    kind = str(config.get("model_type"))
     if kind not in families:
         raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(families)}")
     return families[kind]
