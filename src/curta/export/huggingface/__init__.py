@@ -57,12 +57,10 @@ def family_of(recipe: Recipe) -> Family:
 def _content(member: Exported) -> dict[str, bytes | str]:
     """Every file of the folder."""
     recipe, model, family = member.recipe, member.model, family_of(member.recipe)
-    prompt, completion = _room(recipe)
     made = family.parts(model)
-    config = _config(member, family, prompt + completion)
-    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": completion}
+    config = _config(member, family)
+    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(recipe)}
     generation |= {"use_cache": config["use_cache"]}
-    length = config.get("n_positions") or config["max_position_embeddings"]
     return {
         "model.safetensors": safetensors.numpy.save(
             parts.write(made, model), metadata={"format": "pt"}
@@ -71,12 +69,12 @@ def _content(member: Exported) -> dict[str, bytes | str]:
         "generation_config.json": _json(generation),
         "recipe.toml": recipes.dump(recipe),
         "README.md": card(member, family, made, config),
-        **tokenizer.written(model.layout, length),
+        **tokenizer.written(model.layout, config.get("n_positions")),
         **family.code(model),
     }
 
 
-def _config(member: Exported, family: Family, length: int) -> dict[str, Any]:
+def _config(member: Exported, family: Family) -> dict[str, Any]:
     """Settings of the class, and the run that it comes from."""
     model, made = member.model, family.parts(member.model)
     run = {
@@ -95,7 +93,7 @@ def _config(member: Exported, family: Family, length: int) -> dict[str, Any]:
         "tie_word_embeddings": model.settings.tied,
         "use_cache": family.code(model) == {},
         **_ends(model.layout),
-        **family.config(member.recipe, model, length),
+        **family.config(member.recipe, model),
         "curta": run,
     }
 
@@ -105,11 +103,10 @@ def _ends(layout: Layout) -> dict[str, int | None]:
     return {"bos_token_id": None, "eos_token_id": end, "pad_token_id": end}
 
 
-def _room(recipe: Recipe) -> tuple[int, int]:
-    """Tokens of the longest prompt and of the longest completion, of training and of the exam."""
+def _longest(recipe: Recipe) -> int:
+    """Tokens of the longest completion, of training and of the exam."""
     layout = layout_named(recipe.layout)
-    rooms = [layout.room(operator, digits) for operator, digits in _asked(recipe)]
-    return max(room.prompt for room in rooms), max(room.completion for room in rooms)
+    return max(layout.room(operator, digits).completion for operator, digits in _asked(recipe))
 
 
 def _asked(recipe: Recipe) -> Iterator[tuple[str, tuple[int, ...]]]:

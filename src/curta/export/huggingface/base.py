@@ -21,11 +21,8 @@ class Family(ABC):
         """What of such a recipe the class does not have, if there is anything."""
 
     @abstractmethod
-    def config(self, recipe: Recipe, model: Transformer, length: int) -> dict[str, Any]:
-        """What config.json says of the model; texts are of at most `length` tokens.
-
-        A class whose own positions end says so instead of `length`.
-        """
+    def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
+        """What config.json says of the model; `n_positions` if texts end at a number of tokens."""
 
     @abstractmethod
     def parts(self, model: Transformer) -> Parts:

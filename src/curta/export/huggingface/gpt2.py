@@ -35,7 +35,7 @@ class GPT2(Family):
             }
         )
 
-    def config(self, recipe: Recipe, model: Transformer, length: int) -> dict[str, Any]:
+    def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
         design = model.settings
         return {
             "n_positions": len(weights_of(model)[_table(model)]),

@@ -34,7 +34,7 @@ class Llama(Family):
             }
         )
 
-    def config(self, recipe: Recipe, model: Transformer, length: int) -> dict[str, Any]:
+    def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
         design, positions = model.settings, model.positions
         assert isinstance(positions, RoPEEncoding)
         return {
@@ -49,7 +49,6 @@ class Llama(Family):
             "attention_bias": False,
             "rms_norm_eps": 1e-6,
             "rope_parameters": {"rope_type": "default", "rope_theta": positions.base},
-            "max_position_embeddings": length,
         }
 
     def parts(self, model: Transformer) -> Parts:

@@ -84,7 +84,7 @@ class Own(Family):
             }
         )
 
-    def config(self, recipe: Recipe, model: Transformer, length: int) -> dict[str, Any]:
+    def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
         design = model.settings
         classes = {"AutoConfig": "CurtaConfig", "AutoModelForCausalLM": self.architecture}
         return {
@@ -92,7 +92,6 @@ class Own(Family):
             "hidden_size": design.width,
             "num_hidden_layers": design.blocks,
             "num_attention_heads": design.heads,
-            "max_position_embeddings": length,
             "design": dataclasses.asdict(design),
             "positions": _positions(recipe, model),
             "layout": _layout(model),

@@ -17,8 +17,8 @@ def end(layout: Layout) -> int:
     return layout.characters.index(END)
 
 
-def written(layout: Layout, length: int) -> dict[str, str]:
-    """The tokenizer's files; `length` is the most tokens that a text has."""
+def written(layout: Layout, length: int | None = None) -> dict[str, str]:
+    """The tokenizer's files; `length` is the most tokens that a text may have, None any number."""
     return {
         "tokenizer.json": _json(_model(layout)),
         "tokenizer_config.json": _json(_settings(length)),
@@ -44,14 +44,13 @@ def _model(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _settings(length: int) -> dict[str, Any]:
-    return {
+def _settings(length: int | None) -> dict[str, Any]:
+    return ({} if length is None else {"model_max_length": length}) | {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": END,
         "pad_token": END,
         "padding_side": "left",
         "model_input_names": ["input_ids", "attention_mask"],
-        "model_max_length": length,
         "clean_up_tokenization_spaces": False,
     }
 
