@@ -131,6 +131,21 @@ def text(layout: Layout, problems: Sequence[Problem], slots: int) -> Text:
     return Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts, lengths)))
 
 
+def any_texts(layout: Layout) -> np.ndarray:
+    """Tokens in random order, and written problems, of which some tokens are changed."""
+    rng = np.random.default_rng(len(layout.name))
+    tokens = rng.integers(0, len(layout.characters), (24, 48))
+    for row in tokens[8:]:
+        operator = layout.operators[rng.integers(len(layout.operators))]
+        count = 1 if operator in ("copy", "reverse") else 2
+        problem = Problem(operator, tuple(map(int, rng.integers(1, 1000, count))))
+        line = layout.encode(layout.write(problem))[: len(row)]
+        row[: len(line)] = line
+    changed = rng.random((8, 48)) < 0.1
+    tokens[16:][changed] = rng.integers(0, len(layout.characters), changed.sum())
+    return tokens.astype(np.int32)
+
+
 def every_index(of: Text) -> jax.Array:
     """Queries at all tokens."""
     return jnp.broadcast_to(jnp.arange(of.tokens.shape[1]), of.tokens.shape)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from curta.layouts import LAYOUTS, Layout
+import tiny
+from curta.layouts import LAYOUTS
 from curta.layouts.plain import Plain
 from curta.page.translate import step
-from curta.problems import Problem
 
 from .browser import Tab
 
@@ -26,25 +26,10 @@ FOLLOW = """
 """
 
 
-def texts(layout: Layout) -> np.ndarray:
-    """Tokens in random order, and written problems, of which some tokens are changed."""
-    rng = np.random.default_rng(len(layout.name))
-    tokens = rng.integers(0, len(layout.characters), (24, 48))
-    for row in tokens[8:]:
-        operator = layout.operators[rng.integers(len(layout.operators))]
-        count = 1 if operator in ("copy", "reverse") else 2
-        problem = Problem(operator, tuple(map(int, rng.integers(1, 1000, count))))
-        line = layout.encode(layout.write(problem))[: len(row)]
-        row[: len(line)] = line
-    changed = rng.random((8, 48)) < 0.1
-    tokens[16:][changed] = rng.integers(0, len(layout.characters), changed.sum())
-    return tokens.astype(np.int32)
-
-
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_steps_are_those_of_the_layout(name: str, browser: Tab) -> None:
     layout = LAYOUTS[name]
-    tokens = texts(layout)
+    tokens = tiny.any_texts(layout)
     lengths = jnp.full(len(tokens), tokens.shape[1], jnp.int32)
     where = layout.follow(jnp.asarray(tokens), lengths)[1]
     expected = np.concatenate([where.kind[..., None], where.coordinates], axis=-1)

@@ -58,8 +58,19 @@ def export(options: Namespace) -> int:
     from .display import notice
 
     run = load(options.run)
-    write(run, options.to, Path(options.out), options.member)
-    notice(f"{run.name} for {options.to}: {options.out}")
+    path = write(run, options.to, options.out, options.member)
+    notice(f"{run.name} for {options.to}: {path}")
+    return 0
+
+
+def bring(options: Namespace) -> int:
+    from .. import devices
+    from ..export import bring
+    from .display import notice
+
+    devices.configure()
+    run = bring(options.form, options.path, options.run)
+    notice(f"{run.folder.path}: run {run.name}, seed {run.seeds[0]}")
     return 0
 
 

@@ -97,9 +97,16 @@ def _data(parser: Parser, given: list[str] | None) -> None:
 
 def _export(parser: Parser, given: list[str] | None) -> None:
     _run_only(parser, given)
-    parser.add_argument("--to", required=True, metavar="FORM", help="adderboard")
-    parser.add_argument("--out", required=True, metavar="FILE", help="what is to be written")
+    parser.add_argument("--to", required=True, metavar="FORM", help="adderboard, huggingface")
+    out = "what is to be written (in the run's folder)"
+    parser.add_argument("--out", type=Path, metavar="PATH", help=out)
     parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
+
+
+def _import(parser: Parser, given: list[str] | None) -> None:
+    parser.add_argument("form", help="huggingface")
+    parser.add_argument("path", type=Path, metavar="DIR", help="an exported folder")
+    parser.add_argument("--run", metavar="NAME", help="name of the run (the exported one's)")
 
 
 def _compare(parser: Parser, given: list[str] | None) -> None:
@@ -263,6 +270,7 @@ _COMMANDS = {
     ),
     "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
     "export": (_export, commands.export, "write a trained model for other programs"),
+    "import": (_import, commands.bring, "make a run of a model that was exported"),
     "runs": (_nothing, commands.runs, "list the runs"),
     "recipes": (_nothing, commands.recipes, "list the recipes"),
 }

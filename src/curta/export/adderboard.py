@@ -38,6 +38,7 @@ NEEDED = {
 class AdderBoard(Exporter):
     name = "adderboard"
     summary = "one Python file for the AdderBoard's checker, NumPy only"
+    file = "adderboard-{member}.py"
 
     def refuse(self, recipe: Recipe) -> str | None:
         if recipe.layout != "coupled":

@@ -1,8 +1,10 @@
 """The contract of an exporter: which runs it can express, and how it writes one member."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..model import Transformer
 from ..recipe import Recipe
@@ -10,12 +12,14 @@ from ..recipe import Recipe
 
 @dataclass(frozen=True)
 class Exported:
-    """One member of a run, and where it comes from."""
+    """One member of a run, where it comes from, and what the run's files say in short."""
 
     run: str
     seed: int
     recipe: Recipe
     model: Transformer
+    number: int = 0
+    summary: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Exporter(ABC):
@@ -23,6 +27,8 @@ class Exporter(ABC):
 
     name: str
     summary: str
+    file: str
+    """What is written in a run's folder if no other place is named; `{member}` is its number."""
 
     @abstractmethod
     def refuse(self, recipe: Recipe) -> str | None:
@@ -31,3 +37,13 @@ class Exporter(ABC):
     @abstractmethod
     def write(self, member: Exported, out: Path) -> None:
         """Writes the member to `out`, atomically."""
+
+
+class Importer(ABC):
+    """An exporter whose files come back."""
+
+    name: str
+
+    @abstractmethod
+    def read(self, path: Path) -> Exported:
+        """The member that was written to `path`; UserError if there is none."""

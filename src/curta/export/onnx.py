@@ -40,6 +40,7 @@ UNBOUNDED = Room(0, 0, ())
 class Onnx(Exporter):
     name = "onnx"
     summary = "an ONNX graph for texts of any length"
+    file = "model-{member}.onnx"
 
     def refuse(self, recipe: Recipe) -> str | None:
         return None

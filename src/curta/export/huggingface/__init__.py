@@ -1,0 +1,122 @@
+"""A folder that the transformers library opens: weights, settings, tokenizer, card.
+
+A recipe that GPT-2 or Llama expresses exactly becomes that class, and needs no code of its own;
+every other decoder brings `modeling_curta.py` along. Nothing here needs torch. The recipe
+stands in config.json, where it outlasts fine-tuning, so the folder comes back as a run.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import safetensors.numpy
+
+from ... import files
+from ... import recipe as recipes
+from ...evaluation import refusal
+from ...layouts import Layout, layout_named
+from ...recipe import Recipe
+from ...tasks import as_size
+from ..base import Exported, Exporter, Importer
+from . import parts, tokenizer
+from .base import Family
+from .card import card
+from .gpt2 import GPT2
+from .imported import FORMAT, read
+from .llama import Llama
+from .own import Own
+
+FAMILIES: dict[str, Family] = {family.kind: family for family in (GPT2(), Llama(), Own())}
+"""By `model_type`; the first that lacks nothing is taken."""
+
+
+class HuggingFace(Exporter, Importer):
+    name = "huggingface"
+    summary = "a folder for AutoModelForCausalLM and AutoTokenizer"
+    file = "huggingface-{member}"
+
+    def refuse(self, recipe: Recipe) -> str | None:
+        reasons = [family.lacks(recipe) for family in FAMILIES.values()]
+        return None if None in reasons else reasons[-1]
+
+    def write(self, member: Exported, out: Path) -> None:
+        with files.new_folder(out) as folder:
+            for name, content in _content(member).items():
+                files.write(folder / name, content)
+
+    def read(self, folder: Path) -> Exported:
+        return read(folder, FAMILIES)
+
+
+def family_of(recipe: Recipe) -> Family:
+    """The class that expresses a recipe which is not refused."""
+    return next(family for family in FAMILIES.values() if family.lacks(recipe) is None)
+
+
+def _content(member: Exported) -> dict[str, bytes | str]:
+    """Every file of the folder."""
+    recipe, model, family = member.recipe, member.model, family_of(member.recipe)
+    made = family.parts(model)
+    config = _config(member, family)
+    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(recipe)}
+    generation |= {"use_cache": config["use_cache"]}
+    return {
+        "model.safetensors": safetensors.numpy.save(
+            parts.write(made, model), metadata={"format": "pt"}
+        ),
+        "config.json": _json(config),
+        "generation_config.json": _json(generation),
+        "recipe.toml": recipes.dump(recipe),
+        "README.md": card(member, family, made, config),
+        **tokenizer.written(model.layout, config.get("n_positions")),
+        **family.code(model),
+    }
+
+
+def _config(member: Exported, family: Family) -> dict[str, Any]:
+    """Settings of the class, and the run that it comes from."""
+    model, made = member.model, family.parts(member.model)
+    run = {
+        "format": FORMAT,
+        "run": member.run,
+        "seed": member.seed,
+        "recipe": recipes.as_table(member.recipe),
+        "fixed": [part.name for part in made if isinstance(part, parts.Constant)],
+        "former": parts.former(made, model),
+    }
+    return {
+        "model_type": family.kind,
+        "architectures": [family.architecture],
+        "dtype": "float32",
+        "vocab_size": len(model.layout.characters),
+        "tie_word_embeddings": model.settings.tied,
+        "use_cache": family.code(model) == {},
+        **_ends(model.layout),
+        **family.config(member.recipe, model),
+        "curta": run,
+    }
+
+
+def _ends(layout: Layout) -> dict[str, int | None]:
+    end = tokenizer.end(layout)
+    return {"bos_token_id": None, "eos_token_id": end, "pad_token_id": end}
+
+
+def _longest(recipe: Recipe) -> int:
+    """Tokens of the longest completion, of training and of the exam."""
+    layout = layout_named(recipe.layout)
+    return max(layout.room(operator, digits).completion for operator, digits in _asked(recipe))
+
+
+def _asked(recipe: Recipe) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Operators and digit counts that models of this recipe are trained on or can be asked."""
+    for task in recipe.tasks:
+        yield task.operator, task.widest
+        for size in recipe.evaluation.sizes(task.operator):
+            if refusal(recipe, task.operator, size) is None:
+                yield task.operator, as_size(size, task.operator)
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

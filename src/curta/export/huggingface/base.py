@@ -1,0 +1,56 @@
+"""The contract of a class of the transformers library: which recipes it can express, and how."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from ...model import Transformer
+from ...recipe import Recipe
+from .parts import Parts
+
+
+class Family(ABC):
+    """One class that `AutoModelForCausalLM` opens. Stateless; registered in `FAMILIES`."""
+
+    kind: str
+    """Its `model_type`."""
+    architecture: str
+    """The class's own name."""
+
+    @abstractmethod
+    def lacks(self, recipe: Recipe) -> str | None:
+        """What of such a recipe the class does not have, if there is anything."""
+
+    @abstractmethod
+    def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
+        """What config.json says of the model; `n_positions` if texts end at a number of tokens."""
+
+    @abstractmethod
+    def parts(self, model: Transformer) -> Parts:
+        """Every tensor of the file, each weight in one of them."""
+
+    def code(self, model: Transformer) -> dict[str, str]:
+        """The files of Python that the class brings with it."""
+        return {}
+
+
+def first(reasons: dict[str, bool]) -> str | None:
+    """The first reason that holds."""
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def shared(recipe: Recipe) -> dict[str, bool]:
+    """What GPT-2 and Llama lack alike."""
+    design = recipe.model
+    return {
+        "model.causal False (all of an answer is written at once)": not design.causal,
+        "model.kinds": design.kinds,
+        "model.spelled": design.spelled,
+        f"model.loops {design.loops}": design.loops > 1,
+        f"model.inject {design.inject!r}": design.inject != "none",
+        f"model.norm_placement {design.norm_placement!r}": design.norm_placement != "pre",
+    }
+
+
+def tied_scale(model: Transformer) -> float:
+    """What logits of a tied head are multiplied by: it is put into the last norm's gain."""
+    return model.settings.width**-0.5 if model.settings.tied else 1.0

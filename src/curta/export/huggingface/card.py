@@ -1,0 +1,136 @@
+"""The model's card: what it is, how it is used, what was found, and where it ends."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...layouts import Layout
+from ...model import parameters
+from ...operations import OPERATIONS
+from ...problems import answer_text, parse
+from ...runs import structure, versions
+from ..base import Exported
+from .base import Family
+from .parts import Constant, Parts
+
+
+def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:
+    """README.md: a header for the Hub, then text."""
+    own = bool(family.code(member.model))
+    sections = [
+        _header(),
+        f"# {member.run}",
+        _about(member, family, own),
+        "## Use\n\n" + _use(member, own),
+        "## What it is given\n\n" + structure(member.recipe),
+        "## Training\n\n" + "\n".join(_training(member)),
+        "## Results\n\n" + _results(member),
+        "## Limits\n\n" + "\n".join(f"- {limit}" for limit in _limits(member, config, own)),
+        "## Back to Curta\n\n" + _back(parts),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _header() -> str:
+    tags = "\n".join(f"- {tag}" for tag in ("arithmetic", "curta"))
+    return f"---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n{tags}\n---"
+
+
+def _about(member: Exported, family: Family, own: bool) -> str:
+    summary = f"{member.recipe.summary}. " if member.recipe.summary else ""
+    code = (
+        "Its class, `modeling_curta.py`, is in this folder: read it before you trust it."
+        if own
+        else "That class is the library's own: no code comes with this folder."
+    )
+    return (
+        f"{summary}A transformer of {parameters(member.model):,} parameters, seed {member.seed} of"
+        f" run `{member.run}`, as `{family.architecture}`. {code} Made by Curta"
+        f" {versions()['curta']} from `recipe.toml`."
+    )
+
+
+def _use(member: Exported, own: bool) -> str:
+    layout, operators = member.model.layout, [task.operator for task in member.recipe.tasks]
+    problem = parse(OPERATIONS[operators[0]].example)
+    trust = ", trust_remote_code=True" if own else ""
+    code = f"""```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+folder = "."  # this folder, or its name on the Hub
+tokenizer = AutoTokenizer.from_pretrained(folder{trust})
+model = AutoModelForCausalLM.from_pretrained(folder{trust})
+given = tokenizer({layout.prompt(problem)!r}, return_tensors="pt")
+print(tokenizer.decode(model.generate(**given)[0]))
+```"""
+    rows = [_example(layout, operator) for operator in operators]
+    table = "\n".join(["| problem | prompt | right completion |", "|---|---|---|", *rows])
+    about = (
+        f"A token is a character. Texts are those of Curta's layout `{layout.name}`:"
+        f" {layout.summary}. `$` ends a text."
+    )
+    return f"{code}\n\n{about}\n\n{table}"
+
+
+def _example(layout: Layout, operator: str) -> str:
+    problem = parse(OPERATIONS[operator].example)
+    prompt, text = layout.prompt(problem), layout.write(problem)
+    asked = f"`{problem}` = {answer_text(problem.truth)}"
+    return f"| {asked} | `{prompt}` | `{text.removeprefix(prompt)}` |"
+
+
+def _training(member: Exported) -> Iterator[str]:
+    steps = member.summary.get("training", {}).get("steps", 0)
+    yield f"{steps:,} steps of {member.recipe.training.batch} problems:\n"
+    for task in member.recipe.tasks:
+        low, high = min(a for a, _ in task.spans), max(b for _, b in task.spans)
+        counts = " to ".join(map(str, dict.fromkeys(task.counts)))
+        yield (
+            f"- {OPERATIONS[task.operator].name} (`{task.operator}`) of {counts} operands of"
+            f" {low} to {high} digits"
+        )
+
+
+def _results(member: Exported) -> str:
+    rows = member.summary.get("results", {}).get("lengths", [])
+    if not rows:
+        return "The run was not examined."
+    head = ["| operation | size | problems | count | exact |", "|---|---|---|---|---|"]
+    about = "Exact match of this member, examined by Curta's own program:\n\n"
+    return about + "\n".join(head + [_row(row, member.number) for row in rows])
+
+
+def _row(row: Mapping[str, Any], number: int) -> str:
+    exact = row["exact"]["members"][number]
+    share = "none" if exact is None else f"{exact:.3f}"
+    return f"| `{row['operator']}` | {row['size']} | {row['category']} | {row['count']} | {share} |"
+
+
+def _limits(member: Exported, config: Mapping[str, Any], own: bool) -> Iterator[str]:
+    recipe = member.recipe
+    yield "It knows the operations and the writing above, and nothing else."
+    yield "At sizes that are not in the table above nobody has looked."
+    if "n_positions" in config:
+        yield f"A text has at most {config['n_positions']} tokens."
+    if own:
+        yield (
+            "No keys and values are remembered: each written token reads the whole text again."
+            " `position_ids` and packed rows are refused; padding may stand on either side."
+        )
+    if recipe.model.dropout:
+        yield f"In training, the library drops out a share of {recipe.model.dropout}, as Curta did."
+    if recipe.positions.name in ("abacus", "coupled", "position-coupling", "randomised", "fire"):
+        yield "Curta's training may displace positions at random; training in the library does not."
+
+
+def _back(parts: Parts) -> str:
+    text = "`curta import huggingface DIR` makes a run of this folder, also after fine-tuning."
+    if not any(isinstance(part, Constant) for part in parts):
+        return text
+    return f"""{text} Curta's models do
+without some weights of this class, such as biases, which must stay as they are:
+
+```python
+fixed = model.config.curta["fixed"]
+for name, weight in model.named_parameters():
+    weight.requires_grad = name not in fixed
+```"""

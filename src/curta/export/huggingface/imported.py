@@ -1,0 +1,102 @@
+"""A folder that was exported, and perhaps fine-tuned and saved again, as a member of a run."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors.flax
+
+from ... import recipe as recipes
+from ... import training
+from ...errors import UserError
+from ...model import Transformer
+from ...recipe import Recipe
+from ..base import Exported
+from . import parts
+from .base import Family
+from .parts import Tensors
+
+FORMAT = 1
+"""Version of what config.json says of the run; a newer one is refused."""
+
+TIED = ("lm_head.weight", "head.weight")
+"""What may be written a second time where the head is tied."""
+
+
+def read(folder: Path, families: Mapping[str, Family]) -> Exported:
+    """The member that lies in a folder; UserError if none does, or it can be none any more."""
+    config = _config(folder)
+    about = _about(folder, config)
+    recipe = recipes.parse(about["recipe"], where=f"the recipe in {str(folder)!r}")
+    family, blank = _family(config, families), _blank(recipe)
+    tensors = _tensors(folder / "model.safetensors")
+    try:
+        model = _model(family, blank, tensors, about["former"])
+    except UserError as error:
+        raise UserError(f"{str(folder)!r} is no model of its recipe: {error}") from None
+    return Exported(about["run"], about["seed"], recipe, model)
+
+
+def _model(
+    family: Family, blank: Transformer, tensors: Tensors, former: Mapping[str, list[float]]
+) -> Transformer:
+    made = family.parts(blank)
+    if blank.settings.tied:
+        tensors = {name: tensor for name, tensor in tensors.items() if name not in TIED}
+    further = sorted(set(tensors) - {part.name for part in made})
+    if further:
+        raise UserError(f"it has {further[0]} besides")
+    return parts.read(made, tensors, blank, former)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except ValueError:
+        raise UserError(f"{str(path)!r} is no valid JSON") from None
+    if not isinstance(content, dict) or not isinstance(content.get("curta"), dict):
+        raise UserError(f"{str(folder)!r} was not exported by Curta: config.json says no recipe")
+    return content
+
+
+def _family(config: dict[str, Any], families: Mapping[str, Family]) -> Family:
+    kind = str(config.get("model_type"))
+    if kind not in families:
+        raise UserError(f"model_type {kind!r} is none that Curta writes: {', '.join(families)}")
+    return families[kind]
+
+
+def _about(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """What is said of the run, once it is sure that all of it is said."""
+    about: dict[str, Any] = config["curta"]
+    kinds = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
+    wrong = [name for name, kind in kinds.items() if not isinstance(about.get(name), kind)]
+    if wrong:
+        raise UserError(f"config.json in {str(folder)!r} is damaged: curta.{wrong[0]} is missing")
+    if about["format"] > FORMAT:
+        raise UserError(
+            f"{str(folder)!r} was made by a newer version (format {about['format']}): update curta"
+        )
+    return about
+
+
+def _blank(recipe: Recipe) -> Transformer:
+    """A model of the recipe with zeros for weights."""
+    state = jax.eval_shape(lambda: training.init(recipe, jnp.zeros(1, jnp.int32)))
+    return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
+
+
+def _tensors(path: Path) -> Tensors:
+    """All tensors of a file, in single precision."""
+    try:
+        found = safetensors.flax.load_file(path)  # NumPy's reader knows no bfloat16
+        return {name: np.asarray(tensor, np.float32) for name, tensor in found.items()}
+    except (OSError, safetensors.SafetensorError) as error:
+        raise UserError(f"cannot read {str(path)!r}: {error}") from None

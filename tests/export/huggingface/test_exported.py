@@ -1,0 +1,234 @@
+"""The folder and its way back: what is refused, what the card says, the same bits again."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tiny
+from curta import api
+from curta import recipe as recipes
+from curta.cli import main
+from curta.errors import UserError
+from curta.export import bring
+from curta.export.huggingface import HuggingFace, family_of
+from curta.model import Transformer
+from page.made import drawn
+
+from .made import GPT2, LLAMA, begun, folder, opened
+from .test_logits import CLASSES, OWN
+
+ALL = {name: changes for name, (_, changes) in CLASSES.items()} | OWN | {"window": {}}
+LIBRARIES = ("torch", "transformers", "tokenizers", "huggingface_hub")
+
+
+def export(*more: str) -> int:
+    return main(["export", "mine", "--to", "huggingface", *more])
+
+
+def back(path: Path) -> Transformer:
+    return HuggingFace().read(path).model
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
+    of = tiny.recipe(**{"model__width": 24, "model__heads": 2} | ALL[name])
+    model = drawn(of)
+    found = HuggingFace().read(folder(tmp_path / "own", of, model))
+    assert tiny.same(found.model, model)
+    assert (found.recipe, found.run, found.seed) == (of, "mine", 3)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, GPT2 | {"model__tied": True, "model__width": 24}, LLAMA],
+    ids=["own", "gpt2", "llama"],
+)
+def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """All weights but a changed one, and the last norm's gain changed by its factor."""
+    import torch
+
+    of = tiny.recipe(**changes)
+    model, at = drawn(of), folder(tmp_path / "own", of)
+    theirs = opened(at)
+    theirs.save_pretrained(tmp_path / "saved")
+    assert tiny.same(back(tmp_path / "saved"), model)
+    with torch.no_grad():
+        for name, weight in theirs.named_parameters():
+            if name in ("model.norm.weight", "transformer.ln_f.weight"):
+                weight *= 2.0
+    theirs.to(torch.bfloat16).save_pretrained(tmp_path / "changed")
+    found = back(tmp_path / "changed")
+    np.testing.assert_allclose(found.gain, 2 * np.asarray(model.gain), rtol=2**-7)
+    assert {np.asarray(leaf).dtype for leaf in jax.tree.leaves(found)} == {np.dtype(np.float32)}
+
+
+def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun()
+    assert export() == 0
+    out = run.folder.path / "huggingface-0"
+    assert out.is_dir()
+    assert export() == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main(["import", "huggingface", str(out), "--run", "again"]) == 0
+    assert "run again, seed 0" in capsys.readouterr().out
+    again = api.load("again")
+    assert tiny.same(again.model(), run.model())
+    assert again.recipe == run.recipe
+    assert again.write(["1+2"]) == run.write(["1+2"])
+    again.evaluate(count=2, generated=2)
+    assert again.report.exists()
+    assert main(["resume", "again"]) == 0
+    assert "finished" in capsys.readouterr().out
+    assert main(["import", "huggingface", str(out), "--run", "again"]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
+    of = tiny.recipe(training__keep="best", training__validate_every=10)
+    model = drawn(of)
+    run = bring("huggingface", folder(tmp_path / "own", of, model))
+    assert tiny.same(run.model(), model)
+
+
+def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
+    begun()
+    refuse = f"import sys\nfor name in {LIBRARIES}: sys.modules[name] = None\n"
+    calls = [
+        ["export", "mine", "--to", "huggingface", "--out", str(tmp_path / "out")],
+        ["import", "huggingface", str(tmp_path / "out"), "--run", "again"],
+    ]
+    code = f"{refuse}from curta.cli import main\nsys.exit(any(main(call) for call in {calls}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"layout": "framed", "positions.name": "learned", "model.causal": False,
+          "model.norm": "layer", "model.kinds": False},
+         "model.causal False"),
+        ({"model.spelled": True, "model.tied": True}, "model.spelled with model.tied"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_expressed_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], says: str
+) -> None:
+    api.begin("addition", 1, "mine", changes)
+    assert export("--out", str(tmp_path / "out")) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"curta: huggingface cannot express run 'mine': {says}")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_that_curta_has_not_are_named(tmp_path: Path) -> None:
+    import torch
+
+    of = tiny.recipe(**GPT2)
+    model = opened(folder(tmp_path / "own", of))
+    with torch.no_grad():
+        model.transformer.h[0].attn.c_attn.bias += 1
+    model.save_pretrained(tmp_path / "changed")
+    with pytest.raises(UserError, match=r"h\.0\.attn\.c_attn\.bias is not 0 everywhere"):
+        back(tmp_path / "changed")
+
+
+def damaged(at: Path, what: str) -> None:
+    config = json.loads((at / "config.json").read_text())
+    match what:
+        case "no file":
+            (at / "model.safetensors").unlink()
+        case "no weights":
+            (at / "model.safetensors").write_bytes(b"12345678")
+        case "no recipe":
+            del config["curta"]
+        case "newer":
+            config["curta"]["format"] = 99
+        case "another width":
+            config["curta"]["recipe"]["model"]["width"] = 32
+        case "half":
+            del config["curta"]["seed"]
+        case "another class":
+            config["model_type"] = "bert"
+        case "outside":
+            config["curta"]["run"] = "../mine"
+    (at / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("no file", "cannot read"),
+        ("no weights", "cannot read"),
+        ("no recipe", "was not exported by Curta"),
+        ("newer", "newer version"),
+        ("another width", "has shape"),
+        ("half", "curta.seed is missing"),
+        ("another class", "model_type 'bert'"),
+        ("outside", "is no name for a run"),
+    ],
+)
+def test_what_is_no_export_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, says: str
+) -> None:
+    at = folder(tmp_path / "own", tiny.recipe())
+    damaged(at, what)
+    assert main(["import", "huggingface", str(at)]) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+
+
+def test_the_card_says_what_was_found(tmp_path: Path) -> None:
+    run = begun()
+    row = {"operator": "+", "size": "3", "category": "carry", "count": 8, "exact": [0.625]}
+    run.folder.save_evaluation({"lengths": [row]})
+    assert export("--out", str(tmp_path / "out")) == 0
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "| `+` | 3 | carry | 8 | 0.625 |" in card
+    assert "library_name: transformers" in card
+    assert "| `12+34` = 46 | `21+43=` | `64$` |" in card
+    assert "trust_remote_code=True" in card
+
+
+FAMILIES = {
+    "addition": "curta",
+    "addition-plain": "curta",  # learned positions, but RMS norms
+    "addition-reversed": "llama",
+    "sources/five-operations": "gpt2",
+    "sources/ladder-1-sgd": "gpt2",
+    "sources/ladder-3-rope": "curta",  # rotary, but norms without gains
+    "sources/looped-abacus": "curta",
+    "sources/spaced-addition": "gpt2",
+    "sources/digit-encoder": None,
+    "sources/digit-encoder-sorting": None,
+}
+
+
+def test_the_class_of_each_shipped_recipe() -> None:
+    for name, kind in FAMILIES.items():
+        recipe = recipes.load(name)
+        refused = HuggingFace().refuse(recipe)
+        assert (None if refused else family_of(recipe).kind) == kind
+
+
+def lengths(at: Path) -> tuple[int, int | None]:
+    """How many tokens are written at most, and how many a text may have."""
+    generation = json.loads((at / "generation_config.json").read_text())
+    reads = json.loads((at / "tokenizer_config.json").read_text())
+    return generation["max_new_tokens"], reads.get("model_max_length")
+
+
+def test_answers_are_as_long_as_the_exam_s(tmp_path: Path) -> None:
+    """Where the model has positions for them: 40 of them hold 8 digits, not 20."""
+    long = tiny.recipe(evaluation__digits=[20])
+    assert lengths(folder(tmp_path / "long", long)) == (22, None)
+    few = tiny.recipe(**GPT2 | {"evaluation__digits": [8, 20]})
+    assert lengths(folder(tmp_path / "few", few)) == (10, 40)
