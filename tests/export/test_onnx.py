@@ -126,4 +126,5 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
             likeliest = asked(session, layout.encode(text))[0, -1].argmax()
             text += about["characters"][likeliest]
         found = layout.read("+", text.removeprefix(layout.prompt(problem)))
-        assert found is not None and found == run.ask(problem, 1)
+        assert found is not None, text
+        assert found == run.ask(problem, 1)
