@@ -162,11 +162,18 @@ def probe(options: Namespace) -> int:
 
 def page(options: Namespace) -> int:
     from ..api import load
-    from ..page import write_page
     from .display import notice
 
-    path = write_page(load(options.run), options.member, options.out)
+    path = load(options.run).write_page(options.member, options.out)
     notice(f"Page: {path}")
+    return 0
+
+
+def report(options: Namespace) -> int:
+    from ..api import report as write
+    from .display import notice
+
+    notice(f"Report: {write(options.runs, options.out)}")
     return 0
 
 

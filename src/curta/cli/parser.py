@@ -230,6 +230,13 @@ def _page(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help=help)
 
 
+def _report(parser: Parser, given: list[str] | None) -> None:
+    help = "runs, by name or by path; several stand side by side"
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=help)
+    help = "folder to write it to (the run's; of several, one in `reports` of the runs folder)"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=help)
+
+
 def _show(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
     parser.add_argument("problem", nargs="?", help="such as 123+45")
@@ -250,6 +257,7 @@ _COMMANDS = {
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
+    "report": (_report, commands.report, "write the report of a run, or of several side by side"),
     "page": (_page, commands.page, "write a page in which a trained model calculates"),
     "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
     "export": (_export, commands.export, "write a trained model for other programs"),

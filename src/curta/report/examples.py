@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain, groupby, repeat, zip_longest
 
 from .markup import Markup, cells, details, element, heading_cells, join, table
-from .run_folder import Example, Run
+from .run_folder import Example, Run, Slip
 from .summary import counted
 
 _SHOWN = 24
@@ -39,7 +39,7 @@ def _spread(found: Sequence[Example], count: int) -> list[Example]:
 def _row(one: Example) -> Markup:
     answer, truth = one["answer"], one["truth"]
     given = "invalid" if answer is None else folded(answer, marked(answer, truth))
-    writing = Markup() if answer == truth else writing_of(one["text"])
+    writing = Markup() if answer == truth else writing_of(one["text"], one.get("slip"))
     return element(
         "tr",
         number_cell(folded(one["problem"], one["problem"])),
@@ -61,10 +61,12 @@ def folded(text: str, shown: str) -> str:
     return details(f"{text[:8]}…{text[-8:]}", shown)
 
 
-def writing_of(text: str) -> Markup:
-    """What the model wrote, trace and all."""
+def writing_of(text: str, slip: Slip | None = None) -> Markup:
+    """What the model wrote, trace and all, and its first wrong token where that is known."""
     more = f" … and {len(text) - _SHOWN_TEXT:,} more" if len(text) > _SHOWN_TEXT else ""
-    return details("what the model wrote", element("code", text[:_SHOWN_TEXT]), more)
+    kept, at = text[:_SHOWN_TEXT], slip["at"] if slip else len(text)
+    wrong = element("mark", kept[at]) if at < len(kept) else Markup()
+    return details("what the model wrote", element("code", kept[:at], wrong, kept[at + 1 :]), more)
 
 
 def marked(answer: str, truth: str) -> Markup:

@@ -37,5 +37,5 @@ def _written(one: Written, truth: str) -> Markup:
     answer, text = one["answer"], one["text"]
     if answer is None:
         return number_cell("invalid ", folded(text, element("code", text)))
-    wrong = Markup() if answer == truth else writing_of(text)
+    wrong = Markup() if answer == truth else writing_of(text, one.get("slip"))
     return number_cell(folded(answer, marked(answer, truth)), wrong)

@@ -53,7 +53,7 @@ def learning(run: Run, plot: Markup | None) -> Markup:
     return element(
         "section",
         title,
-        figure(plot, caption, "learning.png"),
+        figure(plot, caption, "learning.png, learning.svg"),
         details("Every member at its last record", _members_table(run)),
     )
 
