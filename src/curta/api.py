@@ -93,7 +93,8 @@ def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:
     comparison's own; reports of several runs go to `reports` in the runs folder.
     """
     devices.configure()
-    words, folder = [names] if isinstance(names, str) else list(names), out and Path(out)
+    words = [names] if isinstance(names, str) else list(names)
+    folder = None if out is None else Path(out)
     if len(words) == 1 and comparison.is_comparison(words[0]):
         made = comparison.load(words[0])
         return _together(made.table, made.folders, folder or made.path)

@@ -41,9 +41,9 @@ def render(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
 
 
 def at_work(runs: Sequence[Carried]) -> Part:
-    """Models that calculate within a report, as many as there is room for, and why others do not."""
-    able = [run for run in runs if folded.reason(run.members[0]) is None]
-    refused = [_refusal(run, len(runs) > 1) for run in runs if run not in able]
+    """Models that calculate within a report, as many as there is room for; why others do not."""
+    able = [run for run in runs if _reason(run) is None]
+    refused = [_refusal(run, len(runs) > 1) for run in runs if _reason(run) is not None]
     if not able:
         return Part(join(refused))
     weights = _within([[_weights(model) for model in run.members] for run in able])
@@ -65,10 +65,14 @@ def _name(run: Carried, member: int, several: bool) -> str:
     return f"{run.name}, member {member}" if several else f"member {member}"
 
 
+def _reason(run: Carried) -> str | None:
+    return folded.reason(run.members[0])
+
+
 def _refusal(run: Carried, several: bool) -> Markup:
     """Why a model does not calculate in a page, in one line."""
     whose = f"The model of {run.name}" if several else "This model"
-    says = f"{whose} does not calculate here: {folded.reason(run.members[0])}."
+    says = f"{whose} does not calculate here: {_reason(run)}."
     return element("p", says, class_="note")
 
 

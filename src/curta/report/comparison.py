@@ -110,8 +110,9 @@ def render(
     present = {f"part-{number}": pair for number, pair in enumerate(found.items()) if pair[1]}
     main = element("main", *(placed(at, part) for at, (_, part) in present.items()))
     links = contents({at: title for at, (title, _) in present.items()})
-    page = Part(join([_header(compared), links, main, _footer()]), work.style, work.script)
-    return document(f"{compared.title}: comparison", [page, *(moving() if runs else [])])
+    body = join([_header(compared), links, main, _footer()])
+    title = f"{compared.title}: comparison"
+    return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
 def _alone(number: int, shown: Shown) -> Markup:

@@ -24,7 +24,7 @@ def heat_map(run: Run, grid: Grid, says: str) -> Markup:
     box = f"0 0 {LEFT + SIDE + 8} {SIDE + BELOW}"
     drawn = element(
         "svg",
-        element("g", *map(_row, enumerate(reversed(cells))), class_="cells", transform=_scaled(digits)),
+        element("g", *_rows(cells), class_="cells", transform=_scaled(digits)),
         *(element("g", *_names(digits, down), class_="names") for down in (True, False)),
         _frame(digits, trained),
         viewBox=box, role="img", aria_label=says,
@@ -48,9 +48,13 @@ def _scaled(digits: list[int]) -> str:
     return f"translate({LEFT} 0) scale({SIDE / len(digits):.6g})"
 
 
-def _row(numbered: tuple[int, list[float]]) -> Markup:
+def _rows(cells: list[list[float]]) -> list[Markup]:
+    """The map from its upper edge down, where the longest first operands are."""
+    return [_row(line, values) for line, values in enumerate(reversed(cells))]
+
+
+def _row(line: int, values: list[float]) -> Markup:
     """One line of cells, neighbours of a colour as one."""
-    line, values = numbered
     parts, at = [], 0
     for level, same in groupby(map(band, values)):
         wide = len(list(same))
@@ -63,17 +67,17 @@ def _row(numbered: tuple[int, list[float]]) -> Markup:
 def _names(digits: list[int], down: bool) -> list[Markup]:
     """Lengths along an axis, and what they are."""
     side, step = SIDE / len(digits), -(-len(digits) // NAMED)
-    chosen = range(step - 1, len(digits), step)
+    named = range(step - 1, len(digits), step)
     if down:
         return [
-            *(_text(f"{digits[i]:,}", LEFT - 6, SIDE - (i + 0.5) * side + 4, "end") for i in chosen),
+            *(_text(f"{digits[i]:,}", LEFT - 6, SIDE + 4 - (i + 0.5) * side, "end") for i in named),
             element(
                 "text", "digits of the first operand", text_anchor="middle",
                 transform=f"translate(13 {SIDE / 2}) rotate(-90)",
             ),
         ]  # fmt: skip
     return [
-        *(_text(f"{digits[i]:,}", LEFT + (i + 0.5) * side, SIDE + 16, "middle") for i in chosen),
+        *(_text(f"{digits[i]:,}", LEFT + (i + 0.5) * side, SIDE + 16, "middle") for i in named),
         _text("digits of the second operand", LEFT + SIDE / 2, SIDE + 36, "middle"),
     ]
 

@@ -36,6 +36,10 @@ PLACES = {
 """The parts of a report in their order, as they are called in its list of contents."""
 
 
+MOVING = ("heat", "player")
+"""What a script of the same name makes alive."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A run with the figures that it has data for, by the names of their files."""
@@ -93,9 +97,8 @@ def render(shown: Shown, work: Part) -> str:
     main = [placed(f"part-{name}", found[name]) for name in PLACES if found[name]]
     links = {f"part-{name}": title for name, title in PLACES.items() if found[name]}
     body = join([sections.header(run), contents(links), element("main", *main), sections.footer()])
-    return document(
-        f"{run.name}: training report", [Part(body, work.style, work.script), *moving()]
-    )
+    title = f"{run.name}: training report"
+    return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
 def parts(shown: Shown, prefix: str) -> dict[str, Markup]:
@@ -136,9 +139,9 @@ def placed(name: str, part: Markup) -> Markup:
     return element("div", part, id=name, class_="part")
 
 
-def moving() -> list[Part]:
-    """The scripts of what can be played and looked into."""
-    return [Part(script=own(name)) for name in ("heat.js", "player.js")]
+def moving(body: Markup) -> list[Part]:
+    """The scripts of what can be looked into and played, where there is any of it."""
+    return [Part(script=own(f"{name}.js")) for name in MOVING if f'class="{name}"' in body]
 
 
 def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:

@@ -19,7 +19,7 @@ function way(group) {
   const points = line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
   const trail = document.createElementNS(SVG, "polyline"), mark = document.createElementNS(SVG, "g");
   const dot = document.createElementNS(SVG, "circle");
-  dot.setAttribute("r", 16);
+  dot.setAttribute("r", 11);
   name.setAttribute("x", 20);
   name.setAttribute("y", -14);
   trail.setAttribute("class", "trail");

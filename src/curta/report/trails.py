@@ -47,12 +47,14 @@ class Trails(NamedTuple):
 
 def read(folder: Path, run: Run) -> Trails | None:
     """From the files of a run; None if it kept no vectors of its characters."""
+    if not (folder / "history").is_dir():
+        return None
     from .. import history
     from ..layouts import layout_named
 
-    layout = layout_named(tomllib.loads(run.recipe)["layout"]) if run.recipe else None
-    found = layout and history.moments(folder / "history", layout.encode(DIGITS))
-    if not found:
+    layout = layout_named(tomllib.loads(run.recipe)["layout"])
+    found = history.moments(folder / "history", layout.encode(DIGITS))
+    if found is None:
         return None
     steps, tables = found
     return Trails(steps, [_member(tables[:, number]) for number in range(tables.shape[1])])
@@ -133,8 +135,8 @@ def _way(name: str, path: np.ndarray) -> Markup:
     return element(
         "g",
         element("polyline", points=line, class_="way"),
-        element("circle", cx=f"{first[0]}", cy=f"{first[1]}", r="9", class_="start"),
-        element("path", d=f"M{last[0]} {last[1] - 14}l14 14-14 14-14-14z", class_="end"),
+        element("circle", cx=f"{first[0]}", cy=f"{first[1]}", r="12", class_="start"),
+        element("path", d=f"M{last[0]} {last[1] - 20}l20 20-20 20-20-20z", class_="end"),
         element("text", name, x=f"{last[0] + 18}", y=f"{last[1] - 12}"),
     )
 
