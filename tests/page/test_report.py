@@ -83,7 +83,7 @@ def test_marks_stand_at_the_end_and_go_where_the_slider_says(opened: Tab) -> Non
     for moment, step in ((0, 0), (2, 10)):
         changed(opened, ".player input", str(moment), "input")
         assert marks(opened) == [path[moment] for path in paths]
-        assert opened.value("document.querySelector('.told').textContent").startswith(
+        assert opened.value("document.querySelector('.player .told').textContent").startswith(
             f"step {step}"
         )
 
@@ -139,7 +139,7 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
 ) -> None:
     run, layout = runs[0], runs[0].models.layout
     shown = opened.value(
-        "[...document.querySelectorAll('.watch')].map((button) => {"
+        "[...document.querySelectorAll('#part-errors .watch')].map((button) => {"
         "const code = button.closest('tr').querySelector('.written code');"
         "return [button.dataset.problem, Number(button.dataset.member), button.hidden,"
         "code.firstChild.nodeType === 3 ? code.firstChild.data : '',"
@@ -159,9 +159,9 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
 
 def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Tab) -> None:
     opened.value("document.getElementById('speed').value = '0'")
-    problem = opened.value("document.querySelector('.watch').dataset.problem")
-    member = opened.value("document.querySelector('.watch').dataset.member")
-    clicked(opened, ".watch")
+    problem = opened.value("document.querySelector('#part-errors .watch').dataset.problem")
+    member = opened.value("document.querySelector('#part-errors .watch').dataset.member")
+    clicked(opened, "#part-errors .watch")
     opened.wait("document.getElementById('pause').disabled")
     assert opened.value("document.getElementById('problem').value") == problem
     assert opened.value("document.getElementById('model').value") == member
@@ -247,7 +247,8 @@ def test_a_phone_needs_no_sideways_scrolling(
 
 def test_on_paper_there_are_no_controls(opened: Tab) -> None:
     opened.call("Emulation.setEmulatedMedia", media="print")
-    seen = "['.contents', '.controls', '.watch', '.heat svg', '.ways svg', '#part-errors table']"
+    seen = "['.contents', '.controls', '#part-errors .watch',"
+    seen += "'.heat svg', '.ways svg', '#part-errors table']"
     seen += ".map((name) => document.querySelector(name).checkVisibility())"
     assert opened.value(seen) == [False] * 3 + [True] * 3
     opened.call("Emulation.setEmulatedMedia", media="")

@@ -63,7 +63,7 @@ def test_the_first_wrong_token_is_marked_and_named(tmp_path: Path) -> None:
     assert row[6] == "20␣1$token 2: 0 instead of 1"
     assert '<code>2<mark>0</mark><span class="after">␣1$</span></code>' in found.source
     assert row[7] == "2"
-    (button,) = found.all("button")
+    button = found.all("button")[0]
     assert (button["data-problem"], button["data-member"]) == ("95+17", "2")
     assert "hidden" in button
 

@@ -2,9 +2,9 @@
 
 from statistics import median
 
-from .examples import folded, marked, number_cell
+from .examples import folded, marked, number_cell, watch
 from .markup import Markup, cells, element, heading_cells, table
-from .run_folder import Error, Length, Run, Slip
+from .run_folder import Length, Run, Slip
 from .summary import by_operator, counted, percent, size_name
 
 AROUND = 12
@@ -60,7 +60,7 @@ def _row(run: Run, row: Length) -> Markup:
         number_cell(folded(truth, truth)),
         number_cell("invalid" if answer is None else folded(answer, marked(answer, truth))),
         element("td", written(one["slip"]), _told(one["slip"]), class_="word written"),
-        cells(f"{one['member']}", watch(run, one)),
+        cells(f"{one['member']}", watch(run, one["problem"], one["member"])),
     )
 
 
@@ -89,13 +89,3 @@ def _told(slip: Slip) -> Markup:
 def shown(text: str) -> str:
     """Blanks as signs that can be seen."""
     return text.replace(" ", "␣")
-
-
-def watch(run: Run, one: Error) -> Markup:
-    """A button that lets the member write this problem, where the page carries its weights."""
-    about = {
-        "data_run": run.name,
-        "data_member": f"{one['member']}",
-        "data_problem": one["problem"],
-    }
-    return element("button", "Watch", type="button", class_="watch", hidden="", **about)

@@ -26,8 +26,10 @@ def examples(run: Run) -> Markup:
         f"{len(shown)} of the {counted(len(found), 'example')} kept by the evaluation, "
         f"{len(wrong)} of which are wrong; wrong answers first"
     )
-    head = element("tr", heading_cells("Problem", "Truth", "Answer", "Verdict", "Member"))
-    return element("section", element("h2", "Examples"), table(caption, [head], map(_row, shown)))
+    names = ("Problem", "Truth", "Answer", "Verdict", "Member", "See it")
+    body = (_row(run, one) for one in shown)
+    examined = table(caption, [element("tr", heading_cells(*names))], body)
+    return element("section", element("h2", "Examples"), examined)
 
 
 def _spread(found: Sequence[Example], count: int) -> list[Example]:
@@ -36,7 +38,7 @@ def _spread(found: Sequence[Example], count: int) -> list[Example]:
     return [found[index * len(found) // kept] for index in range(kept)]
 
 
-def _row(one: Example) -> Markup:
+def _row(run: Run, one: Example) -> Markup:
     answer, truth = one["answer"], one["truth"]
     given = "invalid" if answer is None else folded(answer, marked(answer, truth))
     writing = Markup() if answer == truth else writing_of(one["text"], one.get("slip"))
@@ -45,8 +47,16 @@ def _row(one: Example) -> Markup:
         number_cell(folded(one["problem"], one["problem"])),
         number_cell(folded(truth, truth)),
         number_cell(given, writing),
-        cells(verdict(answer, truth), f"{one['member']}"),
+        cells(
+            verdict(answer, truth), f"{one['member']}", watch(run, one["problem"], one["member"])
+        ),
     )
+
+
+def watch(run: Run, problem: str, member: int) -> Markup:
+    """A button that lets a member write a problem, where the page carries its weights."""
+    about = {"data_run": run.name, "data_member": f"{member}", "data_problem": problem}
+    return element("button", "Watch", type="button", class_="watch", hidden="", **about)
 
 
 def number_cell(*shown: str) -> Markup:
