@@ -320,6 +320,20 @@ def test_a_run_named_twice_is_refused(
     assert "two of the runs are called 'first'" in capsys.readouterr().err
 
 
+def test_members_beyond_the_budget_stay_out_but_for_the_first_of_each_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recipe, model = shipped("addition")
+    runs = [Carried("a", recipe, [model] * 3), Carried("b", recipe, [model] * 3)]
+    for budget, kept in ((0, [1, 1]), (400_000, [2, 1]), (10_000_000, [3, 3])):
+        monkeypatch.setattr("curta.page.assembled.BUDGET", budget)
+        body = at_work(runs).body
+        assert body.count('class="weights"') == sum(kept)
+        names = re.findall(r'"names":\[(.*?)\]', body)
+        assert [len(one.split('","')) for one in names] == kept
+        assert f"weights of {'all 6' if kept == [3, 3] else f'{sum(kept)} of 6'} members" in body
+
+
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of eight members: a grid of 40 by 40, a long history, all weights."""

@@ -46,7 +46,7 @@ def at_work(runs: Sequence[Carried]) -> Part:
     refused = [_refusal(run, len(runs) > 1) for run in runs if _reason(run) is not None]
     if not able:
         return Part(join(refused))
-    weights = _within([[_weights(model) for model in run.members] for run in able])
+    weights = _within(able)
     named = [
         {
             "run": run.name,
@@ -76,13 +76,14 @@ def _refusal(run: Carried, several: bool) -> Markup:
     return element("p", says, class_="note")
 
 
-def _within(weights: list[list[str]]) -> list[list[str]]:
-    """As many members of every run as the budget has room for, the first of each at least."""
-    room, kept = BUDGET - sum(len(mine[0]) for mine in weights), []
-    for mine in weights:
-        more = max(0, min(len(mine) - 1, room // len(mine[0])))
-        room -= more * len(mine[0])
-        kept.append(mine[: 1 + more])
+def _within(runs: Sequence[Carried]) -> list[list[str]]:
+    """Weights of as many members of every run as there is room for, the first of each at least."""
+    first, kept = [_weights(run.members[0]) for run in runs], []
+    room = BUDGET - sum(map(len, first))
+    for run, text in zip(runs, first, strict=True):
+        more = max(0, min(len(run.members) - 1, room // len(text)))
+        room -= more * len(text)
+        kept.append([text, *map(_weights, run.members[1 : 1 + more])])
     return kept
 
 
