@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,9 +117,10 @@ def render(
 
 
 def _alone(number: int, shown: Shown) -> Markup:
-    """All that the report of one run has, as a part of this one."""
+    """All that the report of one run has, as a part of this one; its files lie elsewhere."""
     own = [part for part in parts(shown, f"run-{number}-").values() if part]
-    return element("article", *map(demoted, [sections.header(shown.run), *own]))
+    whole = join(map(demoted, [sections.header(shown.run), *own]))
+    return element("article", Markup(re.sub(r'<span class="saved">.*?</span>', "", whole)))
 
 
 def _figure(plot: Figure, name: str) -> Markup:

@@ -49,8 +49,12 @@ def details(summary: str, *children: str) -> Markup:
 
 def figure(plot: Markup, caption: str, file: str) -> Markup:
     """A figure with its caption, which names the files that hold it as a picture."""
-    saved = join([" Also saved as ", element("code", file), "."])
-    return element("figure", plot, element("figcaption", caption, saved))
+    return element("figure", plot, element("figcaption", caption, saved(file)))
+
+
+def saved(file: str) -> Markup:
+    """Which files hold a figure as a picture."""
+    return element("span", " Also saved as ", element("code", file), ".", class_="saved")
 
 
 def demoted(text: Markup) -> Markup:

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from ..planes import principal
 from .document import data
-from .markup import Markup, element, join
+from .markup import Markup, element, saved
 from .pictures import Picture
 from .run_folder import Metric, Run
 from .summary import finite
@@ -150,11 +150,10 @@ def section(trails: Trails | None, metrics: Sequence[Metric]) -> Markup:
         "end of training (diamond), in the plane in which the member's last vectors vary most. "
         "Every member has a plane of its own; left and right, up and down mean nothing."
     )
-    saved = join(["Also saved as ", element("code", "trails.png"), " and .svg."])
     return element(
         "section",
         element("h2", "How the digits' vectors moved"),
         element("p", says),
         player(trails, metrics),
-        element("p", saved, class_="legend"),
+        element("p", saved("trails.png, trails.svg"), class_="legend"),
     )
