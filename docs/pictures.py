@@ -19,9 +19,8 @@ from PIL import Image
 
 import curta
 from curta import api, comparison, runs
-from curta.page import write_page
 from curta.recipe import Recipe
-from curta.report import charts, write_report
+from curta.report import charts
 from curta.report.images import png
 from curta.report.pictures import Heat
 
@@ -56,7 +55,7 @@ def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.
         raise curta.UserError(f"run {name!r} is another one, or not finished: remove it")
     if not found.folder.evaluation:
         found.evaluate()
-    write_report(found.folder.path)
+    found.write_report()
     return found
 
 
@@ -138,7 +137,7 @@ def page() -> bytes | None:
         print("page.png is left as it is: Chromium is not installed")
         return None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        written = write_page(addition(), 0, Path(folder) / "page.html")
+        written = addition().write_page(0, Path(folder) / "page.html")
         with tab(Path(folder) / "profile") as browser:
             return photographed(browser, written)
 

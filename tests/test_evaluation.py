@@ -104,6 +104,26 @@ def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Mo
         assert row["generated"]["tokens_per_second"] > 0
 
 
+@pytest.mark.parametrize("generated", [8, 1])
+def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, generated: int) -> None:
+    settings = Evaluation(digits=(3,), count=8, generated=generated)
+    rows = evaluation.lengths(windowed, "+", 3, settings)
+    for row in rows:
+        wrong = [member for member, share in enumerate(row["exact"]) if share < 1]
+        assert [error["member"] for error in row["errors"]] == wrong
+        exam = {str(p): p for p in problems("+", row["category"], (3, 3), 8, settings.seed)}
+        for error in row["errors"]:
+            problem = exam[error["problem"]]
+            room = evaluation.room_for(windowed, list(exam.values()))
+            model = windowed.member(error["member"])
+            (text,) = completions(model, LAYOUT, [problem], room)
+            at, right = error["slip"]["at"], LAYOUT.working(problem) + "$"
+            assert text[:at] == right[:at]
+            assert text[at] != right[at]
+            assert error["slip"]["written"] == text[error["slip"]["start"] :]
+    assert any(row["errors"] for row in rows)
+
+
 def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> None:
     table = evaluation.lengths(windowed, "+", 2, Evaluation(count=4, generated=0))
     json.loads(json.dumps(table, allow_nan=False))

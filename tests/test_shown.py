@@ -44,7 +44,7 @@ def test_a_run_shows_its_exam_its_pictures_and_its_probes(runs_folder: Path) -> 
     table = run.evaluate()
     assert [row["category"] for row in run.rows] == [row["category"] for row in table["lengths"]]
     assert all(row["min"] <= row["median"] <= row["max"] for row in run.rows)
-    assert set(run.pictures) == {"learning", "lengths"}
+    assert {"learning", "lengths"} <= set(run.pictures)
     found = curta.probe(run, "top-k", members=[1], problem="1+2", k=2)
     assert {row["member"] for row in found} == {1}
     png, size = run.pictures["probes/top-k"]._repr_png_()

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import comparison, data, devices, plan, runs, trackers
+from . import checkpoints, comparison, data, devices, page, plan, runs, trackers
 from . import recipe as recipes
 from .comparison import Comparison
 from .loop import Show
 from .plan import Plan
 from .recipe import Recipe
+from .report import write_together
+from .report.document import Part
 from .session import Run
 from .shown import Rows
 
@@ -94,6 +96,32 @@ def probe(run: Run, name: str, members: Sequence[int] | None = None, **options: 
     from .probes import examine
 
     return Rows(examine(run, name, members, **options)["rows"])
+
+
+def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:
+    """Writes the report of a run, or one of several runs side by side; returns its path.
+
+    A comparison stands for the runs in it. `out` is a folder, by default the run's or the
+    comparison's own; reports of several runs go to `reports` in the runs folder.
+    """
+    devices.configure()
+    words = [names] if isinstance(names, str) else list(names)
+    folder = None if out is None else Path(out)
+    if len(words) == 1 and comparison.is_comparison(words[0]):
+        made = comparison.load(words[0])
+        return _together(made.table, made.folders, folder or made.path)
+    if len(words) == 1:
+        return load(words[0]).write_report(folder)
+    found = [runs.find(name) for name in words]
+    folder = folder or runs.root() / "reports" / plan.slug("-".join(one.name for one in found))
+    return _together(comparison.beside(found), {one.name: one.path for one in found}, folder)
+
+
+def _together(table: dict[str, Any], folders: Mapping[str, Path], out: Path) -> Path:
+    """One report of several runs, whose models calculate in it."""
+    begun = [Run(runs.Folder(path)) for path in folders.values()]
+    trained = [run.carried for run in begun if checkpoints.latest(run.folder.checkpoints)]
+    return write_together(out, table, folders, page.at_work(trained) if trained else Part())
 
 
 def compare(

@@ -10,7 +10,7 @@ that is finished is never trained again.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,12 @@ class Comparison:
         return element("p", f"Comparison {self.name}: {self.plan.title}") + self.rows._repr_html_()
 
     @property
+    def folders(self) -> dict[str, Path]:
+        """The folders of its rows by their names, of those that have begun."""
+        named = {row.name: self.path / row.folder for row in self.plan.rows}
+        return {name: path for name, path in named.items() if (path / "run.json").exists()}
+
+    @property
     def table(self) -> dict[str, Any]:
         """What is compared and what is known of it by now; what comparison.json holds."""
         return {
@@ -113,6 +119,27 @@ class Comparison:
 
     def _save(self) -> None:
         files.write(self.path / FILE, json.dumps(self.table, indent=1, ensure_ascii=False) + "\n")
+
+
+def beside(folders: Sequence[Folder]) -> dict[str, Any]:
+    """Runs that were trained on their own, as comparison.json has those of a comparison."""
+    names = [folder.name for folder in folders]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"two of the runs are called {twice!r}: each is shown once, by its name")
+    rows = [Row(folder.name, folder.info["recipe"], {}, folder.recipe) for folder in folders]
+    return {
+        "format": FORMAT,
+        "name": "-".join(names),
+        "title": ", ".join(names),
+        "summary": "",
+        "seeds": max((folder.info["seeds"] for folder in folders), key=len),
+        "swept": [],
+        "rows": [
+            _asked(row) | _outcome(folder) | {"unplaced": refused(row.recipe)}
+            for row, folder in zip(rows, folders, strict=True)
+        ],
+    }
 
 
 def begin(plan: Plan, name: str | None, base: str) -> Comparison:

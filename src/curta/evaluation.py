@@ -29,6 +29,7 @@ from .operations import Answer
 from .problems import Problem, answer_text
 from .recipe import Recipe
 from .settings import Evaluation
+from .slips import slip
 from .tasks import RANDOM, Task, as_size, categories, held_out, problems
 from .training import mesh_for
 
@@ -40,6 +41,9 @@ BUDGET = 1 << 17
 
 BLOCK = 4096
 """Longest completion that is scored in one piece; longer ones need no more memory."""
+
+Written = tuple[str, Answer | None]
+"""What a member wrote, and the answer in it; None if it is malformed."""
 
 
 class Models(NamedTuple):
@@ -202,15 +206,9 @@ def examples(
     ]
     room = room_for(models, exam)
     return [
-        {
-            "problem": str(problem),
-            "truth": answer_text(problem.truth),
-            "answer": None if answer is None else answer_text(answer),
-            "text": text,
-            "member": member,
-        }
+        _told(models, member, problem, written) | {"text": written[0]}
         for member in range(models.members)
-        for problem, (text, answer) in zip(exam, _answers(models, member, exam, room), strict=True)
+        for problem, written in zip(exam, _answers(models, member, exam, room), strict=True)
     ]
 
 
@@ -231,12 +229,54 @@ def _examined(
 
 def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room) -> dict[str, Any]:
     found = scores(models, exam, room)
+    begun = time.perf_counter()
+    written = [_answers(models, member, exam[:sample], room) for member in range(models.members)]
+    seconds = time.perf_counter() - begun
     return {
         "count": len(exam),
         "exact": found.right.mean(axis=1).round(6).tolist(),
         "token_accuracy": found.token_accuracy.round(6).tolist(),
         "perplexity": np.exp(found.loss).round(6).tolist(),
-        "generated": _generated(models, exam[:sample], found.right, room),
+        "generated": _generated(models, exam[:sample], found.right, written, seconds),
+        "errors": [
+            error
+            for member, mine in enumerate(written)
+            if (error := _error(models, member, exam, found.right[member], mine, room))
+        ],
+    }
+
+
+def _error(
+    models: Models,
+    member: int,
+    exam: Sequence[Problem],
+    right: Bool[np.ndarray, " problems"],
+    sample: list[Written],
+    room: Room,
+) -> dict[str, Any] | None:
+    """A problem that a member has wrong, and what it writes; None if it has all right.
+
+    One of the generated sample if there is one, else the first ones are generated too.
+    """
+    wrong = np.flatnonzero(~right).tolist()
+    known = dict(enumerate(sample))
+    if wrong and wrong[0] not in known:
+        chosen = (wrong * len(sample))[: len(sample)]
+        answers = _answers(models, member, [exam[number] for number in chosen], room)
+        known = dict(zip(chosen, answers, strict=True))
+    told = (_told(models, member, exam[n], known[n]) for n in wrong if n in known)
+    return next((one for one in told if one["slip"] is not None), None)
+
+
+def _told(models: Models, member: int, problem: Problem, written: Written) -> dict[str, Any]:
+    """A problem, what a member wrote after it, and where that goes wrong."""
+    text, answer = written
+    return {
+        "problem": str(problem),
+        "truth": answer_text(problem.truth),
+        "answer": None if answer is None else answer_text(answer),
+        "member": member,
+        "slip": slip(text, models.layout.working(problem) + END),
     }
 
 
@@ -244,7 +284,8 @@ def _generated(
     models: Models,
     sample: Sequence[Problem],
     right: Bool[np.ndarray, "members problems"],
-    room: Room,
+    written: list[list[Written]],
+    seconds: float,
 ) -> dict[str, Any]:
     """Exact match of real generation, whether it agrees, and how fast it wrote.
 
@@ -253,9 +294,6 @@ def _generated(
     """
     layout = models.layout
     texts = [layout.working(problem) + END for problem in sample]
-    begun = time.perf_counter()
-    written = [_answers(models, member, sample, room) for member in range(models.members)]
-    seconds = time.perf_counter() - begun
     tokens = sum(len(text) for answers in written for text, _ in answers)
     exact = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
@@ -271,9 +309,7 @@ def _generated(
     }
 
 
-def _answers(
-    models: Models, member: int, exam: Sequence[Problem], room: Room
-) -> list[tuple[str, Answer | None]]:
+def _answers(models: Models, member: int, exam: Sequence[Problem], room: Room) -> list[Written]:
     """What a member writes, and the answer in it."""
     texts = completions(models.member(member), models.layout, exam, room)
     return [

@@ -5,18 +5,22 @@ that is resumed has every moment up to its checkpoint, and writes those after it
 The loss of the moment stands in metrics.jsonl, at the same step.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import jax
 import numpy as np
 import safetensors.numpy
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from . import files
 from .errors import UserError
 from .model import Transformer
 
 Vectors = Float[np.ndarray, "members characters width"]
+
+MOMENTS = 200
+"""Most points of a path: more cannot be told apart."""
 
 _NAME = "characters"
 
@@ -43,6 +47,24 @@ def load(folder: Path, step: int) -> Vectors:
 def steps(folder: Path) -> list[int]:
     """Steps of all moments, in order."""
     return sorted(int(path.stem) for path in folder.glob("*.safetensors") if path.stem.isdecimal())
+
+
+def moments(
+    folder: Path, rows: Int[np.ndarray, " chosen"]
+) -> tuple[list[int], Float[np.ndarray, "moments members chosen width"]] | None:
+    """Steps and vectors of some characters, at most `MOMENTS` of them; None without any."""
+    kept = thinned(steps(folder), MOMENTS)
+    if not kept:
+        return None
+    return kept, np.stack([load(folder, step)[:, rows] for step in kept])
+
+
+def thinned(values: Sequence[int], most: int) -> list[int]:
+    """At most so many of the values, evenly spaced, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    places = (round(i * (len(values) - 1) / (most - 1)) for i in range(most))
+    return [values[place] for place in places]
 
 
 def cut(folder: Path, last: int) -> None:

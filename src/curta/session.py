@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, history, runs, trackers, training
+from . import checkpoints, evaluation, files, history, page, runs, trackers, training
 from .errors import UserError, unknown
 from .exam import exam
 from .layouts import layout_named
@@ -23,6 +23,7 @@ from .operations import Answer
 from .problems import Problem, parse
 from .recipe import Recipe, as_table
 from .report import write_report
+from .report.document import Part
 from .report.markup import element
 from .runs import Folder
 from .shown import Picture, Rows, exam_row, pictures
@@ -153,9 +154,34 @@ class Run:
         table |= {} if self.loops is None else {"loops": self.loops}
         if member is None:
             self.folder.save_evaluation(table)
-            write_report(self.folder.path)
+            self.write_report()
             write_summary(self.folder)
         return table
+
+    def write_report(self, out: Path | None = None) -> Path:
+        """Writes report.html and its pictures, by default into the run's folder; returns its path.
+
+        Members calculate in it where a page can carry them.
+        """
+        trained = checkpoints.latest(self.folder.checkpoints) is not None
+        work = page.at_work([self.carried]) if trained else Part()
+        return write_report(self.folder.path, work, out)
+
+    def write_page(self, member: int = 0, out: Path | None = None) -> Path:
+        """Writes a page in which one member calculates, by default into the run's folder.
+
+        Raises UserError for a model that a page cannot carry.
+        """
+        text = page.render(self.recipe, self.model(member), self.name, member)
+        path = out or self.folder.path / f"page-{member}.html"
+        files.write(path, text)
+        return path
+
+    @property
+    def carried(self) -> page.Carried:
+        """All members, for a page to carry."""
+        members = [self.models.member(number) for number in range(len(self.seeds))]
+        return page.Carried(self.name, self.recipe, members)
 
     def _of(self, models: evaluation.Models, member: int | None) -> evaluation.Models:
         """All members, or one of them alone."""

@@ -5,7 +5,9 @@ from typing import Any
 
 from .evaluation import Models, room_for
 from .generation import bucket, completions, widths
+from .layouts.base import END
 from .problems import Problem, answer_text, parse
+from .slips import slip
 
 TOGETHER = 1 << 14
 """Tokens of problems that are calculated with at once: more do not fit into the caches.
@@ -53,7 +55,11 @@ def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[dict[str, 
 
 def _answered(models: Models, problem: Problem, text: str) -> dict[str, Any]:
     answer = models.layout.read(problem.operator, text)
-    return {"text": text, "answer": None if answer is None else answer_text(answer)}
+    return {
+        "text": text,
+        "answer": None if answer is None else answer_text(answer),
+        "slip": slip(text, models.layout.working(problem) + END),
+    }
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:

@@ -14,6 +14,7 @@ from curta.errors import UserError
 from curta.evaluation import Models, room_for
 from curta.layouts import LAYOUTS, layout_named
 from curta.model import Transformer
+from curta.planes import principal
 from curta.probes import attention, examine
 from curta.probes.attention import SOURCES, Attention, look
 from curta.probes.counterfactual import (
@@ -24,7 +25,7 @@ from curta.probes.counterfactual import (
     followed,
     other_carry,
 )
-from curta.probes.tokens import Tokens, principal
+from curta.probes.tokens import Tokens
 from curta.probes.top import Top
 from curta.problems import Problem, parse
 from curta.session import Run
@@ -386,7 +387,7 @@ def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
 
 
 def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curta.probes.tokens.MOMENTS", 4)
+    monkeypatch.setattr("curta.history.MOMENTS", 4)
     rows = only(found(Tokens(), remembering(*range(11)), 0), digit="0")
     assert [row["step"] for row in rows] == [0, 3, 7, 10]
 

@@ -16,7 +16,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 
 def test_examples_show_wrong_answers_first_with_wrong_digits_marked(page: Page) -> None:
-    verdicts = [row[3] for row in page.rows if len(row) == 5 and row[3] != "Verdict"][-4:]
+    verdicts = [row[3] for row in page.rows if len(row) == 6 and row[3] != "Verdict"][-4:]
     assert verdicts == ["1 place wrong", "1 place wrong", "invalid", "right"]
     assert "1<mark>0</mark>2" in page.source
 
@@ -47,7 +47,7 @@ def test_examples_come_from_every_part_of_the_exam(tmp_path: Path) -> None:
         for i, answer in numbers
     ]
     sample.write_json(tmp_path / "evaluation.json", {"lengths": [], "examples": found})
-    rows = [row for row in report(tmp_path).rows if row[-2:-1] == ["1 place wrong"]]
+    rows = [row for row in report(tmp_path).rows if row[-3:-2] == ["1 place wrong"]]
     shown = [int(row[1]) for row in rows]
     assert len(shown) == 24
     assert shown[0] == 199

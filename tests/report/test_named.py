@@ -23,10 +23,10 @@ def page(folder: Path, **changes: object) -> Page:
 
 def test_every_member_is_shown_with_its_verdict(tmp_path: Path) -> None:
     found = page(tmp_path)
-    start = found.rows.index(["Problem", "Truth", "Before", "After", "Verdict", "Member"])
+    start = found.rows.index(["Problem", "Truth", "Before", "After", "Verdict", "Member", "See it"])
     first, second = found.rows[start + 1 : start + 3]
-    assert first == ["12+34", "46", "invalid 9 <b>  7", "46", "right", "0"]
-    assert second[:3] + second[4:] == ["12+34", "46", "46", "1 place wrong", "1"]
+    assert first == ["12+34", "46", "invalid 9 <b>  7", "46", "right", "0", "Watch"]
+    assert second[:3] + second[4:] == ["12+34", "46", "46", "1 place wrong", "1", "Watch"]
     assert second[3] == "56what the model wrote65x$"
     assert "<mark>5</mark>6" in found.source
     assert not found.all("b")

@@ -22,7 +22,8 @@ from curta.report.sections import DESCRIPTIONS
 from . import sample
 from .parsed import Page, report, visible
 
-PICTURES = {"learning.png", "lengths.png", "grid.png"}
+NAMES = ("learning", "lengths", "grid")
+PICTURES = {f"{name}.{form}" for name in NAMES for form in ("png", "svg")}
 
 
 def files(folder: Path) -> set[str]:
@@ -41,7 +42,9 @@ def test_report_and_pictures_are_written(tmp_path: Path) -> None:
     path = write_report(tmp_path)
     assert path == tmp_path / "report.html"
     assert files(tmp_path) - before == PICTURES | {"report.html"}
-    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in PICTURES)
+    for name in NAMES:
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in (tmp_path / f"{name}.svg").read_bytes()
 
 
 def test_page_refers_to_nothing_outside_itself(page: Page) -> None:
@@ -49,14 +52,19 @@ def test_page_refers_to_nothing_outside_itself(page: Page) -> None:
     values = [attrs[name] for _, attrs in page.elements for name in pointing if name in attrs]
     assert all(str(value).startswith(("#", "data:image/png;base64,")) for value in values)
     assert not re.search(r"@import|url\((?!#)", page.source)
-    assert not {"script", "link", "iframe", "object", "base"} & {tag for tag, _ in page.elements}
+    assert not {"link", "iframe", "object", "base"} & {tag for tag, _ in page.elements}
+    assert not any("src" in attrs for attrs in page.all("script"))
 
 
-def test_policy_allows_only_the_stylesheet_of_the_page(page: Page) -> None:
+def test_policy_allows_only_what_is_in_the_page(page: Page) -> None:
     (policy,) = [m for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
     (style,) = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in str(policy["content"])
+    scripts = re.findall(r'<script type="module">(.*?)</script>', page.source, re.DOTALL)
+    hashes = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    allowed = " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in hashes)
+    assert f"script-src {allowed};" in str(policy["content"])
     assert "default-src 'none'" in str(policy["content"])
     assert "unsafe" not in str(policy["content"])
     assert not [tag for tag, attrs in page.elements if "style" in attrs]
@@ -253,7 +261,8 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     data["examples"][0] |= {"text": EVIL, "member": 0}
     sample.write_json(tmp_path / "evaluation.json", data)
     page = report(tmp_path)
-    assert not page.all("script") + page.all("img")
+    assert not page.all("img")
+    assert {script["type"] for script in page.all("script")} == {"module", "application/json"}
     assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
     assert EVIL in "".join(page.text)
 
@@ -284,7 +293,8 @@ def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: P
     assert "no evaluation yet: only its learning curves are shown" in visible(page)
     assert "Training had not finished" in visible(page)
     assert [attrs["aria-label"] for attrs in page.all("svg")] == [DESCRIPTIONS["learning"]]
-    assert files(tmp_path) & PICTURES == {"learning.png"}
+    assert files(tmp_path) & PICTURES == {"learning.png", "learning.svg"}
+    assert not page.all("script")
 
 
 def test_evaluation_without_grid_and_examples(tmp_path: Path) -> None:
@@ -292,7 +302,7 @@ def test_evaluation_without_grid_and_examples(tmp_path: Path) -> None:
     data = sample.evaluation(3, 5)
     sample.write_json(tmp_path / "evaluation.json", {"lengths": data["lengths"]})
     assert len(report(tmp_path).all("svg")) == 2
-    assert files(tmp_path) & PICTURES == {"learning.png", "lengths.png"}
+    assert "grid.png" not in files(tmp_path)
 
 
 def test_youngest_run_is_an_empty_object(tmp_path: Path) -> None:
@@ -369,3 +379,8 @@ def test_what_was_trained_on_is_read_from_the_recipe(tmp_path: Path) -> None:
     task = '[task]\noperator = "sort"\ndigits = [1, 5]\noperands = [1, 6]\n'
     (tmp_path / "recipe.toml").write_text(task, encoding="utf-8")
     assert read_run(tmp_path).trained == {"sort": Trained((1, 5), (1, 5), (1, 6))}
+
+
+def test_every_line_of_a_member_says_whose_it_is(page: Page) -> None:
+    told = re.findall(r'class="told-of"><title>(.*?)</title><path', page.source)
+    assert told == [f"member {member}" for _ in range(2 + 2) for member in range(3)]

@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,48 +29,9 @@ def train(options: Namespace) -> int:
     from ..api import begin
     from ..recipe import value
 
-    given = {path: value(text) for path, text in _given(options).items()}
-    run = begin(options.recipe, _seeds(options), options.run, given, options.track or ())
+    overrides = {path: value(text) for path, text in given(options).items()}
+    run = begin(options.recipe, _seeds(options), options.run, overrides, options.track or ())
     return _train_on(run, not options.no_exam)
-
-
-def data(options: Namespace) -> int:
-    from ..api import write_data
-    from ..recipe import value
-    from .display import Status, data_lines, notice
-
-    given = {path: value(text) for path, text in _given(options).items()}
-    begun = time.perf_counter()
-    with Status("writing") as status:
-        summary = write_data(
-            options.recipe, options.rows, options.out, options.format, options.seed, given,
-            lambda split, share: status.say(f"{split} {share:.0%}"),
-        )  # fmt: skip
-    for line in data_lines(summary, options.out, time.perf_counter() - begun):
-        notice(line)
-    return 0
-
-
-def export(options: Namespace) -> int:
-    from ..api import load
-    from ..export import write
-    from .display import notice
-
-    run = load(options.run)
-    path = write(run, options.to, options.out, options.member)
-    notice(f"{run.name} for {options.to}: {path}")
-    return 0
-
-
-def bring(options: Namespace) -> int:
-    from .. import devices
-    from ..export import bring
-    from .display import notice
-
-    devices.configure()
-    run = bring(options.form, options.path, options.run)
-    notice(f"{run.folder.path}: run {run.name}, seed {run.seeds[0]}")
-    return 0
 
 
 def resume(options: Namespace) -> int:
@@ -171,22 +131,6 @@ def probe(options: Namespace) -> int:
     return 0
 
 
-def page(options: Namespace) -> int:
-    from ..api import load
-    from ..page import write_page
-    from .display import notice
-
-    path = write_page(load(options.run), options.member, options.out)
-    notice(f"Page: {path}")
-    return 0
-
-
-def serve(options: Namespace) -> int:
-    from ..serve import serve
-
-    return serve(options.port)
-
-
 def show(options: Namespace) -> int:
     from .. import recipe as recipes
     from ..layouts import layout_named
@@ -237,7 +181,7 @@ def compare(options: Namespace) -> int:
 
     if not options.entries:
         return _list_comparisons()
-    common = {path: value(text) for path, text in _given(options).items()}
+    common = {path: value(text) for path, text in given(options).items()}
     made = plan.resolve(plan.draft(options.entries), common, _seeds(options))
     base = plan.base(options.entries)
     return _carry_out(begin_comparison(made, options.run, base), options.json)
@@ -248,18 +192,18 @@ def sweep(options: Namespace) -> int:
     from ..api import begin_comparison
     from ..recipe import value
 
-    given = {
+    values_of = {
         path: [value(part.strip()) for part in plan.cut(text, ",")]
-        for path, text in _given(options).items()
+        for path, text in given(options).items()
     }
-    swept = {path: values for path, values in given.items() if len(values) > 1}
-    common = {path: values[0] for path, values in given.items() if len(values) == 1}
+    swept = {path: values for path, values in values_of.items() if len(values) > 1}
+    common = {path: values[0] for path, values in values_of.items() if len(values) == 1}
     made = plan.resolve(plan.sweep(options.recipe, swept), common, _seeds(options), tuple(swept))
     base = plan.swept_base(options.recipe, swept)
     return _carry_out(begin_comparison(made, options.run, base), options.json)
 
 
-def _given(options: Namespace) -> dict[str, str]:
+def given(options: Namespace) -> dict[str, str]:
     """Fields of the recipe as they were given."""
     return {
         key.removeprefix("set "): text

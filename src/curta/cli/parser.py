@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import UserError, unknown
-from . import commands
+from . import commands, sharing
 
 _FLAGS = ("--help", "--json", "--layers", "--no-exam", "--trace")
 """Options that take no value."""
@@ -242,6 +242,13 @@ def _serve(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--port", type=int, default=8642, metavar="N", help=help)
 
 
+def _report(parser: Parser, given: list[str] | None) -> None:
+    help = "runs, by name or by path; several stand side by side"
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=help)
+    help = "folder to write it to (the run's; of several, one in `reports` of the runs folder)"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=help)
+
+
 def _show(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
     parser.add_argument("problem", nargs="?", help="such as 123+45")
@@ -257,20 +264,17 @@ _COMMANDS = {
     "train": (_train, commands.train, "train a recipe, examine it and write a report"),
     "compare": (_compare, commands.compare, "train several recipes side by side"),
     "sweep": (_sweep, commands.sweep, "train a recipe with every combination of some values"),
-    "data": (_data, commands.data, "write a recipe's problems as a data set"),
+    "data": (_data, sharing.data, "write a recipe's problems as a data set"),
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
-    "page": (_page, commands.page, "write a page in which a trained model calculates"),
-    "serve": (
-        _serve,
-        commands.serve,
-        "show the runs in a browser, training as it goes on",
-    ),
+    "report": (_report, sharing.report, "write the report of a run, or of several side by side"),
+    "page": (_page, sharing.page, "write a page in which a trained model calculates"),
+    "serve": (_serve, sharing.serve, "show the runs in a browser, training as it goes on"),
     "show": (_show, commands.show, "show how a recipe writes a problem, or its layers"),
-    "export": (_export, commands.export, "write a trained model for other programs"),
-    "import": (_import, commands.bring, "make a run of a model that was exported"),
+    "export": (_export, sharing.export, "write a trained model for other programs"),
+    "import": (_import, sharing.bring, "make a run of a model that was exported"),
     "runs": (_nothing, commands.runs, "list the runs"),
     "recipes": (_nothing, commands.recipes, "list the recipes"),
 }

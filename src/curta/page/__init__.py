@@ -6,6 +6,6 @@ weights, `design.py` all else that the page must know, `translate.py` a layout's
 as JavaScript, and the `.js` files the page itself.
 """
 
-from .assembled import write_page
+from .assembled import Carried, at_work, render
 
-__all__ = ["write_page"]
+__all__ = ["Carried", "at_work", "render"]

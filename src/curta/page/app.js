@@ -1,19 +1,34 @@
 // The page: a problem comes in, tokens are written one after the other, and can be changed.
 
-import { alternatives, looks, lookRows, make, onPaper, shown, tokenOf } from "./drawing.js";
+import {
+  alternatives, arcs, looks, lookRows, make, onPaper, partsOf, shown, tokenOf,
+} from "./drawing.js";
 import { Writing, argmax, tensorsOf } from "./model.js";
 import { Mistake, parse, prompt, read, truth } from "./problems.js";
-import { step } from "./step.js";
+import { steps } from "./steps.js";
 
-const design = JSON.parse(document.getElementById("design").textContent);
-const tensors = tensorsOf(document.getElementById("weights").textContent);
 const at = (id) => document.getElementById(id);
-const END = design.characters[design.end];
+const weights = [...document.querySelectorAll("script.weights")];
+const models = JSON.parse(at("designs").textContent).flatMap(
+  ({ run, design, names }, number) =>
+    names.map((name, member) => ({ name, run, member, design, step: steps[number] })),
+);
 const SLICE = 12; // milliseconds of writing between two drawings
 
 /** Where the page stands: the problem, its text, how much of that was given, what is chosen. */
 const now = { problem: null, writing: null, given: 0, drawn: 0, chosen: -1, changed: new Set() };
 let timer = 0;
+
+/** The model that calculates, with its weights once it was taken. */
+let model, design;
+
+function take(number) {
+  model = models[number];
+  design = model.design;
+  model.tensors ??= tensorsOf(weights[number].textContent);
+  heads();
+  examples();
+}
 
 function codes(text) {
   return [...text].map((character) => design.characters.indexOf(character));
@@ -24,7 +39,7 @@ function textOf(writing, from = 0) {
 }
 
 function begun(text) {
-  const writing = new Writing(design, tensors, step);
+  const writing = new Writing(design, model.tensors, model.step);
   for (const token of codes(text)) writing.append(token);
   return writing;
 }
@@ -104,7 +119,7 @@ function finish() {
   const { problem, writing, given } = now, text = textOf(writing, given);
   const right = truth(problem), answer = answered(problem, text);
   at("work").dataset.right = String(answer === right);
-  if (!text.endsWith(END)) say(`Ended after ${design.tokens} tokens, the most that this page writes.`);
+  if (!text.endsWith(design.characters[design.end])) say(`Ended after ${design.tokens} tokens, the most that this page writes.`);
   else if (answer === null) say(`What it wrote is no answer. Right is ${right}.`);
   else if (answer === right) say(`It wrote ${answer}, which is right.`);
   else say(`It wrote ${answer}, which is wrong. Right is ${right}.`);
@@ -113,7 +128,7 @@ function finish() {
 
 /** The answer in what was written; null if there is none. */
 function answered(problem, text) {
-  return text.endsWith(END) ? read(problem.operator, text.slice(0, -1), design) : null;
+  return text.endsWith(design.characters[design.end]) ? read(problem.operator, text.slice(0, -1), design) : null;
 }
 
 function say(words) {
@@ -181,6 +196,8 @@ function look(number) {
     token.tabIndex = i === number ? 0 : -1;
     token.setAttribute("aria-current", String(i === number));
   });
+  at("arcs").replaceChildren(...arcs(items, number - 1, found));
+  at("parts").replaceChildren(...partsOf(now.writing));
   at("which").textContent = `Token ${number - now.given + 1} of what it wrote`;
   at("shares").replaceChildren(...alternatives(now.writing, number));
   at("looks").replaceChildren(...lookRows(now.writing, number));
@@ -210,8 +227,8 @@ function heads() {
       names.push(make("th", name, { scope: "col" }));
     }
   }
-  at("head").append(...options);
-  at("names").append(...names);
+  at("head").replaceChildren(...options);
+  at("names").replaceChildren(make("th", "token", { scope: "col" }), ...names);
 }
 
 function examples() {
@@ -224,14 +241,18 @@ function examples() {
       at("form").requestSubmit();
     });
   }
-  at("examples").append(...buttons);
+  at("examples").replaceChildren(...buttons);
 }
 
 function listen() {
+  at("model").addEventListener("change", () => {
+    take(Number(at("model").value));
+    if (now.problem) at("form").requestSubmit();
+  });
   at("form").addEventListener("submit", calculate);
   at("pause").addEventListener("click", () => (timer ? (stop(), controls()) : go()));
   at("single").addEventListener("click", single);
-  at("paper").addEventListener("change", arrange);
+  at("paper").addEventListener("change", () => (arrange(), look(shownNumber())));
   at("head").addEventListener("change", () => look(shownNumber()));
   at("text").addEventListener("keydown", typed);
   at("text").addEventListener("click", ({ target }) => {
@@ -244,16 +265,38 @@ function listen() {
   });
 }
 
+models.forEach(({ name }, number) => at("model").append(make("option", name, { value: number })));
+at("chooser").hidden = models.length < 2;
+take(0);
 at("paper").checked = design.axes[0] === "place";
-heads();
-examples();
 listen();
+
+/** Buttons elsewhere in the page that let a model write a problem of theirs. */
+for (const button of document.querySelectorAll("[data-problem]")) {
+  const { run, member, problem } = button.dataset;
+  const number = models.findIndex((one) => one.run === run && one.member === Number(member));
+  button.hidden = number < 0;
+  button.addEventListener("click", () => {
+    take(number);
+    at("model").value = number;
+    at("problem").value = problem;
+    at("form").requestSubmit();
+    at("form").scrollIntoView({ block: "start" });
+    at("status").focus({ preventScroll: true });
+  });
+}
 
 /** For the browser's console: the same model without the page around it. */
 globalThis.curta = {
-  design,
-  tensors,
-  step,
+  get design() {
+    return design;
+  },
+  get tensors() {
+    return model.tensors;
+  },
+  get step() {
+    return model.step;
+  },
   Writing,
   logits: (text) => begun(text).passes.map(({ logits }) => [...logits]),
   weights: (text) => begun(text).passes.map(({ keys, weights }) => ({ keys, weights })),

@@ -1,55 +1,111 @@
-"""Puts a page together: one file, under a policy that allows its own script and style alone."""
+"""Puts a page together: models at work, as a page of their own or as part of another."""
 
 import base64
-import hashlib
-import json
 import re
+from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import safetensors.numpy
 
-from .. import files
 from ..model import Transformer
 from ..recipe import Recipe
+from ..report.document import Part, data, document
 from ..report.markup import Markup, element, join
-from ..session import Run
 from . import design, folded, translate
 
 MODULES = ("model.js", "problems.js", "drawing.js", "app.js")
 """Each after those that it imports."""
 
+BUDGET = 1_400_000
+"""Most characters of weights that a report carries; one member is carried in any case."""
 
-def write_page(run: Run, member: int = 0, out: Path | None = None) -> Path:
-    """Writes a page in which one member calculates, by default into the run's folder.
 
-    Raises UserError for a model that a page cannot carry.
-    """
-    model = run.model(member)
-    folded.refuse(model)
-    path = out or run.folder.path / f"page-{member}.html"
-    files.write(path, render(run.recipe, model, run.name, member))
-    return path
+class Carried(NamedTuple):
+    """The members of a run that a page is to carry."""
+
+    name: str
+    recipe: Recipe
+    members: Sequence[Transformer]
 
 
 def render(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
-    """The whole page as text."""
+    """A page of one member, as text; UserError for a model that a page cannot calculate."""
+    folded.refuse(model)
     table = design.table(recipe, model)
-    style, script = _style(), _script(translate.step(model.layout))
-    weights = safetensors.numpy.save(folded.tensors(model))
-    return Template(_read("page.html")).substitute(
-        title=element("title", f"{name}: a model at work"),
-        header=_header(table, recipe, name, member),
-        footer=_footer(),
-        style=style,
-        style_hash=_hash(style),
-        script=script,
-        script_hash=_hash(script),
-        design=json.dumps(table, ensure_ascii=False).replace("<", "\\u003c"),
-        weights=base64.b64encode(weights).decode(),
-    )
+    app = _app([{"run": name, "design": table, "names": [name]}], [_weights(model)], focus=True)
+    header = _header(table, recipe, name, member)
+    body = join([header, element("main", app), _footer()])
+    return document(f"{name}: a model at work", [Part(body, _read("page.css"), _script([model]))])
+
+
+def at_work(runs: Sequence[Carried]) -> Part:
+    """Models that calculate within a report, as many as there is room for; why others do not."""
+    able = [run for run in runs if _reason(run) is None]
+    refused = [_refusal(run, len(runs) > 1) for run in runs if _reason(run) is not None]
+    if not able:
+        return Part(join(refused))
+    weights = _within(able)
+    named = [
+        {
+            "run": run.name,
+            "design": design.table(run.recipe, run.members[0]),
+            "names": [_name(run, member, len(runs) > 1) for member in range(len(mine))],
+        }
+        for run, mine in zip(able, weights, strict=True)
+    ]
+    first = [run.members[0] for run in able]
+    app = _app(named, [text for mine in weights for text in mine])
+    says = f"{_carried(able, weights)} What is written here is calculated in your browser."
+    return Part(join([element("p", says), *refused, app]), _read("page.css"), _script(first))
+
+
+def _name(run: Carried, member: int, several: bool) -> str:
+    return f"{run.name}, member {member}" if several else f"member {member}"
+
+
+def _reason(run: Carried) -> str | None:
+    return folded.reason(run.members[0])
+
+
+def _refusal(run: Carried, several: bool) -> Markup:
+    """Why a model does not calculate in a page, in one line."""
+    whose = f"The model of {run.name}" if several else "This model"
+    says = f"{whose} does not calculate here: {_reason(run)}."
+    return element("p", says, class_="note")
+
+
+def _within(runs: Sequence[Carried]) -> list[list[str]]:
+    """Weights of as many members of every run as there is room for, the first of each at least."""
+    first, kept = [_weights(run.members[0]) for run in runs], []
+    room = BUDGET - sum(map(len, first))
+    for run, text in zip(runs, first, strict=True):
+        more = max(0, min(len(run.members) - 1, room // len(text)))
+        room -= more * len(text)
+        kept.append([text, *map(_weights, run.members[1 : 1 + more])])
+    return kept
+
+
+def _carried(runs: Sequence[Carried], weights: list[list[str]]) -> str:
+    """How many members a page carries of how many there are."""
+    kept, all_of = sum(map(len, weights)), sum(len(run.members) for run in runs)
+    if all_of == 1:
+        return "This page carries the weights of the model."
+    if kept == all_of:
+        return f"This page carries the weights of all {all_of} members."
+    return f"This page carries the weights of {kept} of {all_of} members."
+
+
+def _weights(model: Transformer) -> str:
+    return base64.b64encode(safetensors.numpy.save(folded.tensors(model))).decode()
+
+
+def _app(named: list[dict[str, Any]], weights: Sequence[str], focus: bool = False) -> Markup:
+    """The form, what is drawn below it, and what is calculated with."""
+    drawn = Template(_read("work.html")).substitute(focus=" autofocus" if focus else "")
+    carried = (element("script", text, type="text/plain", class_="weights") for text in weights)
+    return join([Markup(drawn), data(named, id="designs"), *carried])
 
 
 def _header(table: dict[str, Any], recipe: Recipe, name: str, member: int) -> Markup:
@@ -61,7 +117,8 @@ def _header(table: dict[str, Any], recipe: Recipe, name: str, member: int) -> Ma
         f"trained on {trained}. It calculates here, in your browser.",
     ]
     given = element("details", element("summary", "What it is given"), table["structure"])
-    return join([element("h1", name), element("p", " ".join(about)), given])
+    kind = element("p", "A model at work", class_="kind")
+    return element("header", kind, element("h1", name), element("p", " ".join(about)), given)
 
 
 def _trained(operation: dict[str, Any]) -> str:
@@ -74,23 +131,15 @@ def _footer() -> Markup:
     return element("footer", element("p", says))
 
 
-def _style() -> str:
-    report = resources.files("curta.report").joinpath("style.css").read_text(encoding="utf-8")
-    return report + _read("page.css")
-
-
-def _script(step: str) -> str:
+def _script(models: Sequence[Transformer]) -> str:
     """All modules as one: what they take from each other needs no import then."""
-    return "\n".join([step, *map(_inlined, MODULES)])
+    steps = ",\n".join(translate.step(model.layout) for model in models)
+    return "\n".join([f"const steps = [{steps}];", *map(_inlined, MODULES)])
 
 
 def _inlined(name: str) -> str:
     text = re.sub(r"^import [^;]*;\n", "", _read(name), flags=re.MULTILINE)
     return re.sub(r"^export ", "", text, flags=re.MULTILINE)
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _read(name: str) -> str:

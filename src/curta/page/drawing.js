@@ -2,6 +2,9 @@
 
 import { softmax } from "./model.js";
 
+const SVG = "http://www.w3.org/2000/svg";
+const LEAST = 0.05; // share of attention below which no line is drawn
+
 /** An element with its text or children, and attributes; without any HTML from outside. */
 export function make(name, content = [], attributes = {}) {
   const made = document.createElement(name);
@@ -27,16 +30,38 @@ export function described({ kind, coordinates }, { kinds, axes }) {
   return [name, ...where.filter(Boolean)].join(", ");
 }
 
+const COLOURS = 8;
+
+/** The class that gives a kind its colour, among those of its group. */
+export function coloured(kind, { kinds }) {
+  const { group } = kinds[kind];
+  const mine = kinds.map((_, number) => number).filter((number) => kinds[number].group === group);
+  return `kind-${mine.indexOf(kind) % COLOURS}`;
+}
+
+/** The parts that tokens of a writing play, with their colours. */
+export function partsOf({ places, design }) {
+  const present = [...new Set(places.map(({ kind }) => kind))].sort((a, b) => a - b);
+  return present.map((kind) => make("li", design.kinds[kind].name, { class: coloured(kind, design) }));
+}
+
+/** Where a token stands on the first axis; nothing if it stands everywhere. */
+function placeOf({ kind, coordinates }, { kinds }) {
+  return kinds[kind].wild[0] ? "" : String(coordinates[0]);
+}
+
 /** A token of the writing: one that was given is text, one that was written can be chosen. */
 export function tokenOf(writing, number, given, changed) {
   const { design, tokens, places, passes } = writing;
   const character = shown(design.characters[tokens[number]]);
   const told = described(places[number], design);
-  if (number < given) return make("li", make("span", character, { title: told, class: "token" }));
+  const where = { "data-place": placeOf(places[number], design), title: told };
+  const part = coloured(places[number].kind, design);
+  if (number < given) return make("li", make("span", character, { ...where, class: `token ${part}` }));
   const share = softmax(passes[number - 1].logits)[tokens[number]];
   const label = `${character}: ${told}, ${changed ? "your change, " : ""}${percent(share)}`;
-  const classes = `token${changed ? " changed" : ""}`;
-  const settings = { type: "button", class: classes, tabindex: "-1", title: label };
+  const classes = `token ${part}${changed ? " changed" : ""}`;
+  const settings = { ...where, type: "button", class: classes, tabindex: "-1", title: label };
   const button = make("button", character, { ...settings, "aria-label": label });
   button.style.setProperty("--doubt", String(1 - share));
   return make("li", button);
@@ -69,6 +94,27 @@ export function looks(writing, number, block, head) {
     for (const [key, share] of mine) found.set(key, Math.max(found.get(key) ?? 0, share));
   }
   return found;
+}
+
+/** Lines from the token that was asked to those it looked at, as thick as their shares. */
+export function arcs(items, asked, found) {
+  const from = items[asked];
+  return [...found].filter(([key, share]) => key !== asked && share >= LEAST).map(([key, share]) => {
+    const line = document.createElementNS(SVG, "path");
+    line.setAttribute("d", arc(from, items[key]));
+    line.setAttribute("stroke-width", String(1 + 4 * share));
+    return line;
+  });
+}
+
+/** Over tokens of one line; from the upper edge of a token to the lower edge of one above it. */
+function arc(from, to) {
+  const [fromX, toX] = [from, to].map(({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2);
+  const above = to.offsetTop < from.offsetTop, toY = to.offsetTop + (above ? to.offsetHeight : 0);
+  const wide = Math.abs(toX - fromX), lift = above ? 0 : Math.min(18, 6 + wide / 4);
+  const overX = (fromX + toX) / 2 + (above && wide < 1 ? from.offsetWidth / 2 : 0);
+  const overY = above ? (from.offsetTop + toY) / 2 : Math.min(from.offsetTop, toY) - lift;
+  return `M${fromX} ${from.offsetTop}Q${overX} ${overY} ${toX} ${toY}`;
 }
 
 /** Rows of a table: each token that is looked at, and its share in every head. */

@@ -18,7 +18,14 @@ Tensors = dict[str, Float[np.ndarray, "..."]]
 
 
 def refuse(model: Transformer) -> None:
-    """Raises UserError for a model that a page cannot calculate, by the first reason."""
+    """Raises UserError for a model that a page cannot calculate."""
+    found = reason(model)
+    if found is not None:
+        raise UserError(f"no page of this run: {found}")
+
+
+def reason(model: Transformer) -> str | None:
+    """The first reason for which a page cannot calculate a model; None if it can."""
     design, layout = model.settings, model.layout
     reasons = {
         f"a page has no text of layout {layout.name!r}": not layout.told,
@@ -27,9 +34,7 @@ def refuse(model: Transformer) -> None:
         "without model.causal nothing is written token by token": not design.causal,
         "a page has positions 'window' only": not isinstance(model.positions, WindowEncoding),
     }
-    for reason, holds in reasons.items():
-        if holds:
-            raise UserError(f"no page of this run: {reason}")
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def tensors(model: Transformer) -> Tensors:

@@ -8,7 +8,6 @@ from typing import Any
 from .. import files, runs
 from ..errors import UserError, unknown
 from ..recipe import Recipe
-from ..report import write_report
 from ..report.probed import FOLDER
 from ..session import Run
 from ..tasks import Task
@@ -81,7 +80,7 @@ def examine(
     found = probe.examine(Subject(run, asked, tasks))
     table = _table(run, probe, asked, found)
     files.write(run.folder.path / FOLDER / f"{name}.json", json.dumps(table) + "\n")
-    write_report(run.folder.path)
+    run.write_report()
     return table
 
 

@@ -8,7 +8,7 @@ draw it. A probe never trains, and draws its problems by a seed that its table s
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
@@ -94,11 +94,3 @@ def spread(values: Iterable[float] | None) -> Row:
 def percentage(share: float | None) -> str:
     """`97%` for a cell of a picture, and what stands there if nothing could be asked."""
     return "no room" if share is None else f"{share:.0%}"
-
-
-def thinned(values: Sequence[int], most: int) -> list[int]:
-    """At most so many of the values, evenly spaced, the first and the last among them."""
-    if len(values) <= most:
-        return list(values)
-    steps = (round(i * (len(values) - 1) / (most - 1)) for i in range(most))
-    return [values[step] for step in steps]

@@ -12,10 +12,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..history import thinned
 from ..problems import Problem
 from ..report.pictures import Panel
 from ..tasks import Task
-from .base import SPREAD, Finding, Probe, Row, option, spread, thinned
+from .base import SPREAD, Finding, Probe, Row, option, spread
 from .subject import Subject
 
 LENGTHS = 12

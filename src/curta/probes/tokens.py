@@ -7,35 +7,21 @@ They are those of the run's history, if it has one, and else those of the kept c
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from .. import checkpoints, history
 from ..layouts import layout_named
+from ..planes import principal
 from ..report.pictures import Panel
-from .base import Finding, Probe, Row, thinned
+from .base import Finding, Probe, Row
 from .subject import Subject
 
 DIGITS = "0123456789"
 
-MOMENTS = 200
-"""Most points of a path: more cannot be told apart."""
-
-Table = Float[np.ndarray, "digits width"]
 Tables = Float[np.ndarray, "moments members digits width"]
-
-
-class Plane(NamedTuple):
-    """Two directions through a point, and the share of the variance that they hold."""
-
-    centre: Float[np.ndarray, " width"]
-    directions: Float[np.ndarray, "width two"]
-    share: float
-
-    def project(self, table: Table) -> Float[np.ndarray, "digits two"]:
-        return (table - self.centre) @ self.directions
 
 
 @dataclass(frozen=True)
@@ -64,13 +50,12 @@ COLUMNS = ("member", "step", "digit", "x", "y")
 
 def remembered(subject: Subject) -> tuple[list[int], Tables] | None:
     """Steps and digits' vectors of the run's history; None if it has none."""
-    folder = subject.run.folder.history
-    steps = thinned(history.steps(folder), MOMENTS)
-    if not steps:
+    layout = layout_named(subject.run.recipe.layout)
+    found = history.moments(subject.run.folder.history, layout.encode(DIGITS))
+    if found is None:
         return None
-    digits = layout_named(subject.run.recipe.layout).encode(DIGITS)
-    chosen = np.ix_(np.array(subject.members), digits)
-    return steps, np.stack([history.load(folder, step)[chosen] for step in steps])
+    steps, tables = found
+    return steps, tables[:, np.array(subject.members)]
 
 
 def checkpointed(subject: Subject) -> tuple[list[int], Tables]:
@@ -79,14 +64,6 @@ def checkpointed(subject: Subject) -> tuple[list[int], Tables]:
     digits = subject.layout.encode(DIGITS)
     models = (subject.of(subject.run.at(step)).stacked for step in steps)
     return steps, np.stack([history.vectors(stacked)[:, digits] for stacked in models])
-
-
-def principal(table: Table) -> Plane:
-    """The plane in which the rows of a table vary most; the sign of an axis means nothing."""
-    centre = table.mean(axis=0)
-    _, sizes, directions = np.linalg.svd(table - centre, full_matrices=False)
-    variance = sizes**2
-    return Plane(centre, directions[:2].T, float(variance[:2].sum() / variance.sum()))
 
 
 def _rows(member: int, steps: list[int], paths: Float[np.ndarray, "steps digits two"]) -> list[Row]:

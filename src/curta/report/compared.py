@@ -113,12 +113,16 @@ class Compared:
 
 
 def read_comparison(folder: Path) -> Compared:
-    """Reads the folder; a run that has not begun yet is left out."""
+    """Reads the folder of a comparison."""
     content = json.loads((folder / "comparison.json").read_text("utf-8"))
-    named = {row["name"]: folder / row["run"] for row in content["rows"]}
-    runs = {name: read_run(path) for name, path in named.items() if (path / "run.json").exists()}
+    return compared_of(content, {row["name"]: folder / row["run"] for row in content["rows"]})
+
+
+def compared_of(content: Mapping[str, Any], folders: Mapping[str, Path]) -> Compared:
+    """A table as comparison.json has it, with its runs; one that has not begun is left out."""
+    begun = {name: path for name, path in folders.items() if (path / "run.json").exists()}
     kept = {key: content[key] for key in ("name", "title", "summary", "seeds", "swept", "rows")}
-    return Compared(**kept, runs=runs)
+    return Compared(**kept, runs={name: read_run(path) for name, path in begun.items()})
 
 
 def exams_of(row: Row, operator: str, size: str) -> list[Exam]:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import files
-from . import bands, swept
+from . import bands, sections, swept
 from .categories import category_list
-from .compared import Compared, Exam, Row, Spread, exams_of, hardest, read_comparison
-from .images import inline_svg, png, svg
-from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .page import page
+from .compared import (
+    Compared,
+    Exam,
+    Row,
+    Spread,
+    compared_of,
+    exams_of,
+    hardest,
+    read_comparison,
+)
+from .differences import differences
+from .document import Part, document
+from .images import inline_svg
+from .markup import Markup, cells, demoted, details, element, figure, heading_cells, join, table
+from .page import Shown, at_work, contents, moving, parts, pictures, placed, show
 from .summary import MISSING, counted, duration, listed, percent
 
 if TYPE_CHECKING:
@@ -34,12 +46,26 @@ _STATES = {"waiting": "not trained yet", "training": "in training", "interrupted
 
 
 def write_comparison(folder: Path) -> Path:
+    """Writes the report of a comparison into its folder."""
+    return _write(folder, read_comparison(folder), {}, Part())
+
+
+def write_together(
+    folder: Path, content: Mapping[str, Any], folders: Mapping[str, Path], work: Part
+) -> Path:
+    """Writes one report of runs that lie anywhere, and all that the report of each has.
+
+    `content` is as comparison.json is, `folders` are those of its rows by their names, and
+    `work` is the models that calculate in the page.
+    """
+    compared = compared_of(content, folders)
+    return _write(folder, compared, {name: show(folders[name]) for name in compared.runs}, work)
+
+
+def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Part) -> Path:
     """Writes `report.html` and its figures; all is rendered before a file is touched."""
-    compared = read_comparison(folder)
     plots = draw(compared)
-    content = {"report.html": render(compared, plots).encode()}
-    content |= {f"{name}.png": png(plot) for name, plot in plots.items()}
-    content |= {f"{name}.svg": svg(plot) for name, plot in plots.items()}
+    content = {"report.html": render(compared, plots, runs, work).encode()} | pictures(plots)
     for name, data in content.items():
         files.write(folder / name, data)
     return folder / "report.html"
@@ -66,19 +92,35 @@ def _swept(compared: Compared) -> dict[str, Figure]:
     return {"by-parameters": swept.by_size(compared)} | found
 
 
-def render(compared: Compared, plots: dict[str, Figure]) -> str:
+def render(
+    compared: Compared, plots: dict[str, Figure], runs: Mapping[str, Shown], work: Part
+) -> str:
     """The whole page as text."""
     shown = {name: _figure(plot, name) for name, plot in plots.items()}
-    main = element(
-        "main",
-        _results(compared),
-        *_section("What the swept values do", "by", shown),
-        *_section("Exact match by length", "lengths", shown),
-        _details(compared),
-        *_section("Learning curves", "learning", shown),
-        _recipes(compared),
-    )
-    return page(f"{compared.title}: comparison", join([_header(compared), main, _footer()]))
+    found = {
+        "Results": _results(compared),
+        "Let them calculate": at_work(work),
+        "Swept values": join(_section("What the swept values do", "by", shown)),
+        "By length": join(_section("Exact match by length", "lengths", shown)),
+        "By category": _details(compared),
+        "Learning": join(_section("Learning curves", "learning", shown)),
+        "Side by side": differences(compared),
+        "Recipes": Markup() if runs else _recipes(compared),
+    }
+    found |= {name: _alone(number, one) for number, (name, one) in enumerate(runs.items())}
+    present = {f"part-{number}": pair for number, pair in enumerate(found.items()) if pair[1]}
+    main = element("main", *(placed(at, part) for at, (_, part) in present.items()))
+    links = contents({at: title for at, (title, _) in present.items()})
+    body = join([_header(compared), links, main, _footer()])
+    title = f"{compared.title}: comparison"
+    return document(title, [Part(body, work.style, work.script), *moving(body)])
+
+
+def _alone(number: int, shown: Shown) -> Markup:
+    """All that the report of one run has, as a part of this one; its files lie elsewhere."""
+    own = [part for part in parts(shown, f"run-{number}-").values() if part]
+    whole = join(map(demoted, [sections.header(shown.run), *own]))
+    return element("article", Markup(re.sub(r'<span class="saved">.*?</span>', "", whole)))
 
 
 def _figure(plot: Figure, name: str) -> Markup:
@@ -108,7 +150,7 @@ def _header(compared: Compared) -> Markup:
     devices = dict.fromkeys(info["device"] for info in known if "device" in info)
     facts = {
         "Entries": str(len(compared.rows)),
-        "Members of each (seeds)": f"{len(compared.seeds)} ({listed(compared.seeds)})",
+        "Members of each (seeds)": _members(compared),
         "Device": ", ".join(devices) or MISSING,
     }
     items = [
@@ -123,6 +165,14 @@ def _header(compared: Compared) -> Markup:
         *(element("p", note, class_="note", role="note") for note in _notes(compared)),
         element("dl", *items),
     )
+
+
+def _members(compared: Compared) -> str:
+    """How many there are and their seeds, or how few and how many where runs differ."""
+    seeds = [run.info.get("seeds", compared.seeds) for run in compared.runs.values()]
+    if all(mine == compared.seeds for mine in seeds):
+        return f"{len(compared.seeds)} ({listed(compared.seeds)})"
+    return f"{min(map(len, seeds))} to {max(map(len, seeds))}"
 
 
 def _notes(compared: Compared) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain, groupby, repeat, zip_longest
 
 from .markup import Markup, cells, details, element, heading_cells, join, table
-from .run_folder import Example, Run
+from .run_folder import Example, Run, Slip
 from .summary import counted
 
 _SHOWN = 24
@@ -26,8 +26,10 @@ def examples(run: Run) -> Markup:
         f"{len(shown)} of the {counted(len(found), 'example')} kept by the evaluation, "
         f"{len(wrong)} of which are wrong; wrong answers first"
     )
-    head = element("tr", heading_cells("Problem", "Truth", "Answer", "Verdict", "Member"))
-    return element("section", element("h2", "Examples"), table(caption, [head], map(_row, shown)))
+    names = ("Problem", "Truth", "Answer", "Verdict", "Member", "See it")
+    body = (_row(run, one) for one in shown)
+    examined = table(caption, [element("tr", heading_cells(*names))], body)
+    return element("section", element("h2", "Examples"), examined)
 
 
 def _spread(found: Sequence[Example], count: int) -> list[Example]:
@@ -36,17 +38,25 @@ def _spread(found: Sequence[Example], count: int) -> list[Example]:
     return [found[index * len(found) // kept] for index in range(kept)]
 
 
-def _row(one: Example) -> Markup:
+def _row(run: Run, one: Example) -> Markup:
     answer, truth = one["answer"], one["truth"]
     given = "invalid" if answer is None else folded(answer, marked(answer, truth))
-    writing = Markup() if answer == truth else writing_of(one["text"])
+    writing = Markup() if answer == truth else writing_of(one["text"], one.get("slip"))
     return element(
         "tr",
         number_cell(folded(one["problem"], one["problem"])),
         number_cell(folded(truth, truth)),
         number_cell(given, writing),
-        cells(verdict(answer, truth), f"{one['member']}"),
+        cells(
+            verdict(answer, truth), f"{one['member']}", watch(run, one["problem"], one["member"])
+        ),
     )
+
+
+def watch(run: Run, problem: str, member: int) -> Markup:
+    """A button that lets a member write a problem, where the page carries its weights."""
+    about = {"data_run": run.name, "data_member": f"{member}", "data_problem": problem}
+    return element("button", "Watch", type="button", class_="watch", hidden="", **about)
 
 
 def number_cell(*shown: str) -> Markup:
@@ -61,10 +71,12 @@ def folded(text: str, shown: str) -> str:
     return details(f"{text[:8]}…{text[-8:]}", shown)
 
 
-def writing_of(text: str) -> Markup:
-    """What the model wrote, trace and all."""
+def writing_of(text: str, slip: Slip | None = None) -> Markup:
+    """What the model wrote, trace and all, and its first wrong token where that is known."""
     more = f" … and {len(text) - _SHOWN_TEXT:,} more" if len(text) > _SHOWN_TEXT else ""
-    return details("what the model wrote", element("code", text[:_SHOWN_TEXT]), more)
+    kept, at = text[:_SHOWN_TEXT], slip["at"] if slip else len(text)
+    wrong = element("mark", kept[at]) if at < len(kept) else Markup()
+    return details("what the model wrote", element("code", kept[:at], wrong, kept[at + 1 :]), more)
 
 
 def marked(answer: str, truth: str) -> Markup:

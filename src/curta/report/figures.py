@@ -51,6 +51,9 @@ BANDS = (
 )
 """Lower edge, name and colour of the steps of a grid: a perfect cell is told from the next best."""
 
+TOLD = "told: "
+"""Begins the id of what a page names when it is pointed at."""
+
 Curve = dict[int, float]
 """Value by training step."""
 
@@ -188,8 +191,8 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int, int]) -> None:
-    for curve in members.values():
-        draw_member(axes, curve)
+    for member, curve in members.items():
+        draw_member(axes, curve, member=member)
     steps = sorted({step for curve in members.values() for step in curve})
     middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
     axes.plot(steps, middle, color=MEDIAN, linewidth=1.8, label="median")
@@ -213,8 +216,9 @@ def _draw_validation(axes: Axes, members: Mapping[int, Curve]) -> bool:
     return True
 
 
-def draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
-    axes.plot(
+def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None = None) -> None:
+    """A thin line; with its member's number, which a page tells who points at it."""
+    (line,) = axes.plot(
         list(curve),
         list(curve.values()),
         marker=marker,
@@ -225,6 +229,8 @@ def draw_member(axes: Axes, curve: Curve, marker: str = "") -> None:
         alpha=0.7,
         label="each member",
     )
+    if member is not None:
+        line.set_gid(f"{TOLD}member {member}")
 
 
 def _mark_stopped(axes: Axes, member: int, curve: Curve) -> None:
@@ -240,8 +246,8 @@ def _draw_lengths(axes: Axes, rows: Sequence[Length]) -> None:
     """Sizes whose longest operands are alike share a point: the hardest of them counts."""
     groups = {digits: list(group) for digits, group in groupby(rows, itemgetter("digits"))}
     exact = [hardest(group) for group in groups.values()]
-    for values in zip(*exact, strict=True):
-        draw_member(axes, dict(zip(groups, values, strict=True)), marker="o")
+    for member, values in enumerate(zip(*exact, strict=True)):
+        draw_member(axes, dict(zip(groups, values, strict=True)), marker="o", member=member)
     middle = list(map(median, exact))
     axes.plot(list(groups), middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
     percent_axis(axes)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from .figures import TOLD
 from .markup import Markup
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def inline_svg(figure: Figure, name: str, label: str) -> Markup:
     for parent in root.iter():
         for child in [child for child in parent if _local(child.tag) in _DROPPED]:
             parent.remove(child)
-    for node in root.iter():
+    for node in list(root.iter()):
+        _tell(node)
         _simplify(node, name)
     _name_once(root)
     for size in ("width", "height", "version"):
@@ -60,6 +62,7 @@ def _saved(figure: Figure, **options: Any) -> bytes:
     buffer = io.BytesIO()
     with matplotlib.rc_context(_SAVING):
         figure.savefig(buffer, **options)
+    figure.set_layout_engine("none")  # it has its layout now, which is half of the work
     return buffer.getvalue()
 
 
@@ -73,6 +76,15 @@ def _simplify(node: ElementTree.Element, name: str) -> None:
     if "id" in named:
         named["id"] = f"{name}-{named['id']}"
     node.attrib = {**named, **styles}
+
+
+def _tell(node: ElementTree.Element) -> None:
+    """Gives what is to be told a title instead of its id."""
+    if node.attrib.get("id", "").startswith(TOLD):
+        title = ElementTree.Element("title")
+        title.text = node.attrib.pop("id").removeprefix(TOLD)
+        node.insert(0, title)
+        node.set("class", "told-of")
 
 
 def _name_once(root: ElementTree.Element) -> None:

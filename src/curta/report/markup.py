@@ -1,6 +1,7 @@
 """HTML from Python values, escaped unless it is already HTML."""
 
 import html
+import re
 from collections.abc import Iterable
 
 
@@ -47,9 +48,19 @@ def details(summary: str, *children: str) -> Markup:
 
 
 def figure(plot: Markup, caption: str, file: str) -> Markup:
-    """A figure with its caption, which names the file that holds it as a picture."""
-    saved = join([" Also saved as ", element("code", file), "."])
-    return element("figure", plot, element("figcaption", caption, saved))
+    """A figure with its caption, which names the files that hold it as a picture."""
+    return element("figure", plot, element("figcaption", caption, saved(file)))
+
+
+def saved(file: str) -> Markup:
+    """Which files hold a figure as a picture."""
+    return element("span", " Also saved as ", element("code", file), ".", class_="saved")
+
+
+def demoted(text: Markup) -> Markup:
+    """Headings one level lower, for what becomes part of something else."""
+    lower = {str(level): str(level + 1) for level in range(1, 6)}
+    return Markup(re.sub(r"<(/?)h([1-5])\b", lambda found: f"<{found[1]}h{lower[found[2]]}", text))
 
 
 def _escaped(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .examples import folded, marked, number_cell, verdict, writing_of
+from .examples import folded, marked, number_cell, verdict, watch, writing_of
 from .markup import Markup, cells, element, heading_cells, table
 from .run_folder import Named, Run, Written
 
@@ -14,12 +14,13 @@ def named(run: Run) -> Markup:
     found = run.evaluation.get("named", [])
     if not found:
         return Markup()
-    head = element("tr", heading_cells("Problem", "Truth", "Before", "After", "Verdict", "Member"))
-    body = (row for problem in found for row in _rows(problem))
+    names = ("Problem", "Truth", "Before", "After", "Verdict", "Member", "See it")
+    head = element("tr", heading_cells(*names))
+    body = (row for problem in found for row in _rows(run, problem))
     return element("section", element("h2", "Named problems"), table(CAPTION, [head], body))
 
 
-def _rows(one: Named) -> Iterator[Markup]:
+def _rows(run: Run, one: Named) -> Iterator[Markup]:
     asked, truth = (number_cell(folded(one[key], one[key])) for key in ("problem", "truth"))
     for member, (before, after) in enumerate(zip(one["before"], one["after"], strict=True)):
         yield element(
@@ -29,6 +30,7 @@ def _rows(one: Named) -> Iterator[Markup]:
             _written(before, one["truth"]),
             _written(after, one["truth"]),
             cells(verdict(after["answer"], one["truth"]), f"{member}"),
+            cells(watch(run, one["problem"], member)),
         )
 
 
@@ -37,5 +39,5 @@ def _written(one: Written, truth: str) -> Markup:
     answer, text = one["answer"], one["text"]
     if answer is None:
         return number_cell("invalid ", folded(text, element("code", text)))
-    wrong = Markup() if answer == truth else writing_of(text)
+    wrong = Markup() if answer == truth else writing_of(text, one.get("slip"))
     return number_cell(folded(answer, marked(answer, truth)), wrong)

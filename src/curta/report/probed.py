@@ -32,7 +32,7 @@ def section(run: Run, plots: Mapping[str, Markup]) -> Markup:
 
 def _found(name: str, found: Probed, plot: Markup) -> Markup:
     notes = (element("p", note) for note in found["notes"])
-    shown = figure(plot, found["picture"]["shows"], f"{FOLDER}/{name}.png")
+    shown = figure(plot, found["picture"]["shows"], f"{FOLDER}/{name}.png, {name}.svg")
     heading = element("h3", element("code", name), f": {found['summary']}")
     return join([heading, element("p", _asked(found)), *notes, shown, _table(name, found)])
 

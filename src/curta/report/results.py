@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from statistics import fmean, median
 
 from .categories import category_list
+from .heat import heat_map
 from .markup import Markup, cells, details, element, figure, heading_cells, join, table
 from .run_folder import Generated, Grid, Length, Run, Split, Table
 from .summary import by_operator, by_size, counted, hardest, percent, perplexity, trained_on
@@ -39,11 +40,11 @@ def results(run: Run, plot: Markup | None) -> Markup:
     return element(
         "section",
         element("h2", "Exact match by size of the operands"),
+        figure(plot, _lengths_caption(run), "lengths.png, lengths.svg"),
         element("p", _explanation(run)),
         details("What the categories are", _categories(run)),
         results_table(run),
         *(element("p", _split(found)) for found in run.evaluation.get("splits", [])),
-        figure(plot, _lengths_caption(run), "lengths.png"),
     )
 
 
@@ -60,16 +61,17 @@ def _tokens(rows: list[Length]) -> tuple[str, ...]:
     return _TOKENS if "token_accuracy" in rows[0] else ()
 
 
-def grid(run: Run, plot: Markup | None) -> Markup:
+def grid(run: Run, says: str) -> Markup:
     """Exact match by the lengths of both operands."""
     data = run.evaluation.get("grid")
-    if plot is None or data is None:
+    if data is None:
         return Markup()
+    plot = heat_map(run, data, says)
     operator = element("code", data["operator"])
     return element(
         "section",
         element("h2", "Exact match of ", operator, " for every pair of operand lengths"),
-        figure(plot, _grid_caption(run, data), "grid.png"),
+        figure(plot, _grid_caption(run, data), "grid.png, grid.svg"),
         details("The grid of every member", _grid_table(data)),
     )
 

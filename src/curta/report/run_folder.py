@@ -63,6 +63,25 @@ class Generated(TypedDict):
     tokens_per_second: int
 
 
+class Slip(TypedDict):
+    """The first wrong token of a text, counted from 0, and both texts from `start` on."""
+
+    at: int
+    start: int
+    written: str
+    right: str
+
+
+class Error(TypedDict):
+    """A problem that a member wrote wrong, and where it began to be so."""
+
+    problem: str
+    truth: str
+    answer: str | None
+    member: int
+    slip: Slip
+
+
 class Length(TypedDict):
     """Exact match for one operator, size and category, one value per member.
 
@@ -80,6 +99,7 @@ class Length(TypedDict):
     token_accuracy: NotRequired[list[float]]
     perplexity: NotRequired[list[float]]
     generated: Generated
+    errors: NotRequired[list[Error]]
 
 
 class Grid(TypedDict):
@@ -118,6 +138,7 @@ class Example(TypedDict):
     answer: str | None
     text: str
     member: int
+    slip: NotRequired[Slip | None]
 
 
 class Written(TypedDict):
@@ -125,6 +146,7 @@ class Written(TypedDict):
 
     text: str
     answer: str | None
+    slip: NotRequired[Slip | None]
 
 
 class Named(TypedDict):

@@ -46,14 +46,15 @@ def learning(run: Run, plot: Markup | None) -> Markup:
         return element("section", title, element("p", "No training step is recorded yet."))
     caption = (
         "Every member and their median on the problems drawn during training. "
-        "A median covers the members that were still training at that step."
+        "A median covers the members that were still training at that step. "
+        "Point at a line to see whose it is."
     )
     if _validated(run):
         caption += " Green: the validation problems, every member thin and their median dashed."
     return element(
         "section",
         title,
-        figure(plot, caption, "learning.png"),
+        figure(plot, caption, "learning.png, learning.svg"),
         details("Every member at its last record", _members_table(run)),
     )
 

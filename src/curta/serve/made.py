@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..api import load
+from ..api import report as write
 from ..comparison import FILE
 from ..errors import UserError
-from ..page import write_page
-from ..report import write_comparison, write_report
 from ..runs import find
 
 _MAKING = threading.Lock()
@@ -25,20 +24,20 @@ _REPORTED = (
 def report(folder: Path) -> bytes:
     """The report of a run; UserError for a damaged one."""
     find(str(folder))
-    return _fresh(folder / "report.html", _files(folder, _REPORTED), lambda: write_report(folder))
+    return _fresh(folder / "report.html", _files(folder, _REPORTED), lambda: write(str(folder)))
 
 
 def compared(folder: Path) -> bytes:
     """The report of a comparison."""
     sources = _files(folder, (FILE, *(f"*/{pattern}" for pattern in _REPORTED)))
-    return _fresh(folder / "report.html", sources, lambda: write_comparison(folder))
+    return _fresh(folder / "report.html", sources, lambda: write(str(folder)))
 
 
 def page(folder: Path, member: int) -> bytes:
     """The page in which a member calculates; UserError where there can be none."""
     sources = _files(folder, _CALCULATES)
     path = folder / f"page-{member}.html"
-    return _fresh(path, sources, lambda: write_page(load(str(folder)), member))
+    return _fresh(path, sources, lambda: load(str(folder)).write_page(member))
 
 
 def _files(folder: Path, patterns: Iterable[str]) -> list[Path]:

@@ -1,0 +1,68 @@
+"""Commands whose result is for others: data sets, exports, reports, pages."""
+
+import time
+from argparse import Namespace
+
+from .commands import given
+
+
+def data(options: Namespace) -> int:
+    from ..api import write_data
+    from ..recipe import value
+    from .display import Status, data_lines, notice
+
+    overrides = {path: value(text) for path, text in given(options).items()}
+    begun = time.perf_counter()
+    with Status("writing") as status:
+        summary = write_data(
+            options.recipe, options.rows, options.out, options.format, options.seed, overrides,
+            lambda split, share: status.say(f"{split} {share:.0%}"),
+        )  # fmt: skip
+    for line in data_lines(summary, options.out, time.perf_counter() - begun):
+        notice(line)
+    return 0
+
+
+def export(options: Namespace) -> int:
+    from ..api import load
+    from ..export import write
+    from .display import notice
+
+    run = load(options.run)
+    path = write(run, options.to, options.out, options.member)
+    notice(f"{run.name} for {options.to}: {path}")
+    return 0
+
+
+def bring(options: Namespace) -> int:
+    from .. import devices
+    from ..export import bring
+    from .display import notice
+
+    devices.configure()
+    run = bring(options.form, options.path, options.run)
+    notice(f"{run.folder.path}: run {run.name}, seed {run.seeds[0]}")
+    return 0
+
+
+def page(options: Namespace) -> int:
+    from ..api import load
+    from .display import notice
+
+    path = load(options.run).write_page(options.member, options.out)
+    notice(f"Page: {path}")
+    return 0
+
+
+def serve(options: Namespace) -> int:
+    from ..serve import serve
+
+    return serve(options.port)
+
+
+def report(options: Namespace) -> int:
+    from ..api import report as write
+    from .display import notice
+
+    notice(f"Report: {write(options.runs, options.out)}")
+    return 0

@@ -1,0 +1,91 @@
+"""What goes wrong: for every size and category a problem, and the first wrong token in it."""
+
+from statistics import median
+
+from .examples import folded, marked, number_cell, watch
+from .markup import Markup, cells, element, heading_cells, table
+from .run_folder import Length, Run, Slip
+from .summary import by_operator, counted, percent, size_name
+
+AROUND = 12
+"""Tokens that are shown on both sides of the first wrong one."""
+
+SHOWN = 30
+"""Most rows of one operator; the shortest problems come first, as they are the easiest to read."""
+
+
+def errors(run: Run) -> Markup:
+    """A table for every operator that has any errors; nothing where the exam kept none."""
+    rows = [row for row in run.evaluation["lengths"] if "errors" in row]
+    if not rows:
+        return Markup()
+    wrong = {
+        operator: [r for r in mine if r["errors"]] for operator, mine in by_operator(rows).items()
+    }
+    tables = [_table(run, operator, mine) for operator, mine in wrong.items() if mine]
+    says = (
+        "One problem of each size and category that is not all right, as the weakest of the "
+        "members that have it wrong writes it. The first wrong token is marked; what comes after "
+        "it follows from a text that is wrong already."
+    )
+    if not tables:
+        says = "There are none: every member wrote every problem of the exam right."
+    return element("section", element("h2", "Errors"), element("p", says), *tables)
+
+
+def _table(run: Run, operator: str, rows: list[Length]) -> Markup:
+    names = ("Wrong, %", "Problem", "Truth", "Answer")
+    head = element(
+        "tr",
+        heading_cells("Digits"),
+        element("th", "Category", class_="word", scope="col"),
+        heading_cells(*names),
+        element("th", "What was written", class_="word", scope="col"),
+        heading_cells("Member", "See it"),
+    )
+    more = f", the first {SHOWN} of {len(rows)}" if len(rows) > SHOWN else ""
+    caption = f"Errors of {operator} by digits and category{more}"
+    return table(caption, [head], (_row(run, row) for row in rows[:SHOWN]))
+
+
+def _row(run: Run, row: Length) -> Markup:
+    one = min(row["errors"], key=lambda error: row["exact"][error["member"]])
+    answer, truth = one["answer"], one["truth"]
+    return element(
+        "tr",
+        element("th", size_name(row), scope="row"),
+        element("td", row["category"], class_="word"),
+        element("td", percent(1 - median(row["exact"])), element("small", _worst(row))),
+        number_cell(folded(one["problem"], one["problem"])),
+        number_cell(folded(truth, truth)),
+        number_cell("invalid" if answer is None else folded(answer, marked(answer, truth))),
+        element("td", written(one["slip"]), _told(one["slip"]), class_="word written"),
+        cells(f"{one['member']}", watch(run, one["problem"], one["member"])),
+    )
+
+
+def _worst(row: Length) -> str:
+    return f"{counted(len(row['errors']), 'member')} of {len(row['exact'])}"
+
+
+def written(slip: Slip) -> Markup:
+    """The text around the first wrong token, which is marked."""
+    text, at = shown(slip["written"]), slip["at"] - slip["start"]
+    first, last = max(0, at - AROUND), at + 1 + AROUND
+    before = "…" if slip["start"] + first else ""
+    wrong = element("mark", text[at] if at < len(text) else "∅")
+    after = text[at + 1 : last] + ("…" if len(text) > last else "")
+    return element("code", before, text[first:at], wrong, element("span", after, class_="after"))
+
+
+def _told(slip: Slip) -> Markup:
+    """`token 3: 7 instead of 4`."""
+    at = slip["at"] - slip["start"]
+    pair = (shown(text)[at : at + 1] for text in (slip["written"], slip["right"]))
+    wrote, right = (element("code", character or "nothing") for character in pair)
+    return element("small", f"token {slip['at'] + 1:,}: ", wrote, " instead of ", right)
+
+
+def shown(text: str) -> str:
+    """Blanks as signs that can be seen."""
+    return text.replace(" ", "␣")

@@ -1,0 +1,92 @@
+// Plays the ways of vectors through training: a mark moves along each, its trail behind it.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SECONDS = 8; // that a whole training takes
+const LEAPS = 10; // in how many steps it is gone through where motion is not wanted
+
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+function make(name, attributes, text = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/** The points of a way, its trail, and the mark with the digit, which move. */
+function way(group) {
+  const line = group.querySelector("polyline"), name = group.querySelector("text");
+  const points = line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
+  const trail = document.createElementNS(SVG, "polyline"), mark = document.createElementNS(SVG, "g");
+  const dot = document.createElementNS(SVG, "circle");
+  dot.setAttribute("r", 11);
+  name.setAttribute("x", 20);
+  name.setAttribute("y", -14);
+  trail.setAttribute("class", "trail");
+  mark.setAttribute("class", "mark");
+  mark.append(dot, name);
+  group.append(trail, mark);
+  return { points, trail, mark };
+}
+
+function move({ points, trail, mark }, moment) {
+  const before = Math.floor(moment), after = Math.min(before + 1, points.length - 1);
+  const [x, y] = points[before].map((from, axis) => from + (points[after][axis] - from) * (moment - before));
+  mark.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+  trail.setAttribute("points", [...points.slice(0, before + 1), [x, y]].join(" "));
+}
+
+function begin(player) {
+  const { steps, losses } = JSON.parse(player.querySelector("script").textContent);
+  const ways = [...player.querySelectorAll("g")].map(way), last = steps.length - 1;
+  const button = make("button", { type: "button" });
+  const slider = make("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Moment of training" });
+  const told = make("output", { class: "told" });
+  const controls = player.querySelector(".controls");
+  let moment = last, frame = 0, then = 0;
+
+  function show(at) {
+    moment = Math.min(at, last);
+    const shown = Math.round(moment), loss = losses[shown];
+    for (const one of ways) move(one, moment);
+    slider.value = shown;
+    told.textContent = `step ${steps[shown].toLocaleString("en")}${loss === null ? "" : `, loss ${loss}`}`;
+    slider.setAttribute("aria-valuetext", told.textContent);
+  }
+
+  function name() {
+    button.textContent = frame ? "Pause" : calm.matches ? "A tenth on" : "Play";
+  }
+
+  function stop() {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    name();
+  }
+
+  function tick(now) {
+    show(moment + ((now - then) / 1000 / SECONDS) * last);
+    then = now;
+    frame = moment < last ? requestAnimationFrame(tick) : 0;
+    name();
+  }
+
+  function play() {
+    const from = moment < last ? moment : 0;
+    if (calm.matches) return show(moment < last ? moment + Math.max(1, last / LEAPS) : 0);
+    show(from);
+    frame = requestAnimationFrame((now) => tick((then = now)));
+    name();
+  }
+
+  button.addEventListener("click", () => (frame ? stop() : play()));
+  slider.addEventListener("input", () => (stop(), show(Number(slider.value))));
+  calm.addEventListener("change", stop);
+  controls.append(button, slider, told);
+  controls.hidden = false;
+  player.classList.add("alive");
+  name();
+  show(last);
+}
+
+document.querySelectorAll(".player").forEach(begin);
