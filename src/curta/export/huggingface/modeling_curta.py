@@ -1,14 +1,12 @@
 """A transformer that calculates, exported by Curta, for the transformers library.
 
 Besides the tokens the model is given what the layout of its texts says: the part that each
-token plays (its kind) and where it stands (its coordinates). Both follow from the tokens so
-far, by `layout_curta.step`, and are found here from `input_ids` alone, for each text of a batch.
-What `attention_mask` hides is no part of a text, on whichever side it stands.
+token plays (its kind) and where it stands (its coordinates). Both are found from `input_ids`
+alone (`positions_curta.py`), for each text of a batch.
 
-Nothing is remembered from one call to the next: `generate` reads the whole text for each token.
+Keys and values are not remembered from one call to the next, only what was read of the texts.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,12 +16,9 @@ from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 
-from .layout_curta import STATES, step
+from .positions_curta import FLOAT, POSITIONS, Positions, Readers, Spot
 
-HIDDEN = -1e9
 EPSILON = 1e-6
-NOBODY, SELF = -1, -2
-PADDING = -1
 
 ACTIVATIONS = {
     "relu": functional.relu,
@@ -47,221 +42,6 @@ class CurtaConfig(PretrainedConfig):
     ) -> None:
         self.design, self.positions, self.layout = design or {}, positions or {}, layout or {}
         super().__init__(**rest)
-
-
-@dataclass(frozen=True)
-class Spot:
-    """Where the tokens of a batch stand, and which keys each of them sees.
-
-    With a window `keys` are the listed neighbours, else every token, in order.
-    """
-
-    index: Tensor  # batch time
-    kind: Tensor  # batch time
-    coordinates: Tensor  # batch time axes
-    keys: Tensor | None  # batch time neighbours
-    visible: Tensor  # batch time neighbours, or batch time time
-
-
-class Reader:
-    """Reads a text from left to right, in plain numbers."""
-
-    def __init__(self, layout: dict[str, Any], near: list[Any] | None) -> None:
-        self.kinds, self.axes, self.near = layout["kinds"], layout["axes"], near
-        self.state = [0] * STATES
-        self.found: dict[tuple[int, ...], int] = {}
-
-    def read(self, token: int, slot: int) -> tuple[int, list[int], list[int]]:
-        """Kind, coordinates and neighbours (slots, -1 if absent) of the next token."""
-        self.state, kind, coordinates = step(self.state, token)
-        if self.near is None:
-            return kind, coordinates, []
-        self.found[self._address(kind, coordinates)] = slot
-        group = self.near[self.kinds[kind]["group"]]
-        seen = [self._seen(near, moved, coordinates, slot) for near, moved in group]
-        return kind, coordinates, seen
-
-    def _seen(self, kind: int, moved: list[int], coordinates: list[int], slot: int) -> int:
-        if kind == SELF:
-            return slot
-        if kind == NOBODY:
-            return -1
-        wanted = [at + far for at, far in zip(coordinates, moved, strict=True)]
-        return self.found.get(self._address(kind, wanted), -1)
-
-    def _address(self, kind: int, coordinates: list[int]) -> tuple[int, ...]:
-        """Kind and coordinates, without the axes on which the kind is everywhere."""
-        wild = self.kinds[kind]["wild"]
-        return (kind, *(at for at, free in zip(coordinates, wild, strict=True) if not free))
-
-
-def locate(tokens: Tensor, mask: Tensor | None, config: CurtaConfig) -> Spot:
-    """Where all tokens of a batch stand; padding is nowhere and seen by nobody."""
-    near = config.positions.get("near")
-    width, axes = len(near[0]) if near else 0, config.layout["axes"]
-    nowhere = (PADDING, [0] * axes, [-1] * width)
-    written = torch.ones_like(tokens) if mask is None else mask
-    rows = []
-    for row, there in zip(tokens.tolist(), written.tolist(), strict=True):
-        reader, texts = Reader(config.layout, near), enumerate(zip(row, there, strict=True))
-        rows.append(
-            [reader.read(token, slot) if real else nowhere for slot, (token, real) in texts]
-        )
-    kind, coordinates, keys = (
-        torch.tensor([[token[part] for token in row] for row in rows], device=tokens.device)
-        for part in range(3)
-    )
-    real = written.bool()
-    index = (real.long().cumsum(dim=1) - 1).clamp(min=0)
-    if near:
-        return Spot(index, kind, coordinates, keys.clamp(min=0), keys >= 0)
-    earlier = torch.ones(2 * tokens.shape[1:], dtype=torch.bool, device=tokens.device).tril()
-    return Spot(index, kind, coordinates, None, earlier & real[:, None, :])
-
-
-class Positions(nn.Module):
-    """No positions; the base of all encodings, with attention over all earlier tokens."""
-
-    def __init__(self, config: CurtaConfig) -> None:
-        super().__init__()
-        self.settings, self.kinds = config.positions, config.layout["kinds"]
-        for name, shape in config.positions["weights"].items():
-            self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
-
-    def embed(self, spot: Spot) -> Tensor | float:
-        return 0.0
-
-    def rotate(self, heads: Tensor, spot: Spot) -> Tensor:
-        return heads
-
-    def bias(self, block: int, spot: Spot) -> Tensor | float:
-        return 0.0
-
-    def attend(self, block: int, spot: Spot, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        scores = torch.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
-        scores = scores + self.bias(block, spot)
-        weights = scores.masked_fill(~spot.visible[:, None], HIDDEN).softmax(dim=-1)
-        return torch.einsum("bhqk,bkhe->bqhe", weights, v)
-
-    def chosen(self, table: Tensor, rows: Tensor) -> Tensor:
-        """Rows of a table of positions; a text that is too long for it is refused."""
-        if int(rows.max()) >= len(table):
-            raise ValueError(f"a text needs position {int(rows.max())}, there are {len(table)}")
-        return table[rows]
-
-
-class Learned(Positions):
-    def embed(self, spot: Spot) -> Tensor:
-        return self.chosen(self.table, spot.index)
-
-
-class Sinusoidal(Positions):
-    def embed(self, spot: Spot) -> Tensor:
-        half = self.settings["width"] // 2
-        angles = turned(spot.index, self.settings["base"], half)
-        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-
-
-class RoPE(Positions):
-    def rotate(self, heads: Tensor, spot: Spot) -> Tensor:
-        left, right = heads.chunk(2, dim=-1)
-        angles = turned(spot.index, self.settings["base"], left.shape[-1])[:, :, None]
-        cos, sin = angles.cos().to(heads.dtype), angles.sin().to(heads.dtype)
-        return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
-
-
-class ALiBi(Positions):
-    def bias(self, block: int, spot: Spot) -> Tensor:
-        known = self.settings.get("slopes")
-        slopes = self.slopes[block] if known is None else spot.index.new_tensor(known, dtype=FLOAT)
-        return -slopes[:, None, None] * distances(spot).float()[:, None]
-
-
-class T5(Positions):
-    def bias(self, block: int, spot: Spot) -> Tensor:
-        buckets = spot.index.new_tensor(self.settings["buckets"])
-        bucket = buckets[distances(spot).clamp(0, len(buckets) - 1)]
-        return self.table[bucket].permute(0, 3, 1, 2)
-
-
-class FIRE(Positions):
-    def bias(self, block: int, spot: Spot) -> Tensor:
-        scale, least = self.scale[block], (self.threshold[block] * self.settings["least"]).abs()
-        query = spot.index.float()[:, :, None]
-        near = ((scale * distances(spot)).abs() + 1).log()
-        far = ((scale * torch.maximum(query, least)).abs() + 1).log()
-        relative = (near / (far + 1e-6))[..., None]
-        features = functional.relu(relative * self.up[block] + self.up_bias[block])
-        return (features @ self.down[block] + self.down_bias[block]).permute(0, 3, 1, 2)
-
-
-class Abacus(Positions):
-    """The i-th digit of each number has vector i + 1, all else vector 0."""
-
-    def embed(self, spot: Spot) -> Tensor | float:
-        return self.vectors(spot) if self.settings["inject"] == "embedding" else 0.0
-
-    def rotate(self, heads: Tensor, spot: Spot) -> Tensor:
-        if self.settings["inject"] == "embedding":
-            return heads
-        return heads + self.vectors(spot).reshape(heads.shape)
-
-    def vectors(self, spot: Spot) -> Tensor:
-        digits = spot.index.new_tensor([kind["digit"] for kind in self.kinds], dtype=torch.bool)
-        digit = (spot.kind >= 0) & digits[spot.kind]
-        rows = torch.where(digit, spot.coordinates[..., 0] + 1, 0)
-        return self.chosen(self.table, rows)
-
-
-class Coupled(Positions):
-    """A table for each axis; a coordinate's row is one more, padding has row 0."""
-
-    def embed(self, spot: Spot) -> Tensor:
-        rows = torch.where(spot.kind[..., None] >= 0, spot.coordinates + 1, 0)
-        return sum(self.chosen(table, rows[..., axis]) for axis, table in enumerate(self.tables))
-
-
-class Window(Positions):
-    """Attention to listed neighbours, each with a bias of its own."""
-
-    def attend(self, block: int, spot: Spot, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        rows = torch.arange(len(k), device=k.device)[:, None, None]
-        scores = (q[:, :, None] * k[rows, spot.keys]).sum(dim=-1) * q.shape[-1] ** -0.5
-        scores = scores + self._biases(block, spot)
-        weights = scores.masked_fill(~spot.visible[..., None], HIDDEN).softmax(dim=2)
-        return (weights[..., None] * v[rows, spot.keys]).sum(dim=2)
-
-    def _biases(self, block: int, spot: Spot) -> Tensor:
-        """Batch x time x neighbours x heads."""
-        groups = spot.kind.new_tensor([kind["group"] for kind in self.kinds])
-        table = self.biases[block].unflatten(-1, (len(self.settings["near"]), -1))
-        return table.permute(1, 2, 0)[groups[spot.kind]]
-
-
-FLOAT = torch.float32
-POSITIONS: dict[str, type[Positions]] = {
-    "learned": Learned,
-    "nope": Positions,
-    "sinusoidal": Sinusoidal,
-    "rope": RoPE,
-    "alibi": ALiBi,
-    "t5": T5,
-    "fire": FIRE,
-    "abacus": Abacus,
-    "coupled": Coupled,
-    "window": Window,
-}
-
-
-def turned(index: Tensor, base: float, half: int) -> Tensor:
-    """The angles of each index, one for each pair of features."""
-    powers = -torch.arange(half, dtype=FLOAT, device=index.device) / half
-    return index[..., None].to(FLOAT) * base**powers
-
-
-def distances(spot: Spot) -> Tensor:
-    """How many tokens each key stands before each query."""
-    return spot.index[:, :, None] - spot.index[:, None, :]
 
 
 class Norm(nn.Module):
@@ -377,6 +157,7 @@ class CurtaModel(CurtaPreTrainedModel):
         self.blocks = nn.ModuleList(Block(design, i) for i in range(design["blocks"]))
         self.norm = Norm(design)
         self.scale = width**-0.5 if design["tied"] else 1.0
+        self.readers = Readers(config)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
@@ -391,7 +172,7 @@ class CurtaModel(CurtaPreTrainedModel):
     ) -> BaseModelOutput:
         if position_ids is not None:
             raise ValueError("no position_ids: where tokens stand follows from the tokens")
-        spot = locate(input_ids, attention_mask, self.config)
+        spot = self.readers.locate(input_ids, attention_mask)
         entry = self.dropout(self._embed(input_ids, spot))
         x = entry if self.config.design["inject"] == "none" else torch.zeros_like(entry)
         for _ in range(self.config.design["loops"]):

@@ -111,8 +111,9 @@ class Own(Family):
         return found
 
     def code(self, model: Transformer) -> dict[str, str]:
-        modelling = (resources.files(__package__) / f"{MODULE}.py").read_text("utf-8")
-        return {f"{MODULE}.py": modelling, "layout_curta.py": step(model.layout)}
+        shipped = (f"{MODULE}.py", "positions_curta.py")
+        texts = {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
+        return texts | {"layout_curta.py": step(model.layout)}
 
 
 def step(layout: Layout) -> str:
