@@ -1,6 +1,7 @@
 # make demo   train an adder and see it calculate
 # make test   the tests          make lint   style and types
 # make bench  the benchmarks     make pictures  those of README and docs
+# make results  train and certify every program, and its controls; writes docs/results
 # make clean  remove the environment
 
 VENV ?= .venv
@@ -10,7 +11,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test lint bench pictures clean
+.PHONY: demo test lint bench pictures results clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
@@ -28,6 +29,10 @@ bench: $(VENV)/bench
 
 pictures: $(VENV)/base
 	$(BIN)/python docs/pictures.py
+
+results: $(VENV)/base
+	$(BIN)/python docs/programs.py
+	$(BIN)/python docs/controls.py
 
 clean:
 	rm -rf $(VENV)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def tables(quick: bool) -> Iterator[Table]:
-    with _trained(50 if quick else 0) as run:
+    with trained(50 if quick else 0) as run:
         text = (__doc__ or "").partition("\n\n")[2]
         repeats = 1 if quick else 7
         yield Table(
@@ -37,14 +37,14 @@ def tables(quick: bool) -> Iterator[Table]:
 
 
 @contextmanager
-def _trained(steps: int) -> Iterator["Run"]:
-    """A run in a folder that is removed afterwards."""
+def trained(steps: int, seeds: int = 1) -> Iterator["Run"]:
+    """A run of the default recipe in a folder that is removed afterwards; 0 are its own steps."""
     import curta
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CURTA_RUNS"] = folder
         overrides = {"training.steps": steps} if steps else {}
-        yield curta.train("addition", overrides=overrides, evaluate=False)
+        yield curta.train("addition", seeds, overrides=overrides, evaluate=False)
 
 
 def _timed(call: Callable[[], Any], repeats: int) -> list[float]:

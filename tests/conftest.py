@@ -21,6 +21,7 @@ import optax  # noqa: E402
 import pytest  # noqa: E402
 
 from curta import devices  # noqa: E402
+from curta.machine import survey  # noqa: E402
 
 devices.configure()
 jax.config.update("jax_num_cpu_devices", 2)  # also where there are more cores
@@ -44,6 +45,9 @@ def lenient(chain: Callable[..., optax.GradientTransformation]) -> Callable[...,
 
 
 optax.chain = lenient(optax.chain)
+
+# Programs are short enough for the tests to be surveyed in fewer tokens.
+survey.TOKENS = 48_000
 
 # Tracing makes objects by the million, and every collection walks all that the suite has imported:
 # a file of tests took 148 s with it and 35 s without. `_forget_programs` collects instead.
@@ -81,3 +85,11 @@ def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "runs"
     monkeypatch.setenv("CURTA_RUNS", str(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[None]:
+    """Texts of models that never end are given up early, which takes seconds instead of minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("curta.machine.writing.limit_of", lambda prompt: 60 + prompt)
+        yield

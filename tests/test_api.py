@@ -12,6 +12,8 @@ import curta
 import tiny
 from curta.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 def test_importing_curta_does_not_import_jax() -> None:
     code = "import sys, curta; sys.exit('jax' in sys.modules)"

@@ -76,6 +76,6 @@ def test_all_weights_positions_included_may_have_one_deviation() -> None:
 
 
 def test_a_gain_is_no_weight_to_be_rescaled() -> None:
-    model = tiny.drawn(tiny.recipe(model__init="normal"), LAYOUT)
+    model = tiny.drawn(tiny.dense(model__init="normal"), LAYOUT)
     assert (np.asarray(model.mlp.gain) == 1).all()
     assert np.asarray(model.mlp.up).std() == pytest.approx(0.02, rel=0.1)

@@ -12,6 +12,7 @@ import pytest
 import tiny
 from curta import checkpoints, training
 from curta.errors import UserError
+from curta.texts import layout_of
 from curta.training import Member
 
 
@@ -49,9 +50,12 @@ def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
 
 def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
     recipe, seeds = tiny.recipe(), jnp.asarray([3, 1])
-    members = training.init(recipe, seeds)
+    layout = layout_of(recipe)
+    members = training.init(recipe, layout, seeds)
     checkpoints.save(tmp_path, 0, members)
-    loaded = checkpoints.load(tmp_path, 0, jax.eval_shape(lambda: training.init(recipe, seeds)))
+    loaded = checkpoints.load(
+        tmp_path, 0, jax.eval_shape(lambda: training.init(recipe, layout, seeds))
+    )
     assert isinstance(loaded, Member)
     assert tiny.same(loaded, members)
 

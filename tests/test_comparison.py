@@ -20,6 +20,8 @@ WORDS = (
     "window: addition",
     "plain: addition layout=plain positions.name=learned positions.length=24",
 )
+pytestmark = pytest.mark.usefixtures("brief")
+
 COMMON = tiny.overrides(
     training__steps=4,
     training__checkpoint_every=2,
@@ -28,6 +30,7 @@ COMMON = tiny.overrides(
     evaluation__generated=2,
     evaluation__grid=0,
 )
+del COMMON["program"]  # entries say how problems are written
 
 
 def planned(*words: str, seeds: int = 2, **changes: Any) -> plan.Plan:
@@ -65,7 +68,7 @@ def times(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def done(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """Two small entries of two seeds, carried out."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
@@ -124,7 +127,9 @@ def test_what_is_left_out_is_what_an_exam_refuses(done: Comparison, runs_folder:
 
 
 def test_grids_and_tables_without_positions_are_left_out() -> None:
-    fields = {"layout": "plain", "positions__name": "learned", "positions__length": 24}
+    fields = tiny.DENSE | {
+        "layout": "plain", "positions__name": "learned", "positions__length": 24
+    }  # fmt: skip
     assert comparison.held(tiny.recipe(**fields, evaluation__table=10**7)) == {"table": 0}
     assert comparison.held(tiny.recipe(**fields, evaluation__table=10**6 - 1)) == {}
     assert comparison.held(tiny.recipe(**fields, evaluation__grid=20)) == {"grid": 0}

@@ -39,7 +39,14 @@ def test_an_impossible_size_is_refused(settings: dict[str, int], complaint: str)
         ({"model__init_std": 0.0}, "model.init_std should be greater than 0, not 0.0"),
         ({"model__inject": "blocks"}, "model.inject should be 'none', 'block' or 'sublayer'"),
         ({"model__key_value_heads": 0}, "model.key_value_heads should be greater than or equal"),
-        ({"model__causal": False}, "positions 'window' see only earlier tokens"),
+        ({"model__causal": False}, "positions 'window' need model.causal True, not False"),
+        ({"model__attending": 2}, "positions 'window' need model.attending 1, not 2"),
+        (
+            {"model__loops": 2, "model__inject": "block"},
+            "positions 'window' need model.loops 1, not 2",
+        ),
+        ({"model__inject": "block"}, "positions 'window' need model.inject none, not block"),
+        ({"model__dropout": 0.5}, r"positions 'window' need model.dropout 0.0, not 0.5"),
         (
             {"training__loop_loss": "mixed"},
             "training.loop_loss 'mixed' needs model.loops of at least 2, not 1",
@@ -59,7 +66,7 @@ def test_an_encoding_of_all_keys_may_see_the_whole_text() -> None:
 
 
 def test_a_design_survives_dump_and_load() -> None:
-    recipe = tiny.recipe(
+    recipe = tiny.dense(
         model__heads=4, model__key_value_heads=2, model__loops=3, model__inject="sublayer",
         model__gated=True, model__norm_placement="post_residual", model__attention_scale=False,
         model__init="normal", model__init_std=0.1, model__dropout=0.25,

@@ -1,12 +1,14 @@
-"""Exact match: one teacher-forced pass says what generation would show."""
+"""Exact match: one teacher-forced pass, or look-up, says what generation would show."""
 
 import json
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import paper
 import tiny
 from curta import evaluation, training
 from curta.errors import UserError
@@ -18,75 +20,120 @@ from curta.recipe import load, names
 from curta.settings import Evaluation
 from curta.tasks import categories, problems
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 LAYOUT = layout_named("coupled")
 EXAM = [*tiny.random_sums(60, 3), *problems("+", "carry", (3, 3), 4, 0)]
 
 
-def half_trained(name: str, digits: int) -> Models:
-    """Two members that have learned short sums, and no others."""
-    recipe = tiny.with_encoding(
-        name, training__steps=500, training__batch=32, task__digits=[1, digits]
-    )
-    mesh = training.training_mesh(recipe, 2)
-    members = training.spread(training.init(recipe, jnp.array([0, 1])), mesh)
-    steps = training.compiled(recipe, mesh)
-    for first in range(0, 500, 100):
-        members, _ = steps(members, jnp.int32(first), jnp.int32(100))
-    return Models(jax.device_get(members).model, LAYOUT, 2)
+@pytest.fixture(scope="module")
+def windowed() -> Models:
+    """Two members under a window that have learned some sums, by look-up."""
+    return paper.trained(tiny.recipe(training__problems=60), 60)
 
 
 @pytest.fixture(scope="module")
-def windowed() -> Models:
-    return half_trained("window", 2)
+def dense() -> Models:
+    """Two members that see all earlier tokens, and have learned short sums."""
+    recipe = tiny.with_encoding("coupled", training__batch=32, task__digits=[1, 1])
+    return paper.trained(recipe, 500)
+
+
+def texts(models: Models, member: int, exam: list[Problem]) -> list[list[int]]:
+    """What a member writes, token by token over whole texts."""
+    room = models.layout.room_of(exam)
+    return completions(models.member(member), models.layout, exam, room)
 
 
 def generated(models: Models, exam: list[Problem]) -> np.ndarray:
     """Whether each member really writes each sum."""
-    room = evaluation.room_for(models, exam)
     return np.array(
         [
             [
-                LAYOUT.read("+", text) == sum(problem.operands)
-                for text, problem in zip(
-                    completions(models.member(member), LAYOUT, exam, room), exam, strict=True
-                )
+                models.layout.answer(problem, text) == sum(problem.operands)
+                for text, problem in zip(texts(models, member, exam), exam, strict=True)
             ]
             for member in range(2)
         ]
     )
 
 
-def test_exact_match_is_what_generation_shows_problem_by_problem(windowed: Models) -> None:
-    found = evaluation.exact(windowed, EXAM)
+@pytest.mark.parametrize("kind", ["windowed", "dense"])
+def test_exact_match_is_what_generation_shows_problem_by_problem(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    models = request.getfixturevalue(kind)
+    found = evaluation.exact(models, EXAM)
     assert found.shape == (2, len(EXAM))
     assert 0 < found.mean() < 1, "the models should be right at times and wrong at times"
-    np.testing.assert_array_equal(found, generated(windowed, EXAM))
-
-
-def test_exact_match_is_what_generation_shows_with_an_encoding_of_all_keys() -> None:
-    models = half_trained("coupled", 1)
-    found = evaluation.exact(models, EXAM)
-    assert 0 < found.mean() < 1
     np.testing.assert_array_equal(found, generated(models, EXAM))
+
+
+def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None:
+    """The same models asked without windows: scores by one masked pass, tokens by decoding."""
+    exam = EXAM[:24]
+    whole = replace(windowed)
+    whole.__dict__["memo"] = None
+    room = windowed.layout.room_of(exam)
+    found, expected = evaluation.scores(windowed, exam), evaluation.scores(whole, exam, room)
+    np.testing.assert_array_equal(found.hits, expected.hits)
+    np.testing.assert_array_equal(found.tokens, expected.tokens)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
+    for member in (0, 1):
+        written = evaluation.generate(windowed, member, exam, None)
+        for mine, other in zip(written, texts(windowed, member, exam), strict=True):
+            assert mine[: len(other)] == other  # decoding ends where its room does
+
+
+def test_a_difference_between_look_up_and_writing_is_reported(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Evaluation(digits=(1,), count=32, generated=32)
+    assert evaluation.lengths(windowed, "+", 1, settings)[0]["generated"]["agrees"] is True
+    generate = evaluation.generate
+
+    def torn(*of: object) -> list[list[int]]:
+        return [[*text[:-1], 0] for text in generate(*of)]  # type: ignore[arg-type]
+
+    monkeypatch.setattr(evaluation, "generate", torn)
+    row = evaluation.lengths(windowed, "+", 1, settings)[0]
+    assert any(share > 0 for share in row["exact"])
+    assert row["generated"]["agrees"] is False
+    assert row["generated"]["exact"] == [0.0, 0.0]
 
 
 def test_members_are_in_order(windowed: Models) -> None:
     found = evaluation.exact(windowed, EXAM)
     turned = jax.tree.map(lambda leaf: leaf[::-1], windowed.stacked)
-    swapped = evaluation.exact(windowed._replace(stacked=turned), EXAM)
+    swapped = evaluation.exact(replace(windowed, stacked=turned), EXAM)
     assert (found[0] != found[1]).any()
     np.testing.assert_array_equal(swapped, found[::-1])
 
 
 def test_an_exam_in_several_passes_is_the_exam_in_one(
-    windowed: Models, monkeypatch: pytest.MonkeyPatch
+    dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the last pass is not full."""
-    whole = evaluation.exact(windowed, EXAM[:21])
+    whole = evaluation.exact(dense, EXAM[:21])
     monkeypatch.setattr(evaluation, "BUDGET", evaluation.BUDGET >> 9)
-    room = evaluation.room_for(windowed, EXAM[:21])
-    assert evaluation._batch_size(windowed, room, 21) < 16
-    np.testing.assert_array_equal(evaluation.exact(windowed, EXAM[:21]), whole)
+    room = evaluation.room_for(dense, EXAM[:21])
+    assert room is not None
+    assert evaluation._batch_size(dense, room, 21) < 16
+    np.testing.assert_array_equal(evaluation.exact(dense, EXAM[:21]), whole)
+
+
+def test_an_exam_looked_up_in_parts_is_the_exam_in_one(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = evaluation.scores(windowed, EXAM)
+    monkeypatch.setattr(evaluation, "TOGETHER", 100)
+    for one, other in zip(evaluation.scores(windowed, EXAM), whole, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_under_a_window_no_text_needs_room(windowed: Models) -> None:
+    assert evaluation.room_for(windowed, [Problem("+", (10**500, 1))]) is None
+    assert evaluation.exact(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
 
 
 def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Models) -> None:
@@ -114,13 +161,13 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
         exam = {str(p): p for p in problems("+", row["category"], (3, 3), 8, settings.seed)}
         for error in row["errors"]:
             problem = exam[error["problem"]]
-            room = evaluation.room_for(windowed, list(exam.values()))
-            model = windowed.member(error["member"])
-            (text,) = completions(model, LAYOUT, [problem], room)
-            at, right = error["slip"]["at"], LAYOUT.working(problem) + "$"
+            (text,) = evaluation.generate(windowed, error["member"], [problem], None)
+            tokens, prompt = windowed.layout.tokens_of(problem)
+            at, right = error["slip"]["at"], tokens[prompt:]
             assert text[:at] == right[:at]
             assert text[at] != right[at]
-            assert error["slip"]["written"] == text[error["slip"]["start"] :]
+            shown = windowed.layout.decode(text[error["slip"]["start"] :])
+            assert shown.startswith(error["slip"]["written"])
     assert any(row["errors"] for row in rows)
 
 
@@ -154,27 +201,34 @@ def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
     models = Models(stacked, LAYOUT, 1)
     fits = [Problem("+", (10**18, 10**18))]  # 40 + 21 tokens of 64
-    assert evaluation.room_for(models, fits).total >= 61
+    room = evaluation.room_for(models, fits)
+    assert room is not None
+    assert room.total >= 61
     with pytest.raises(UserError, match="too long for this model"):
         evaluation.room_for(models, [Problem("+", (10**30, 10**30))])
 
 
 def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
-    windowed: Models, monkeypatch: pytest.MonkeyPatch
+    dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = evaluation.exact(windowed, EXAM)
+    whole = evaluation.exact(dense, EXAM)
     evaluation._compiled.cache_clear()
     monkeypatch.setattr(evaluation, "BLOCK", 5)
-    np.testing.assert_array_equal(evaluation.exact(windowed, EXAM), whole)
+    np.testing.assert_array_equal(evaluation.exact(dense, EXAM), whole)
     evaluation._compiled.cache_clear()
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name.startswith("sources/")])
+DIRECT = [n for n in names() if n.startswith("sources/") and load(n).layout is not None]
+
+
+@pytest.mark.parametrize("name", DIRECT)
 def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) -> None:
     recipe = load(name)
+    assert recipe.layout is not None
     layout = layout_named(recipe.layout)
-    member = training.init(recipe, jnp.array([0]))
+    member = training.init(recipe, layout, jnp.array([0]))
     for task in recipe.tasks:
         problem = Problem(task.operator, tuple(10 ** (width - 1) for width in task.widest))
         room = evaluation.room_for(Models(member.model, layout, 1), [problem])
+        assert room is not None
         assert room.total >= len(layout.write(problem))

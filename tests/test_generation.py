@@ -7,10 +7,11 @@ import pytest
 from jaxtyping import Array
 
 import tiny
-from curta.generation import bucket, completions, widths
+from curta.generation import bucket, completions
 from curta.layouts import Layout, Room, layout_named
 from curta.model import Transformer
-from curta.problems import Problem
+from curta.problems import Problem, widths
+from curta.texts import layout_of
 
 PROBLEMS = tiny.random_sums(5, 4, seed=1)
 
@@ -32,18 +33,18 @@ _last_logits = jax.jit(_logits, static_argnums=(1, 2))
 
 def written_without_a_cache(
     model: Transformer, layout: Layout, room: Room, problem: Problem
-) -> str:
+) -> list[int]:
     """The greedy completion, by a whole pass for each of its tokens."""
-    line, completion = layout.encode(layout.prompt(problem)).tolist(), ""
-    while len(completion) < room.completion and not completion.endswith("$"):
+    line = layout.prompt_tokens(problem)
+    prompt = len(line)
+    while len(line) < prompt + room.completion and line[-1] != layout.end:
         line.append(next_token(model, layout, room, line))
-        completion += layout.characters[line[-1]]
-    return completion
+    return line[prompt:]
 
 
 @pytest.mark.parametrize("name", ["rope", "coupled", "learned"])
 def test_a_completion_is_the_most_likely_token_after_each_token(name: str) -> None:
-    """Of an untrained model, which writes nonsense; the window has its own test below."""
+    """Of an untrained model, which writes nonsense."""
     recipe, layout = tiny.with_encoding(name, model__attending=2), layout_named("reversed")
     model, room = tiny.drawn(recipe, layout), layout.room("+", (6, 6))
     texts = completions(model, layout, PROBLEMS, room)
@@ -58,8 +59,7 @@ def test_an_encoder_writes_what_is_most_likely_at_each_place_of_its_prompt() -> 
     where = layout.follow(jnp.asarray(prompts), jnp.full(len(prompts), room.prompt))[1]
     every = jnp.broadcast_to(jnp.arange(room.completion), (len(prompts), room.completion))
     best = np.asarray(model(jnp.asarray(prompts), where, every, room)).argmax(axis=-1)
-    expected = [layout.decode(row) for row in best.tolist()]
-    cut = [text.partition("$")[0] + "$" * ("$" in text) for text in expected]
+    cut = [row[: row.index(layout.end) + 1] if layout.end in row else row for row in best.tolist()]
     assert completions(model, layout, PROBLEMS, room) == cut
 
 
@@ -72,33 +72,30 @@ def test_a_looped_model_writes_what_is_most_likely_too(heads: int) -> None:
     assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
 
 
-def test_a_windowed_completion_is_the_most_likely_token_while_it_is_a_number() -> None:
-    """A text with two tokens of one kind at one place has no meaning in a window."""
-    layout = layout_named("coupled")
-    model, room = tiny.drawn(tiny.recipe(), layout, seed=2), layout.room("+", (6, 6))
+def test_a_program_is_run_by_the_most_likely_token_after_each_token() -> None:
+    """With a cache that holds whole texts; by windows: see `machine/test_write.py`."""
+    recipe = tiny.recipe(positions__name="rope", model__attending=2)
+    layout = layout_of(recipe)
+    model, room = tiny.drawn(recipe, layout, 2), layout.room_of(PROBLEMS)
     texts = completions(model, layout, PROBLEMS, room)
-    for text, problem in zip(texts, PROBLEMS, strict=True):
-        number = text[: len(text) - len(text.lstrip("0123456789"))]
-        whole = written_without_a_cache(model, layout, room, problem)
-        assert whole[: len(number)] == number
+    assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
 
 
 def test_a_problem_is_answered_alike_alone_and_among_others() -> None:
     layout = layout_named("coupled")
-    model, room = tiny.drawn(tiny.recipe(), layout), layout.room("+", (6, 6))
+    model, room = tiny.drawn(tiny.dense(), layout), layout.room("+", (6, 6))
     together = completions(model, layout, PROBLEMS, room)
     assert together == [completions(model, layout, [p], room)[0] for p in PROBLEMS]
 
 
 def test_a_completion_ends_with_its_first_end_or_fills_its_room() -> None:
     layout = layout_named("coupled")
-    room = layout.room("+", (6, 6))
-    ended = set()
+    room, ended = layout.room("+", (6, 6)), set()
     for seed in range(6):
-        for text in completions(tiny.drawn(tiny.recipe(), layout, seed), layout, PROBLEMS, room):
-            assert text.find("$") in (-1, len(text) - 1)
-            assert text.endswith("$") or len(text) == room.completion
-            ended.add(text.endswith("$"))
+        for text in completions(tiny.drawn(tiny.dense(), layout, seed), layout, PROBLEMS, room):
+            assert layout.end not in text[:-1]
+            assert text[-1] == layout.end or len(text) == room.completion
+            ended.add(text[-1] == layout.end)
     assert ended == {True, False}
 
 

@@ -25,11 +25,10 @@ def trained(name: str = "run", **changes: Any) -> Run:
 def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     spelled: bool,
 ) -> None:
-    carries = {"layout": "running", "positions__name": "nope", "model__spelled": spelled}
-    run = trained(**carries, training__history_every=8)
+    run = trained(model__spelled=spelled, training__history_every=8)
     kept = run.folder.history
     assert history.steps(kept) == [0, 8, 16, 20]
-    parts = run.models.layout.parts() if spelled else np.eye(len(run.models.layout.characters))
+    parts = run.layout.parts() if spelled else np.eye(len(run.layout.characters))
     for step in (0, 20):
         expected = parts @ np.asarray(run.at(step).stacked.tokens)
         np.testing.assert_allclose(history.load(kept, step), expected, atol=1e-5)

@@ -11,9 +11,11 @@ import tiny
 from curta.errors import UserError
 from curta.layers import layers, scored
 from curta.layouts import Where, layout_named
+from curta.layouts.program import ProgramLayout
 from curta.model import parameters
 from curta.problems import parse
 from curta.recipe import Recipe
+from curta.texts import layout_of
 
 DESIGNS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -49,14 +51,14 @@ def multiplied(jaxpr: Any) -> int:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> None:
     recipe, tokens = designed(name), 7
-    layout = layout_named(recipe.layout)
+    layout = layout_of(recipe)
     model = tiny.drawn(recipe, layout)
-    rows = layers(recipe, tokens)
+    rows = layers(recipe, layout, tokens)
     assert sum(row.parameters for row in rows) == parameters(model)
     assert sum(row.bytes for row in rows) == sum(x.nbytes for x in jax.tree.leaves(model))
 
     index = jnp.arange(tokens)[None]
-    where = Where.one_per_row(index, jnp.zeros_like(index), jnp.zeros((1, tokens, 1), jnp.int32))
+    where = Where(index, jnp.zeros_like(index), jnp.zeros((1, tokens, 1), jnp.int32))
     room = layout.room("+", (2, 2))
     program = jax.make_jaxpr(lambda one: one(index, where, index, room))(model)
     looked_up = tokens * (len(layout.characters) + len(layout.kinds)) * recipe.model.width
@@ -67,13 +69,15 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
 def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
     recipe = tiny.recipe()
     short, long = scored(recipe, parse("1+2")), scored(recipe, parse("1" * 500 + "+2"))
-    assert short.keys == long.keys < 20
+    layout = layout_of(recipe)
+    assert isinstance(layout, ProgramLayout)
+    assert short.keys == long.keys == 1 + max(map(len, layout.windows.values())) < 20
     assert short.tokens < 20 < 1000 < long.tokens
 
 
 def test_without_a_problem_the_longest_of_training_counts() -> None:
     recipe = tiny.with_encoding("rope")
-    longest = layout_named(recipe.layout).room("+", (4, 4)).total
+    longest = layout_of(recipe).room("+", (4, 4)).total
     assert scored(recipe) == (longest, longest)
     assert scored(recipe, parse("12+34")).keys < longest
 

@@ -19,8 +19,8 @@ from curta.model import Transformer
 from curta.optimizers import Optimizer, Rates, matrices, schedule, transformation
 
 LAYOUT = layout_named("coupled")
-PLAN = tiny.recipe().training
-MODEL = tiny.drawn(tiny.recipe(model__blocks=2, model__attending=1), LAYOUT)
+PLAN = tiny.dense().training
+MODEL = tiny.drawn(tiny.dense(model__blocks=2, model__attending=1), LAYOUT)
 PLAIN = Optimizer(name="sgd", momentum=0.0, clip=0.0, schedule="constant", warmup=0.0)
 
 

@@ -17,6 +17,8 @@ from curta.positions.window import Window
 from curta.problems import parse
 from curta.recipe import Recipe
 
+SEEING = {"positions.name": "rope"}
+
 
 def parsed(overrides: dict[str, Any], base: dict[str, Any] = tiny.TINY) -> Recipe:
     return recipes.parse(recipes.with_overrides(base, overrides), where="recipe 'mine'")
@@ -37,15 +39,18 @@ def refusal(overrides: dict[str, Any]) -> str:
         ({"model.widht": 32}, "unknown field 'model.widht': did you mean 'model.width'?"),
         ({"training.step": 5}, "unknown field 'training.step': did you mean 'training.steps'?"),
         ({"layot": "coupled"}, "unknown field 'layot': did you mean 'layout'?"),
-        ({"layout": "reversd"}, "unknown layout 'reversd': did you mean 'reversed'?"),
-        ({"positions.name": "ropes"}, "unknown position encoding 'ropes': did you mean 'rope'?"),
+        ({"layout": "reversd"} | SEEING, "unknown layout 'reversd': did you mean 'reversed'?"),
         (
-            {"positions.name": "abacus", "positions.row": 9},
+            {"layout": "coupled", "positions.name": "ropes"},
+            "unknown position encoding 'ropes': did you mean 'rope'?",
+        ),
+        (
+            {"layout": "coupled", "positions.name": "abacus", "positions.row": 9},
             "unknown field 'positions.row': did you mean 'positions.rows'?",
         ),
         (
-            {"positions.name": "window", "positions.reach": {"plce": [0, 1]}},
-            "unknown axis of layout 'coupled' 'plce': did you mean 'place'?",
+            {"positions.name": "window", "positions.neighbors": {}},
+            "unknown field 'positions.neighbors': did you mean 'positions.neighbours'?",
         ),
     ],
 )
@@ -64,9 +69,12 @@ def test_positions_without_a_name_are_told_what_is_missing() -> None:
 
 
 def test_an_operator_that_the_layout_cannot_write_is_told_with_those_it_can() -> None:
-    line = refusal({"task.operator": "plus"})
-    assert "'plus'" in line
-    assert "+" in line.replace("'plus'", "")
+    line = refusal({"layout": "hints", "task.operator": "-"} | SEEING)
+    assert line == "unknown operator of layout 'hints' '-': choose from +"
+
+
+def test_an_unknown_operator_is_told() -> None:
+    assert "unknown operator 'pluss'" in refusal({"task.operator": "pluss"})
 
 
 @pytest.mark.parametrize(
@@ -99,7 +107,7 @@ def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: 
         ("task.special", 1.5, "task.special"),
         ("training.batch", -1, "training.batch"),
         ("optimizer.name", "adamm", "optimizer.name"),
-        ("positions", {"name": "window", "reach": {"place": [1, 2]}}, "positions.reach.place"),
+        ("positions", {"name": "window", "neighbours": {"sum": 3}}, "positions.neighbours.sum"),
         ("evaluation.generated", -1, "evaluation.generated"),
         ("evaluation.digits", [], "evaluation.digits"),
         ("optimizer.learning_rate", float("nan"), "optimizer.learning_rate"),
@@ -149,11 +157,11 @@ def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
         ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
         ("1.5+2", {}, "'1.5+2': only whole numbers can be calculated with"),
         ("5-3", {}, "'5-3': unknown operator of this recipe '-': choose from +"),
-        ("1+2+3", {}, "'1+2+3': layout 'coupled' holds 2 operands, not 3"),
-        ("1000+1", {"layout": "fields", "task.digits": [1, 3]}, "'fields' holds 3 digits"),
+        ("1+2+3", SEEING | {"layout": "coupled"}, "layout 'coupled' holds 2 operands, not 3"),
+        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "holds 3 digits"),
         (
             "1" * 40 + "+1",
-            {"positions.name": "learned", "positions.length": 40, "model.kinds": False},
+            {"layout": "coupled", "positions.name": "learned", "positions.length": 40},
             "too long for this model: it has 40 learned positions",
         ),
         (
@@ -212,8 +220,9 @@ def test_any_recipe_survives_dump_and_load(
 
 
 def test_a_dump_holds_every_field_defaults_included() -> None:
-    table = tomllib.loads(recipes.dump(recipes.parse({}, where="nothing")))
+    table = tomllib.loads(recipes.dump(recipes.parse({"program": "addition"}, where="little")))
     optional = {  # TOML has no None
+        "layout",
         *("task.second", "task.operands", "task.values"),
         *("model.key_value_heads", "training.stop_at"),
     }
@@ -222,8 +231,43 @@ def test_a_dump_holds_every_field_defaults_included() -> None:
             assert recipes.lookup(table, path) is not None, path
 
 
-def test_an_empty_recipe_is_the_defaults() -> None:
-    assert recipes.parse({}, where="nothing") == Recipe()
+def test_a_recipe_of_a_program_alone_is_the_defaults() -> None:
+    assert recipes.parse({"program": "addition"}, where="little") == Recipe(program="addition")
+
+
+@pytest.mark.parametrize("fields", [{}, {"program": "addition", "layout": "plain"}], ids=str)
+def test_a_recipe_has_either_a_program_or_a_layout(fields: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="a recipe has either a program or a layout"):
+        recipes.parse(fields | {"positions": {"name": "rope"}}, where="mine")
+
+
+def test_a_layout_takes_the_place_of_a_program_and_the_other_way_round() -> None:
+    dense = parsed({"layout": "plain"} | SEEING)
+    assert (dense.layout, dense.programs) == ("plain", ())
+    back = recipes.with_overrides({"layout": "plain"}, {"program": "sums"})
+    assert back == {"program": "sums"}
+
+
+def test_several_programs_are_a_list() -> None:
+    tasks = [{"operator": "+"}, {"operator": "*"}]
+    recipe = parsed({"program": ["addition", "multiplication"], "task": tasks})
+    assert recipe.programs == ("addition", "multiplication")
+    assert tiny.recipe().programs == ("addition",)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "line"),
+    [
+        ({"layout": "plain"}, "positions 'window' need a program; 'plain' is a layout"),
+        ({"model.attending": 2}, "positions 'window' need model.attending 1, not 2"),
+        ({"model.causal": False}, "positions 'window' need model.causal True, not False"),
+        ({"model.dropout": 0.1}, "positions 'window' need model.dropout 0.0, not 0.1"),
+    ],
+)
+def test_a_window_needs_a_program_and_a_model_that_is_a_function_of_it(
+    overrides: dict[str, Any], line: str
+) -> None:
+    assert refusal(overrides) == line
 
 
 # Overrides.
@@ -231,28 +275,28 @@ def test_an_empty_recipe_is_the_defaults() -> None:
 
 def test_overrides_change_their_fields_and_no_other() -> None:
     before = recipes.with_overrides(tiny.TINY, {})
-    changed = parsed({"model.width": 32, "layout": "reversed", "positions.name": "rope"})
+    changed = parsed({"model.width": 32, "layout": "reversed"} | SEEING)
     assert (changed.model.width, changed.layout, changed.positions) == (32, "reversed", RoPE())
     assert changed.task == tiny.recipe().task
     assert before == tiny.TINY
 
 
 def test_another_encoding_begins_its_section_anew() -> None:
-    base = {"positions": {"name": "window", "reach": {"place": [-1, 1]}}}
-    overrides = {"positions.rows": 999, "positions.name": "abacus"}
+    base = {"program": "addition", "positions": {"name": "window", "neighbours": {"sum": []}}}
+    overrides = {"layout": "reversed", "positions.rows": 999, "positions.name": "abacus"}
     assert parsed(overrides, base).positions == Abacus(rows=999)
 
 
 def test_the_same_encoding_keeps_its_section() -> None:
-    base = {"positions": {"name": "abacus", "rows": 999}}
+    base = {"layout": "reversed", "positions": {"name": "abacus", "rows": 999}}
     overrides = {"positions.name": "abacus", "positions.max_offset": 7}
     assert parsed(overrides, base).positions == Abacus(rows=999, max_offset=7)
 
 
 def test_an_override_reaches_into_a_table() -> None:
-    base = {"positions": {"name": "window", "reach": {"place": [0, 1]}}}
-    assert parsed({"positions.reach.place": [-1, 0]}, base).positions == Window(
-        reach={"place": (-1, 0)}
+    base = {"program": "addition", "positions": {"name": "window", "neighbours": {"sum": []}}}
+    assert parsed({"positions.neighbours.equals": ["a"]}, base).positions == Window(
+        neighbours={"sum": (), "equals": ("a",)}
     )
 
 

@@ -12,10 +12,12 @@ from curta import recipe as recipes
 from curta import runs
 from curta.errors import UserError
 from curta.runs import Folder
+from curta.texts import layout_of
 
 
 def created(name: str | None = "mine", **changes: Any) -> Folder:
-    return runs.create(tiny.recipe(**changes), "addition", [0, 1], name)
+    recipe = tiny.recipe(**changes)
+    return runs.create(recipe, layout_of(recipe), "addition", [0, 1], name)
 
 
 def refused(name: str, match: str) -> None:
@@ -36,11 +38,14 @@ def test_a_new_run_describes_itself() -> None:
 
 
 def test_a_run_says_what_structure_its_model_is_given() -> None:
-    assert "kinds:" in runs.structure(tiny.recipe())
-    plain = runs.structure(tiny.with_encoding("nope", layout="plain", model__kinds=False))
+    told = runs.structure
+    assert "kinds:" in told(tiny.recipe(model__kinds=True))
+    plain = told(tiny.with_encoding("nope", layout="plain", model__kinds=False))
     assert "kinds:" not in plain
     assert "spelled:" not in plain
-    assert "spelled:" in runs.structure(tiny.recipe(model__spelled=True))
+    assert "spelled:" in told(tiny.recipe(model__spelled=True))
+    assert told(tiny.recipe()).startswith("program addition: the algorithm's steps are what it is")
+    assert "squared paper: the squares of the prompt, and a move with" in told(tiny.recipe())
     assert plain.startswith("layout plain: digits in the usual order")
     assert "positions nope: No positions are given to the model" in plain
 
@@ -131,6 +136,18 @@ def test_an_update_changes_only_its_fields() -> None:
     assert folder.info == before | {"status": "finished", "note": "Größe"}
 
 
+def test_a_run_of_programs_has_their_machine_and_one_of_a_layout_has_none() -> None:
+    assert created().machine.exists()
+    dense = tiny.dense()
+    assert not runs.create(dense, layout_of(dense), "plain", [0], "plain").machine.exists()
+
+
+def test_a_run_of_programs_without_its_machine_is_told() -> None:
+    created().machine.unlink()
+    with pytest.raises(UserError, match=r"run 'mine' is incomplete: machine\.json is missing"):
+        _ = curta.load("mine").layout
+
+
 # Metrics.
 
 ROWS = [{"step": step, "loss": step / 10, "seconds": step / 2} for step in (1, 2, 3)]
@@ -169,7 +186,8 @@ def test_a_run_keeps_the_recipe_it_was_made_of_whatever_happens_to_the_shipped_o
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(recipes.dump(tiny.recipe()))
-    folder = runs.create(recipes.load(str(path)), str(path), [0], None)
+    recipe = recipes.load(str(path))
+    folder = runs.create(recipe, layout_of(recipe), str(path), [0], None)
     path.write_text("")
     assert folder.name == "mine"
     assert folder.recipe == tiny.recipe()

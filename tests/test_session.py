@@ -17,13 +17,15 @@ import pytest
 
 import curta
 import tiny
-from curta import api, checkpoints, evaluation, loop, tasks, training
+from curta import api, checkpoints, evaluation, loop, records, tasks, training
 from curta.errors import UserError
 from curta.generation import completions
 from curta.loop import Progress
 from curta.problems import parse
 from curta.session import Run
 from curta.settings import Training
+
+pytestmark = pytest.mark.usefixtures("brief")
 
 ROWS = ("step", "member", "loss", "exact")
 
@@ -72,9 +74,10 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
 def test_rows_are_means_of_the_steps_they_cover() -> None:
     run = begin(training__steps=20, training__checkpoint_every=20)
     mesh = training.training_mesh(run.recipe, 2)
-    members = training.spread(training.init(run.recipe, jnp.array([0, 1])), mesh)
-    step = training.compiled(run.recipe, mesh)
-    _, metrics = step(members, jnp.int32(0), jnp.int32(20))
+    members = training.spread(training.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
+    data, rooms = records.recorded(run.recipe, run.layout, [0, 1])
+    step = training.compiled(run.recipe, training.Written(run.layout, rooms), mesh)
+    _, metrics = step(members, training.placed(data, mesh), jnp.int32(0), jnp.int32(20))
     run.train()
     for step, member, loss, exact in rows(run.folder.path):
         covered = slice(step - 10, step)
@@ -242,14 +245,16 @@ def test_answers_are_what_the_model_wrote() -> None:
     asked = ["1+2", "12+34", "9999+1", "123456789012345678+1", "0+0"]
     texts = run.write(asked, member=1)
     assert [run.ask(line, member=1) for line in asked] == [
-        run.models.layout.read("+", text) for text in texts
+        run.layout.answer(parse(line), text) for line, text in zip(asked, texts, strict=True)
     ]
     alone = [run.write([line], member=1)[0] for line in asked]
     assert texts == alone
 
 
 def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -> None:
-    looped = {"model__loops": 2, "model__inject": "block", "positions__name": "rope"}
+    looped = tiny.DENSE | {
+        "model__loops": 2, "model__inject": "block", "positions__name": "rope"
+    }  # fmt: skip
     run = trained(seeds=1, training__steps=1, **looped)  # so little that it writes nonsense
     other, asked = curta.load("run", loops=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
     assert tiny.same(run.models.stacked, other.models.stacked)
@@ -284,7 +289,7 @@ def test_asking_before_the_first_checkpoint_is_refused() -> None:
 
 
 def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
-    run = trained(positions__name="learned", positions__length=40)
+    run = trained(**tiny.DENSE, positions__name="learned", positions__length=40)
     with pytest.raises(UserError, match="too long for this model"):
         run.ask("1" * 30 + "+1")
 

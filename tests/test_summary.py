@@ -12,6 +12,7 @@ import tiny
 from curta import api, runs
 from curta.session import Run
 from curta.summary import spread, summary
+from curta.texts import layout_of
 
 CHANGES = {
     "task__values": [0, 9], "task__held_out": 40, "task__special": 0.0, "task__rows": 50,
@@ -45,6 +46,12 @@ def test_it_says_what_ran_and_on_what(run: Run, found: Any) -> None:
     assert found["run"]["name"] == "mine"
     assert found["run"]["seeds"] == [0, 1]
     assert found["runtime"] == {key: info[key] for key in ("versions", "device", "platform")}
+
+
+def test_it_says_how_problems_are_written(run: Run, found: Any) -> None:
+    assert (found["data"]["layout"], found["data"]["programs"]) == ("program", ["addition"])
+    assert len(found["data"]["vocabulary"]) == len(run.layout.characters)
+    assert {"7 sum +1", "$ end 0"} <= set(found["data"]["vocabulary"])
 
 
 def test_it_counts_the_data(found: Any) -> None:
@@ -102,7 +109,9 @@ def test_results_are_those_of_the_exam(run: Run, found: Any) -> None:
 
 
 def test_a_run_without_validation_splits_or_named_problems_has_none(tmp_path: Path) -> None:
-    folder = runs.create(tiny.recipe(), "addition", [0], "young", tmp_path)
+    folder = runs.create(
+        tiny.recipe(), layout_of(tiny.recipe()), "addition", [0], "young", tmp_path
+    )
     found = summary(folder)
     assert found["named"] == found["data"]["splits"] == found["results"]["lengths"] == []
     assert "validation_loss" not in found["training"]

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tiny
 from curta.decimals import to_int
 from curta.operations import OPERATIONS
 from curta.tables import Table, numbers, shuffled
 
-OPERATORS = [symbol for symbol, operation in OPERATIONS.items() if operation.least == 2]
+OPERATORS = [symbol for symbol in tiny.ON_DEVICE if OPERATIONS[symbol].least == 2]
 
 
 @settings(max_examples=20)

@@ -18,10 +18,10 @@ from curta.tasks import RANDOM, Task, as_size, categories, problems, sample, sha
 BATCH = 4096
 draw = jax.jit(lambda task, key: task.draw(key, BATCH), static_argnums=0)
 
-every_operator = pytest.mark.parametrize("symbol", OPERATIONS)
+every_operator = pytest.mark.parametrize("symbol", tiny.ON_DEVICE)
 every_category = pytest.mark.parametrize(
     ("symbol", "category"),
-    [(symbol, category) for symbol in OPERATIONS for category in categories(symbol)],
+    [(symbol, category) for symbol in tiny.ON_DEVICE for category in categories(symbol)],
 )
 
 

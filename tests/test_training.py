@@ -13,15 +13,18 @@ import numpy as np
 import pytest
 
 import tiny
-from curta import checkpoints, training
-from curta.batches import Capacity, packed, padded
+from curta import checkpoints, records, training
+from curta.batches import padded
 from curta.errors import UserError
-from curta.layouts import layout_named
-from curta.training import Member, Metrics
+from curta.recipe import Recipe
+from curta.records import Data
+from curta.texts import layout_of
+from curta.training import Member, Metrics, Written
 
 RECIPE = tiny.recipe()
-LAYOUT = layout_named(RECIPE.layout)
-NOISY = tiny.recipe(
+DENSE = tiny.dense()
+LAYOUT = layout_of(DENSE)
+NOISY = tiny.dense(
     model__dropout=0.3, model__loops=2, model__inject="block", training__loop_loss="progressive"
 )
 """A recipe whose steps draw more than their problems."""
@@ -34,18 +37,30 @@ def program(
     """A recipe's steps for that many members on that many devices, compiled once."""
     recipe = NOISY if noisy else RECIPE
     mesh = training.mesh_for(members, recipe.training.batch, jax.devices()[:devices])
-    call = training.compiled(recipe, mesh)
+    call = training.compiled(recipe, written(recipe), mesh)
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
-        after = call(training.spread(state, mesh), jnp.int32(first), jnp.int32(count))
+        data, _ = records.recorded(recipe, layout_of(recipe), state.seed.tolist())
+        state, data = training.spread(state, mesh), training.placed(data, mesh)
+        after = call(state, data, jnp.int32(first), jnp.int32(count))
         members, metrics = jax.device_get(after)
         return members, jax.tree.map(lambda column: column[:, :count], metrics)
 
     return run
 
 
+def written(recipe: Recipe) -> Written:
+    """How problems are written, with room for those of training."""
+    _, rooms = records.recorded(recipe, layout_of(recipe), [0])
+    return Written(layout_of(recipe), rooms)
+
+
+def begun(recipe: Recipe, *seeds: int) -> Member:
+    return training.init(recipe, layout_of(recipe), jnp.asarray(seeds))
+
+
 def fresh(*seeds: int, noisy: bool = False) -> Member:
-    return jax.device_get(training.init(NOISY if noisy else RECIPE, jnp.asarray(seeds)))
+    return jax.device_get(begun(NOISY if noisy else RECIPE, *seeds))
 
 
 def member(of: Any, number: int) -> Any:
@@ -63,7 +78,7 @@ def test_two_steps_resume_and_two_more_are_four_steps(
 ) -> None:
     state, before = program(2, 1)(fresh(0, 1), 0, 2)
     checkpoints.save(tmp_path, 2, state)
-    like = jax.eval_shape(lambda: training.init(RECIPE, jnp.asarray([0, 1])))
+    like = jax.eval_shape(lambda: begun(RECIPE, 0, 1))
     state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like), 2, 2)
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
     assert tiny.same(state, four[0])
@@ -84,7 +99,7 @@ def test_dropout_and_loops_are_a_pure_function_of_seed_and_step(tmp_path: Path) 
     whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
     state, before = run(fresh(0, 1, noisy=True), 0, 2)
     checkpoints.save(tmp_path, 2, state)
-    like = jax.eval_shape(lambda: training.init(NOISY, jnp.asarray([0, 1])))
+    like = jax.eval_shape(lambda: begun(NOISY, 0, 1))
     state, after = run(checkpoints.load(tmp_path, 2, like), 2, 2)
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
     assert tiny.same((state, joined), (whole, metrics))
@@ -156,8 +171,9 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
     losses = []
     for devices in (1, 2):
         mesh = training.mesh_for(1, 4, jax.devices()[:devices])
-        state = training.spread(training.init(recipe, jnp.asarray([0])), mesh)
-        _, metrics = training.compiled(recipe, mesh)(state, jnp.int32(0), jnp.int32(3))
+        state = training.spread(begun(recipe, 0), mesh)
+        call = training.compiled(recipe, written(recipe), mesh)
+        _, metrics = call(state, Data(), jnp.int32(0), jnp.int32(3))
         losses.append(np.asarray(metrics.loss)[0, :3])
     np.testing.assert_allclose(*losses, atol=1e-5)
 
@@ -215,7 +231,7 @@ def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
 
 
 def test_a_fresh_model_is_about_as_good_as_guessing(four: tuple[Member, Metrics]) -> None:
-    guessing = math.log(len(LAYOUT.characters))
+    guessing = math.log(len(layout_of(RECIPE).characters))
     assert 0.7 * guessing < four[1].loss[:, 0].mean() < 1.5 * guessing
 
 
@@ -231,7 +247,7 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
 
 def test_loss_and_exact_are_those_computed_by_hand() -> None:
     """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
-    model, room = tiny.drawn(RECIPE, LAYOUT), tiny.room(LAYOUT, 4)
+    model, room = tiny.drawn(DENSE, LAYOUT), tiny.room(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
     logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), room))
     losses, flawless = [], []
@@ -243,20 +259,20 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
             right.append(scores.argmax() == truth)
         flawless.append(all(right))
     where, keys = LAYOUT.where(text), training.step_keys(0, 0)
-    for batch in (padded(text, where, room), packed(text, where, Capacity(128, 64))):
-        loss, exact = training.loss_and_exact(model, batch, room, keys, RECIPE.training)
-        assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
-        assert float(exact) == pytest.approx(np.mean(flawless))
+    batch = padded(text, where, room)
+    loss, exact = training.loss_and_exact(model, batch, room, keys, DENSE.training)
+    assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
+    assert float(exact) == pytest.approx(np.mean(flawless))
 
 
 def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
     """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
-    model, room = tiny.drawn(RECIPE, LAYOUT), tiny.room(LAYOUT, 4)
+    model, room = tiny.drawn(DENSE, LAYOUT), tiny.room(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
     where, keys = LAYOUT.where(text), training.step_keys(0, 0)
     batch = padded(text, where, room)
     plain, numeric = (
-        training.loss_and_exact(model, batch, room, keys, replace(RECIPE.training, loss=loss))[0]
+        training.loss_and_exact(model, batch, room, keys, replace(DENSE.training, loss=loss))[0]
         for loss in ("answer", "numeric")
     )
     logits = np.asarray(model(batch.tokens, batch.where, batch.queries, room))
@@ -268,41 +284,69 @@ def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> Non
     assert float(numeric) == pytest.approx(float(plain) + np.mean(penalties), rel=1e-5)
 
 
+def alone(call: Callable[[], Any]) -> Any:
+    """As on one device, for which a step divides its batch."""
+    mesh = jax.make_mesh((1,), ("batch",), devices=jax.devices()[:1])
+    specs = jax.sharding.PartitionSpec()
+    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=(), out_specs=specs, check_vma=False))()
+
+
+TASKS = [{"operator": o, "digits": [1, 3], "weight": w} for o, w in (("+", 1.0), ("-", 3.0))]
+
+
 def test_tasks_count_by_their_share_of_the_batch() -> None:
     """Loss and exact match of a recipe with two tasks are those of both, weighted."""
-    tasks = [{"operator": o, "digits": [1, 3], "weight": w} for o, w in (("+", 1.0), ("-", 3.0))]
-    window = {"name": "window", "reach": {axis: [0, 1] for axis in ("place", "row", "step")}}
-    recipe = tiny.recipe(layout="calculator", task=tasks, positions=window)
-    layout = layout_named("calculator")
+    recipe = tiny.dense(layout="reversed", task=TASKS)
+    layout, how = layout_of(recipe), written(recipe)
     assert recipe.shares == (2, 6)
     model, keys = tiny.drawn(recipe, layout), training.step_keys(3, 0)
     parts = []
     for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
         data = jax.random.fold_in(keys.problems, number) if number else keys.problems
-        drawn = task.draw(data, share)
         room = layout.room(task.operator, task.widest)
-        text = layout.tokens(task.operator, drawn, room)
+        text = layout.tokens(task.operator, task.draw(data, share), room)
         batch = padded(text, layout.where(text), room)
         parts.append(training.loss_and_exact(model, batch, room, keys, recipe.training))
-    mesh = jax.make_mesh((1,), ("batch",), devices=jax.devices()[:1])
-    spread = jax.shard_map(
-        lambda: training.objective(model, recipe, keys, 1, lambda x: x),
-        mesh=mesh,
-        in_specs=(),
-        out_specs=jax.sharding.PartitionSpec(),
-        check_vma=False,
-    )
-    whole = jax.jit(spread)()
+    whole = alone(lambda: training.objective(model, recipe, how, Data(), keys, 1, lambda x: x))
     expected = np.array([0.25, 0.75]) @ np.array(parts)
     np.testing.assert_allclose(np.array(whole), expected, rtol=1e-5)
 
 
-def test_a_mesh_divides_every_task_evenly() -> None:
-    tasks = [{"operator": o, "weight": w} for o, w in (("copy", 1.0), ("reverse", 2.0))]
-    window = {"name": "window", "reach": {"place": [0, 1]}}
-    odd = tiny.recipe(layout="copying", task=tasks, positions=window, training__batch=9)
+def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
+    """Cross entropy in NumPy; exact match is the share of windows that are right."""
+    model, keys = tiny.drawn(RECIPE, layout_of(RECIPE)), training.step_keys(3, 0)
+    data, _ = records.recorded(RECIPE, layout_of(RECIPE), [5])
+    data = data._replace(own=member(data.own, 0))
+    found = alone(
+        lambda: training.objective(model, RECIPE, written(RECIPE), data, keys, 1, lambda x: x)
+    )
+    places = np.asarray(training.draw_windows(data, keys.problems, RECIPE.training.batch))
+    rows, targets = (np.asarray(part)[places] for part in data.shared)
+    logits = np.asarray(model.of_windows(jnp.asarray(rows)))
+    right = logits[np.arange(len(rows)), targets]
+    losses = np.log(np.exp(logits).sum(axis=1)) - right
+    expected = losses.mean(), (logits.argmax(axis=1) == targets).mean()
+    np.testing.assert_allclose(np.array(found), expected, rtol=1e-4)
+
+
+def test_a_program_is_trained_on_whole_texts_where_all_earlier_tokens_are_seen() -> None:
+    """Recorded ones: the loss falls on the few that there are."""
+    recipe = tiny.recipe(positions__name="rope", training__problems=4)
+    mesh = training.mesh_for(1, 8, jax.devices()[:1])
+    data, _ = records.recorded(recipe, layout_of(recipe), [0])
+    call = training.compiled(recipe, written(recipe), mesh)
+    state, data = training.spread(begun(recipe, 0), mesh), training.placed(data, mesh)
+    _, metrics = call(state, data, jnp.int32(0), jnp.int32(60))
+    loss = np.asarray(metrics.loss)[0, :60]
+    assert loss[-5:].mean() < 0.7 * loss[:5].mean()
+
+
+def test_a_mesh_divides_every_task_evenly_and_windows_as_they_are() -> None:
+    tasks = [{"operator": o, "weight": w} for o, w in (("+", 1.0), ("-", 2.0))]
+    odd = tiny.dense(layout="reversed", task=tasks, training__batch=9)
     assert odd.shares == (3, 6)
     assert training.training_mesh(odd, 1).shape["batch"] == 1
+    assert training.training_mesh(tiny.recipe(training__batch=8), 1).shape["batch"] == 2
 
 
 # Devices.
@@ -347,4 +391,4 @@ def test_a_recipe_whose_encoding_is_too_short_for_its_own_problems_is_refused(
 ) -> None:
     """Else rows beyond the table are silently those of its end."""
     with pytest.raises(UserError, match=rf"positions\.({'|'.join(ROOM_FIELDS)})"):
-        tiny.recipe(task__digits=[1, 10], **changes)
+        tiny.dense(task__digits=[1, 10], **changes)

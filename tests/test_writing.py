@@ -11,6 +11,8 @@ from curta.session import Run
 from curta.writing import written
 
 ASKED = ("12+34", "7+8", "9999+1", "123456789012345678+1")
+pytestmark = pytest.mark.usefixtures("brief")
+
 PROBLEMS = [parse(text) for text in ASKED]
 
 
@@ -18,12 +20,12 @@ class Examined(NamedTuple):
     """A small run of two members, what they wrote before it was trained, and its exam."""
 
     run: Run
-    earlier: list[list[str]]
+    earlier: list[list[list[int]]]
     named: list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def examined(tmp_path_factory: pytest.TempPathFactory) -> Examined:
+def examined(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Examined:
     changes = {"evaluation__named": list(ASKED), "evaluation__count": 2}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
@@ -46,15 +48,20 @@ def test_every_member_writes_them_before_its_first_step_and_after_training(
     assert run.folder.evaluation["named"] == named
     assert [row["problem"] for row in named] == list(ASKED)
     assert [row["truth"] for row in named] == ["46", "15", "10000", "123456789012345679"]
-    assert texts(named, "before") == earlier
-    assert texts(named, "after") == [run.write(ASKED, member) for member in (0, 1)] != earlier
+    after = [run.write(ASKED, member) for member in (0, 1)]
+    for when, wrote in (("before", earlier), ("after", after)):
+        assert texts(named, when) == [[run.layout.decode(line) for line in own] for own in wrote]
+    assert after != earlier
 
 
 def test_answers_are_what_the_layout_reads_in_the_writing(examined: Examined) -> None:
-    layout = examined.run.models.layout
-    for one in (one for row in examined.named for when in ("before", "after") for one in row[when]):
-        answer = layout.read("+", one["text"])
-        assert one["answer"] == (None if answer is None else answer_text(answer))
+    run = examined.run
+    after = [run.write(ASKED, member) for member in (0, 1)]
+    for when, wrote in (("before", examined.earlier), ("after", after)):
+        for number, row in enumerate(examined.named):
+            for one, own in zip(row[when], wrote, strict=True):
+                answer = run.layout.answer(PROBLEMS[number], own[number])
+                assert one["answer"] == (None if answer is None else answer_text(answer))
 
 
 def test_one_member_writes_them_alone_and_other_ones_if_asked(examined: Examined) -> None:

@@ -15,12 +15,13 @@ from curta.model import Transformer
 from curta.operations import OPERATIONS
 from curta.problems import Problem
 from curta.recipe import Recipe
+from curta.texts import layout_of
 
 TINY: dict[str, Any] = {
-    "layout": "coupled",
+    "program": "addition",
     "task": {"digits": [1, 4]},
     "model": {"width": 16, "heads": 2, "blocks": 2, "attending": 1, "mlp_factor": 2, "kinds": True},
-    "training": {"steps": 20, "batch": 8, "checkpoint_every": 10},
+    "training": {"steps": 20, "batch": 8, "checkpoint_every": 10, "problems": 100},
     "evaluation": {"digits": [3], "count": 8, "generated": 4},
 }
 
@@ -38,21 +39,38 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "abacus, inside": {"name": "abacus", "rows": 64, "max_offset": 8, "inject": "queries_keys"},
     "coupled": {"rows": 64, "max_start": 8},
     "position-coupling": {"max_position": 32},
-    "window": {"reach": {"place": [0, 1]}},
+    "window": {},
 }
 """Every position encoding, small."""
 
+DENSE = {"layout": "coupled", "model__kinds": True, "model__spelled": False}
+"""The same recipe in a published layout, for encodings that see all earlier tokens."""
+WRITTEN = {"layout": "coupled", "program": []}
+"""A published layout instead of the program."""
+
 
 def recipe(**overrides: Any) -> Recipe:
-    """The tiny recipe, with `section__field=value` laid on top."""
-    paths = {path.replace("__", "."): value for path, value in overrides.items()}
+    """The tiny recipe, with `section__field=value` laid on top; a layout replaces the program."""
+    paths = _paths(overrides)
     return recipes.parse(recipes.with_overrides(TINY, paths), where="tiny")
 
 
 def with_encoding(name: str, **overrides: Any) -> Recipe:
+    """The tiny recipe with this encoding: with a layout, except for the window."""
     settings = {"name": name} | ENCODINGS[name]
     fields = {f"positions__{field}": value for field, value in settings.items()}
-    return recipe(**fields, **overrides)
+    written = {} if name == "window" or "program" in overrides else DENSE
+    return recipe(**written | fields | overrides)
+
+
+def dense(**overrides: Any) -> Recipe:
+    """The tiny recipe in a published layout, with RoPE."""
+    return recipe(**DENSE | {"positions__name": "rope"} | overrides)
+
+
+def layout_for(name: str) -> Layout:
+    """The layout of the tiny recipe with this encoding."""
+    return layout_of(with_encoding(name))
 
 
 def overrides(**changes: Any) -> dict[str, Any]:
@@ -63,7 +81,12 @@ def overrides(**changes: Any) -> dict[str, Any]:
         if isinstance(fields, dict)
         for field, value in fields.items()
     }
-    return flat | {path.replace("__", "."): value for path, value in changes.items()}
+    return flat | _paths(changes)
+
+
+def _paths(changes: dict[str, Any]) -> dict[str, Any]:
+    paths = {path.replace("__", "."): value for path, value in changes.items()}
+    return {"program": []} | paths if "layout" in paths else paths
 
 
 def drawn(of: Recipe, layout: Layout, seed: int = 0) -> Transformer:
@@ -81,6 +104,9 @@ def ints(digits: int) -> st.SearchStrategy[int]:
 def sums(digits: int) -> st.SearchStrategy[Problem]:
     return st.builds(lambda a, b: Problem("+", (a, b)), ints(digits), ints(digits))
 
+
+ON_DEVICE = [symbol for symbol, operation in OPERATIONS.items() if operation.on_device]
+"""Operations with arithmetic and special cases on the device."""
 
 MOST = 4
 """Operands of problems that may have any number of them."""
@@ -121,13 +147,13 @@ def numbers(problems: Sequence[Problem], width: int, operands: int | None = None
 
 
 def text(layout: Layout, problems: Sequence[Problem], slots: int) -> Text:
-    """Written problems as a batch, by way of the layout's plain-Python `write`."""
-    written = [layout.write(problem) for problem in problems]
+    """Written problems as a batch, by way of the layout's plain Python."""
+    written = [layout.tokens_of(problem) for problem in problems]
     tokens = np.zeros((len(problems), slots), np.int32)
-    for row, line in zip(tokens, written, strict=True):
-        row[: len(line)] = [layout.characters.index(character) for character in line]
-    prompts = [len(layout.prompt(problem)) for problem in problems]
-    lengths = [len(line) for line in written]
+    for row, (line, _) in zip(tokens, written, strict=True):
+        row[: len(line)] = line
+    prompts = [prompt for _, prompt in written]
+    lengths = [len(line) for line, _ in written]
     return Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts, lengths)))
 
 

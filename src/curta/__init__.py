@@ -5,19 +5,47 @@ run = curta.train("addition", seeds=4)
 run.ask("2+2")
 run.evaluate(digits=(20, 100, 1000))
 curta.compare(["addition", "addition-plain"], seeds=8).table
+
+A program of one's own is written with `Answer, Given, Paper, Sign, program, written`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import compare, load, probe, sweep, train
+    from .checking import check
     from .comparison import Comparison
     from .errors import UserError
+    from .machine import Answer, Given, Paper, Program, Sign
+    from .machine.program import program, written
+    from .registry import register
     from .session import Run
 
-__all__ = ["Comparison", "Run", "UserError", "compare", "load", "probe", "sweep", "train"]
+__all__ = [
+    "Answer",
+    "Comparison",
+    "Given",
+    "Paper",
+    "Program",
+    "Run",
+    "Sign",
+    "UserError",
+    "check",
+    "compare",
+    "load",
+    "probe",
+    "program",
+    "register",
+    "sweep",
+    "train",
+    "written",
+]
 
 _HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train"), "api")
+_HOMES |= dict.fromkeys(
+    ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "machine"
+)
+_HOMES |= {"check": "checking", "register": "registry"}
 _HOMES |= {"UserError": "errors", "Run": "session", "Comparison": "comparison"}
 
 

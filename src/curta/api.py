@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import checkpoints, comparison, data, devices, page, plan, runs, trackers
+from . import checkpoints, comparison, data, devices, page, plan, runs, trackers, userfiles
 from . import recipe as recipes
 from .comparison import Comparison
 from .loop import Show
@@ -14,6 +14,7 @@ from .report import write_together
 from .report.document import Part
 from .session import Run
 from .shown import Rows
+from .texts import layout_of
 
 
 def train(
@@ -27,6 +28,8 @@ def train(
 ) -> Run:
     """Trains a recipe, by name or by path, and examines what was learned.
 
+    In place of a recipe stands a user's program: its file, or its name once it is registered.
+
     `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
     is trained for each. `overrides` maps `"section.field"` to values. `track` names
     trackers that are given the metrics too: tensorboard, wandb, trackio.
@@ -35,6 +38,8 @@ def train(
     begun.train(show)
     if evaluate and begun.folder.info["status"] == "finished":
         begun.evaluate()
+        if begun.certifiable and begun.recipe.evaluation.certificate:
+            begun.certify()
     return begun
 
 
@@ -49,7 +54,7 @@ def begin(
     resolved = resolve(recipe, overrides)
     chosen, tracking = runs.seeds_of(seeds), trackers.checked(track)
     devices.configure()
-    folder = runs.create(resolved, recipe, chosen, name)
+    folder = runs.create(resolved, layout_of(resolved), recipe, chosen, name)
     folder.update(track=tracking)
     return Run(folder)
 
@@ -78,13 +83,17 @@ def write_data(
     return data.write(resolved, rows, Path(out), form, seed, show)
 
 
-def load(run: str, loops: int | None = None) -> Run:
+def load(run: str, loops: int | None = None, trust: bool = False) -> Run:
     """A run by its name in the runs folder, or by its path.
 
-    A looped model can be asked and examined with another number of `loops`.
+    A looped model can be asked and examined with another number of `loops`. With `trust` the
+    code that came with the run is executed: a program's, a position encoding's.
     """
     devices.configure()
-    return Run(runs.find(run), loops)
+    folder = runs.find(run)
+    if trust:
+        userfiles.trust(folder.path, folder.info.get("files", []))
+    return Run(folder, loops)
 
 
 def probe(run: Run, name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:

@@ -26,6 +26,7 @@ from .session import Run
 from .shown import Picture, Rows, exam_row, pictures
 from .summary import spread
 from .tasks import as_size
+from .texts import layout_of
 
 FORMAT = 1
 """Version of comparison.json."""
@@ -104,7 +105,8 @@ class Comparison:
         """The row's run, begun if it is not yet there."""
         if not (self.path / row.folder / "run.json").exists():
             seeds, inside = self.plan.seeds, self.path
-            return Run(runs.create(row.recipe, row.source, seeds, row.folder, inside))
+            layout = layout_of(row.recipe)
+            return Run(runs.create(row.recipe, layout, row.source, seeds, row.folder, inside))
         run = Run(runs.find(str(self.path / row.folder)))
         if (run.recipe, run.seeds) != (row.recipe, self.plan.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {FILE} says it is")

@@ -37,7 +37,7 @@ class Model:
     heads: Count = 4
     key_value_heads: Count | None = None
     blocks: Count = 2
-    attending: Count = 2
+    attending: Count = 1
     loops: Count = 1
     inject: Literal["none", "block", "sublayer"] = "none"
     mlp_factor: Count = 4

@@ -2,9 +2,10 @@
 
 import contextlib
 import os
-from pathlib import Path
 
 import jax
+
+from .files import cache_folder
 
 
 def configure() -> None:
@@ -25,12 +26,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def cache_folder() -> Path:
-    """Where compiled programs are kept: $CURTA_CACHE, or the user's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("CURTA_CACHE") or Path(base) / "curta")
 
 
 def description() -> str:

@@ -6,9 +6,11 @@ examination also generates a sample token by token and says whether both agree.
 """
 
 import math
+import random
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -21,12 +23,19 @@ from optax import softmax_cross_entropy_with_integer_labels
 
 from .batches import padded
 from .errors import UserError
-from .generation import bucket, completions, widths
+from .generation import bucket, completions
+from .kept import StoredTexts
 from .layouts import Layout, Room, Text, Where, layout_named
-from .layouts.base import END
+from .layouts.program import ProgramLayout
+from .machine import Program
+from .machine.recording import Recording, seen
+from .machine.sampling import Sizes, draw, rare
+from .machine.writing import write
+from .memo import Memo
 from .model import Transformer
-from .operations import Answer
-from .problems import Problem, answer_text
+from .operations import OPERATIONS, Answer
+from .positions.window import WindowEncoding
+from .problems import Problem, answer_text, widths
 from .recipe import Recipe
 from .settings import Evaluation
 from .slips import slip
@@ -42,16 +51,32 @@ BUDGET = 1 << 17
 BLOCK = 4096
 """Longest completion that is scored in one piece; longer ones need no more memory."""
 
-Written = tuple[str, Answer | None]
-"""What a member wrote, and the answer in it; None if it is malformed."""
+TOGETHER = 1 << 20
+"""Tokens of texts that are looked up at once."""
+
+SPECIAL = "special"
+"""The category of problems made of nines, zeros, equal operands and the like."""
+
+DRAWS = {RANDOM: draw, SPECIAL: rare}
+
+Written = tuple[list[int], Answer | None]
+"""The tokens that a member wrote, and the answer in them; None if it is malformed."""
 
 
-class Models(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Models:
     """Trained members of one run, stacked along a leading axis."""
 
     stacked: Transformer
     layout: Layout
     members: int
+
+    @cached_property
+    def memo(self) -> Memo | None:
+        """What they write after windows, if that is all that they see."""
+        if not isinstance(self.stacked.positions, WindowEncoding):
+            return None
+        return Memo(self.stacked, self.members, self.stacked.positions.cells)
 
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
@@ -59,7 +84,7 @@ class Models(NamedTuple):
     def only(self, number: int) -> "Models":
         """One member alone, still stacked."""
         stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
-        return self._replace(stacked=stacked, members=1)
+        return replace(self, stacked=stacked, members=1)
 
 
 class Scores(NamedTuple):
@@ -96,7 +121,9 @@ def exact(
 
 def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) -> Scores:
     """Every member's scores; `room` may be one that fits. All problems are of one operation."""
-    room = room or room_for(models, exam)
+    if models.memo is not None:
+        return _looked_up(models, models.memo, exam)
+    room = room or _room(models, exam)
     size = _batch_size(models, room, len(exam))
     parts = [
         _scored(models, exam[start : start + size], room, size)
@@ -105,18 +132,48 @@ def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) ->
     return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
-def room_for(models: Models, exam: Sequence[Problem]) -> Room:
+def _looked_up(models: Models, memo: Memo, exam: Sequence[Problem]) -> Scores:
+    """As `scores`, by distinct windows."""
+    parts, texts, size = [], [], 0
+    for problem in exam:
+        texts.append(models.layout.tokens_of(problem))
+        size += len(texts[-1][0])
+        if size > TOGETHER:
+            parts.append(_of_texts(models, memo, texts))
+            texts, size = [], 0
+    if texts:
+        parts.append(_of_texts(models, memo, texts))
+    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
+
+
+def _of_texts(models: Models, memo: Memo, texts: Sequence[tuple[Sequence[int], int]]) -> Scores:
+    """Windows of the texts, looked up, and summed for each text."""
+    layout = models.layout
+    assert isinstance(layout, ProgramLayout)
+    found = seen(layout.machine, Recording.of(texts), layout.windows)
+    number = memo.known(found.rows, found.targets)
+    first = np.searchsorted(found.text, np.arange(len(texts)))
+    right = (memo.token[:, number] == found.targets).astype(np.int64)
+    hits, losses = (np.add.reduceat(part, first, axis=1) for part in (right, memo.loss[:, number]))
+    return Scores(hits, losses, np.bincount(found.text, minlength=len(texts)))
+
+
+def room_for(models: Models, exam: Sequence[Problem]) -> Room | None:
     """Room for all of these problems; UserError if the model has no positions for them.
 
-    Where texts grow no faster than their operands, sizes are rounded up to a few, so
-    that few programs are compiled.
+    Models under a window need none: a text is never laid out as a whole.
     """
+    return None if models.memo is not None else _room(models, exam)
+
+
+def _room(models: Models, exam: Sequence[Problem]) -> Room:
+    """Where texts grow no faster than their operands, sizes are rounded up to a few, so that
+    few programs are compiled."""
     operator, layout = exam[0].operator, models.layout
-    widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
-    layout.accept(operator, len(widest))
-    check(models, layout.room(operator, widest))
+    check(models, layout.room_of(exam))
     if not layout.linear:
-        return layout.room(operator, widest)
+        return layout.room_of(exam)
+    widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
     longest = layout.longest or max(map(bucket, widest))
     return layout.room(operator, [min(bucket(width), longest) for width in widest])
 
@@ -128,10 +185,12 @@ def check(models: Models, room: Room) -> None:
 
 def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
     """Why problems of this size cannot be put to models of this recipe; None if they can."""
+    if recipe.layout is None:
+        return None
     layout, digits = layout_named(recipe.layout), as_size(size, operator)
     try:
         layout.accept(operator, len(digits))
-        recipe.encoding.check(layout.room(operator, digits))
+        recipe.encoding(layout).check(layout.room(operator, digits))
     except UserError as error:
         return str(error)
     return None
@@ -141,12 +200,26 @@ def lengths(
     models: Models, operator: str, size: int | str, settings: Evaluation
 ) -> list[dict[str, Any]]:
     """Exact match for each category of problems of one size, every member on its own."""
-    digits, count = as_size(size, operator), settings.count
+    count = settings.count
     exams = {
-        category: problems(operator, category, digits, count, settings.seed)
-        for category in categories(operator)
+        category: drawn(models.layout, operator, category, size, count, settings.seed)
+        for category in _categories(models.layout, operator)
     }
-    return _examined(models, exams, str(size), settings)
+    found = {category: exam for category, exam in exams.items() if exam}
+    return _examined(models, found, str(size), settings)
+
+
+def drawn(
+    layout: Layout, operator: str, category: str, size: int | str, count: int, seed: int
+) -> list[Problem]:
+    """Test problems of one size; of a run whose program's code is not known, those it has kept."""
+    kept = layout.recorder if isinstance(layout, ProgramLayout) else None
+    if isinstance(kept, StoredTexts):
+        return kept.problems(operator, size, category, count)
+    digits = as_size(size, operator)
+    if _by_host(layout, operator):
+        return _by_python(layout, operator, category, digits, count, seed)
+    return problems(operator, category, digits, count, seed)
 
 
 def unseen(models: Models, task: Task, first: int, settings: Evaluation) -> list[dict[str, Any]]:
@@ -159,7 +232,7 @@ def unseen(models: Models, task: Task, first: int, settings: Evaluation) -> list
     exam, size = held_out(task, range(first, end)), "{}..{}".format(*task.values)
     rows = _examined(models, {"held out": exam}, size, settings)
     for name in settings.layouts:
-        other = models._replace(layout=layout_named(name))
+        other = replace(models, layout=models.layout.other(name))
         rows += _examined(other, {f"held out, {name}": exam}, size, settings)
     return rows
 
@@ -172,14 +245,20 @@ def grid(
 ) -> dict[str, Any]:
     """Exact match for every pair of digit counts up to `settings.grid`."""
     counts = list(range(1, settings.grid + 1))
-    room, rows = models.layout.room(operator, (settings.grid, settings.grid)), []
-    check(models, room)
+    rows: list[np.ndarray] = []
+    widest = drawn(models.layout, operator, RANDOM, settings.grid, 1, settings.seed)
+    room = room_for(models, widest)
     for first in counts:
         exam = [
             problem
             for second in counts
-            for problem in problems(
-                operator, RANDOM, (first, second), settings.grid_count, settings.seed
+            for problem in drawn(
+                models.layout,
+                operator,
+                RANDOM,
+                f"{first}/{second}",
+                settings.grid_count,
+                settings.seed,
             )
         ]
         cells = exact(models, exam, room).reshape(models.members, len(counts), -1)
@@ -201,15 +280,47 @@ def examples(
     """A few generated answers of every member."""
     exam = [
         problem
-        for category in categories(operator)
-        for problem in problems(operator, category, as_size(size, operator), 2, settings.seed + 1)
+        for category in _categories(models.layout, operator)
+        for problem in drawn(models.layout, operator, category, size, 2, settings.seed + 1)
     ]
     room = room_for(models, exam)
     return [
-        _told(models, member, problem, written) | {"text": written[0]}
+        _told(models, member, problem, written) | {"text": models.layout.decode(written[0])}
         for member in range(models.members)
         for problem, written in zip(exam, _answers(models, member, exam, room), strict=True)
     ]
+
+
+def _categories(layout: Layout, operator: str) -> list[str]:
+    """Kinds of problems: random ones, and special cases."""
+    if not _by_host(layout, operator):
+        return categories(operator)
+    return [RANDOM, SPECIAL]
+
+
+def _by_host(layout: Layout, operator: str) -> bool:
+    """Whether problems are drawn by plain Python, since the device knows base ten alone."""
+    return OPERATIONS[operator].on_device and layout.base(operator) != 10
+
+
+def _program(layout: Layout, operator: str) -> Program | None:
+    """The program's code, if it is known."""
+    assert isinstance(layout, ProgramLayout)
+    recorder = layout.recorder
+    return None if recorder is None else recorder.programs[operator]
+
+
+def _by_python(
+    layout: Layout, operator: str, category: str, digits: Sequence[int], count: int, seed: int
+) -> list[Problem]:
+    """Problems of one size and kind, drawn as those of training are."""
+    program, rng = _program(layout, operator), random.Random(f"{seed} {category} {digits}")
+    if program is None:
+        raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
+    spans = [(width, width) for width in digits]
+    sizes = Sizes(spans[0], spans[-1], (len(digits), len(digits)))
+    found = [DRAWS[category](program, sizes, rng) for _ in range(count)]
+    return [Problem(operator, operands, program.base) for operands in found]
 
 
 def _examined(
@@ -227,7 +338,7 @@ def _examined(
     ]
 
 
-def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room) -> dict[str, Any]:
+def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room | None) -> dict[str, Any]:
     found = scores(models, exam, room)
     begun = time.perf_counter()
     written = [_answers(models, member, exam[:sample], room) for member in range(models.members)]
@@ -252,7 +363,7 @@ def _error(
     exam: Sequence[Problem],
     right: Bool[np.ndarray, " problems"],
     sample: list[Written],
-    room: Room,
+    room: Room | None,
 ) -> dict[str, Any] | None:
     """A problem that a member has wrong, and what it writes; None if it has all right.
 
@@ -270,13 +381,14 @@ def _error(
 
 def _told(models: Models, member: int, problem: Problem, written: Written) -> dict[str, Any]:
     """A problem, what a member wrote after it, and where that goes wrong."""
-    text, answer = written
+    tokens, answer = written
+    right, prompt = models.layout.tokens_of(problem)
     return {
         "problem": str(problem),
-        "truth": answer_text(problem.truth),
-        "answer": None if answer is None else answer_text(answer),
+        "truth": answer_text(problem.truth, problem.answer_base),
+        "answer": None if answer is None else answer_text(answer, problem.answer_base),
         "member": member,
-        "slip": slip(text, models.layout.working(problem) + END),
+        "slip": slip(tokens, right[prompt:], models.layout.characters),
     }
 
 
@@ -292,8 +404,7 @@ def _generated(
     It agrees if it writes the true text to the letter just where one pass says so; an
     answer may be right although its trace is not.
     """
-    layout = models.layout
-    texts = [layout.working(problem) + END for problem in sample]
+    texts = [_completion(models, problem) for problem in sample]
     tokens = sum(len(text) for answers in written for text, _ in answers)
     exact = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
@@ -309,11 +420,31 @@ def _generated(
     }
 
 
-def _answers(models: Models, member: int, exam: Sequence[Problem], room: Room) -> list[Written]:
+def _completion(models: Models, problem: Problem) -> list[int]:
+    """What is right to write after the prompt."""
+    tokens, prompt = models.layout.tokens_of(problem)
+    return tokens[prompt:]
+
+
+def generate(
+    models: Models, member: int, exam: Sequence[Problem], room: Room | None
+) -> list[list[int]]:
+    """The tokens that a member writes after each prompt, one after the other."""
+    layout = models.layout
+    if models.memo is None:
+        return completions(models.member(member), layout, exam, room or _room(models, exam))
+    assert isinstance(layout, ProgramLayout)
+    prompts = [layout.prompt_tokens(problem) for problem in exam]
+    return write(layout.machine, layout.windows, models.memo.look(member), prompts)
+
+
+def _answers(
+    models: Models, member: int, exam: Sequence[Problem], room: Room | None
+) -> list[Written]:
     """What a member writes, and the answer in it."""
-    texts = completions(models.member(member), models.layout, exam, room)
+    texts = generate(models, member, exam, room)
     return [
-        (text, models.layout.read(problem.operator, text))
+        (text, models.layout.answer(problem, text))
         for text, problem in zip(texts, exam, strict=True)
     ]
 
@@ -326,11 +457,11 @@ def _batch_size(models: Models, room: Room, count: int) -> int:
 
 
 def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
-    texts = [models.layout.write(problem) for problem in exam]
-    prompts = [len(models.layout.prompt(problem)) for problem in exam]
+    written = [models.layout.tokens_of(problem) for problem in exam]
+    texts, prompts = [text for text, _ in written], [prompt for _, prompt in written]
     tokens = np.zeros((size, room.total), np.int32)
     for row, line in zip(tokens, texts, strict=False):
-        row[: len(line)] = models.layout.encode(line)
+        row[: len(line)] = line
     fill = [1] * (size - len(exam))
     lengths = [len(line) for line in texts] + fill
     text = Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts + fill, lengths)))

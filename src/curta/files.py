@@ -10,6 +10,12 @@ from pathlib import Path
 from .errors import UserError
 
 
+def cache_folder() -> Path:
+    """What can be made again, but took time: $CURTA_CACHE, or in the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("CURTA_CACHE") or Path(base) / "curta")
+
+
 def write(path: Path, content: bytes | str) -> None:
     """Replaces `path` atomically; a failure is one line and leaves the old file as it was."""
     data = content.encode() if isinstance(content, str) else content

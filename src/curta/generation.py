@@ -15,9 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from .batches import shown
-from .decimals import to_text
 from .layouts import Layout, Room, Where
-from .layouts.base import END
 from .model import Cache, Transformer
 from .problems import Problem
 
@@ -49,7 +47,7 @@ def complete(
     if not model.settings.causal:
         where = layout.follow(tokens, prompts)[1]
         return jnp.argmax(model(*shown(tokens, where, prompts, room), room), axis=-1)
-    end = layout.characters.index(END)
+    end = layout.end
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
     cache, logits = model.extend(model.cache(where, room.total, room), tokens, where)
@@ -65,7 +63,7 @@ def complete(
         written = now.written.at[:, now.step].set(token)
         state, kind, coordinates = layout.step(now.state, token)
         index = jnp.minimum(prompts + now.step, room.total - 1)
-        where = Where.one_per_row(index[:, None], kind[:, None], coordinates[:, None])
+        where = Where(index[:, None], kind[:, None], coordinates[:, None])
         cache, logits = model.extend(now.cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
@@ -75,22 +73,21 @@ def complete(
 
 def completions(
     model: Transformer, layout: Layout, problems: Sequence[Problem], room: Room
-) -> list[str]:
-    """What the model writes after each problem's prompt, up to and with its end sign."""
+) -> list[list[int]]:
+    """The tokens that the model writes after each problem's prompt, its end sign included."""
     size = 1 << (len(problems) - 1).bit_length()
-    prompts = [layout.encode(layout.prompt(problem)) for problem in problems]
+    prompts = [layout.prompt_tokens(problem) for problem in problems]
     tokens = np.zeros((size, room.prompt), np.int32)
     for row, prompt in zip(tokens, prompts, strict=False):
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
     written = np.asarray(complete(model, tokens, lengths, layout=layout, room=room))
-    texts = [layout.decode(row) for row in written[: len(problems)].tolist()]
-    return [text.partition(END)[0] + (END if END in text else "") for text in texts]
+    return [_ended(row, layout.end) for row in written[: len(problems)].tolist()]
 
 
-def widths(problem: Problem) -> tuple[int, ...]:
-    """Digit counts of the operands."""
-    return tuple(len(to_text(value)) for value in problem.operands)
+def _ended(written: list[int], end: int) -> list[int]:
+    """What was written up to the first end sign."""
+    return written[: written.index(end) + 1] if end in written else written
 
 
 def bucket(digits: int) -> int:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import jax
 
-from .decimals import to_text
 from .initial import Normal
-from .layouts import layout_named
+from .layouts import Layout, Room
 from .model import build
 from .problems import Problem
 from .recipe import Recipe
+from .texts import layout_of
 
 BYTES = 4
 """Of a parameter: they are single-precision floats."""
@@ -49,30 +49,30 @@ def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
     Keys that a query does not see are scored too where all of them are. Raises UserError if
     the problem cannot be written or has no positions.
     """
-    asked = [(task.operator, task.widest) for task in recipe.tasks]
+    layout = layout_of(recipe)
     if problem is not None:
-        asked = [(problem.operator, tuple(len(to_text(value)) for value in problem.operands))]
-    return max(_seen(recipe, operator, digits) for operator, digits in asked)
+        layout.accept(problem.operator, len(problem.operands))
+        return _seen(recipe, layout, layout.room_of([problem]))
+    rooms = (layout.room(task.operator, task.widest) for task in recipe.tasks)
+    return max(_seen(recipe, layout, room) for room in rooms)
 
 
-def _seen(recipe: Recipe, operator: str, digits: tuple[int, ...]) -> Seen:
-    layout, encoding = layout_named(recipe.layout), recipe.encoding
-    layout.accept(operator, len(digits))
-    room = layout.room(operator, digits)
+def _seen(recipe: Recipe, layout: Layout, room: Room) -> Seen:
+    encoding = recipe.encoding(layout)
     encoding.check(room)
     if recipe.model.causal:
         return Seen(encoding.fan_in(room), room.total)
     return Seen(room.prompt, room.prompt)  # the answer is written over the prompt
 
 
-def layers(recipe: Recipe, keys: int) -> list[Layer]:
+def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     """Everything that a token goes through if `keys` tokens are scored for each query."""
-    model = build(recipe.model, recipe.positions, layout_named(recipe.layout))
+    model = build(recipe.model, recipe.positions, layout)
     leaves, _ = jax.tree_util.tree_flatten_with_path(model, is_leaf=lambda x: isinstance(x, Normal))
     rows = [_weight(jax.tree_util.keystr(path)[1:], leaf.shape, recipe) for path, leaf in leaves]
     ends = [number for number, row in enumerate(rows, 1) if row.name.startswith("attention.")]
     rows.insert(ends[-1], _scores(recipe, keys))
-    return rows + ([_tied(recipe)] if recipe.model.tied else [])
+    return rows + ([_tied(recipe, layout)] if recipe.model.tied else [])
 
 
 def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
@@ -92,6 +92,6 @@ def _scores(recipe: Recipe, keys: int) -> Layer:
     return Layer("attention scores, sums", (design.attending, design.heads, keys), 0, work)
 
 
-def _tied(recipe: Recipe) -> Layer:
-    shape = (recipe.model.width, len(layout_named(recipe.layout).characters))
+def _tied(recipe: Recipe, layout: Layout) -> Layer:
+    shape = (recipe.model.width, len(layout.characters))
     return Layer("head (characters)", shape, 0, shape[0] * shape[1])

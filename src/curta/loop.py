@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import checkpoints, evaluation, history, training
-from .layouts import layout_named
+from .layouts import Layout
 from .problems import Problem
 from .recipe import Recipe
 from .runs import Folder
@@ -51,12 +51,14 @@ class Loop:
         self,
         folder: Folder,
         recipe: Recipe,
+        layout: Layout,
         call: Callable[..., tuple[Member, Metrics]],
         show: Show,
         interrupted: threading.Event,
         trackers: Sequence[Tracker] = (),
     ) -> None:
         self.folder, self.recipe, self.plan = folder, recipe, recipe.training
+        self.layout = layout
         self.call, self.show, self.interrupted = call, show, interrupted
         self.trackers = trackers
         self.members = len(folder.info["seeds"])
@@ -127,8 +129,7 @@ class Loop:
 
     def _examined(self, state: Member) -> tuple[np.ndarray, ...]:
         """What VALIDATED names, of every member, over the tasks, each at its share."""
-        layout = layout_named(self.recipe.layout)
-        models = evaluation.Models(state.model, layout, self.members)
+        models = evaluation.Models(state.model, self.layout, self.members)
         found = [evaluation.scores(models, exam) for exam in self._validation]
         shares = np.array(self.recipe.shares)[:, None] / self.plan.batch
         columns = (

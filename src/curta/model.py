@@ -20,7 +20,9 @@ from .blocks import MLP, UNROLLED, Attention, Flat, Kept, at, dropped, through
 from .design import Model
 from .initial import Weight, normal, rescaled
 from .layouts import Layout, Room, Where
+from .layouts.program import ProgramLayout
 from .positions import Encoding, Links, Positions, Shape
+from .positions.window import WindowEncoding
 
 __all__ = ["Cache", "Model", "States", "Transformer", "build", "parameters"]
 
@@ -130,6 +132,29 @@ class Transformer(eqx.Module):
         )
         return logits.reshape(*queries.shape, -1)
 
+    def of_windows(self, rows: Int[Array, "batch cells"]) -> Float[Array, "batch vocabulary"]:
+        """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
+
+        The one attention layer is the first, so keys and values of a token depend on nothing
+        but the token: they are calculated once for the vocabulary and looked up.
+        """
+        assert isinstance(self.positions, WindowEncoding)
+        x = self._vocabulary()
+        attention, layer, mlp = self._blocks(0)
+        h = self._norm(x, attention.gain)
+        heads = (len(x), -1, self.settings.features)
+        query = self._scaled((h @ attention.query).reshape(heads))
+        key, value = (
+            jnp.pad(self._spread((h @ w).reshape(1, *heads))[0], ((0, 1), (0, 0), (0, 0)))
+            for w in (attention.key, attention.value)
+        )
+        own = rows[:, 0]
+        seen = self.positions.of_windows(layer, rows, query[own], key[rows], value[rows])
+        change = seen.reshape(len(rows), -1) @ attention.out
+        x = blocks.added(self.settings, x[own], change, attention.after)
+        x = self._pointwise(self._think(mlp, x), x, None)
+        return self.logits(x, own[None])[0]
+
     def looped(self, loops: int) -> "Transformer":
         """The same weights, with another number of loops."""
         return replace(self, settings=replace(self.settings, loops=loops))
@@ -176,10 +201,7 @@ class Transformer(eqx.Module):
     def attention_weights(
         self, tokens: Int[Array, "batch time"], where: Where, room: Room
     ) -> Float[Array, "blocks batch heads time time"]:
-        """The share of each token (last axis) in what every token takes, in every attending block.
-
-        Those of a further loop follow those of the one before. For looking at a model.
-        """
+        """The share of each token (last axis) in what every token takes; loop after loop."""
         found: list[Array] = []
         self._walk(tokens, where, room, found)
         return jnp.stack(found)
@@ -223,6 +245,13 @@ class Transformer(eqx.Module):
         x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
         key = None if noise is None else jax.random.fold_in(noise, 0)
         return dropped(self.settings, x, blocks.keep(key, self.settings, *x.shape))
+
+    def _vocabulary(self) -> Float[Array, "tokens width"]:
+        """The vector of each token, its role's included."""
+        if self.kinds is None:
+            return self.characters()
+        assert isinstance(self.layout, ProgramLayout)
+        return self.characters() + self.kinds[self.layout.machine.role]
 
     def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
@@ -343,9 +372,11 @@ class Transformer(eqx.Module):
         """Queries of all tokens of `x`."""
         design, h = self.settings, self._norm(x, attention.gain)
         split = (*where.index.shape, design.heads, -1)
-        query = self.positions.rotate((h @ attention.query).reshape(split), where)
-        # encodings divide scores by this
-        return query if design.attention_scale else query * design.features**0.5
+        return self._scaled(self.positions.rotate((h @ attention.query).reshape(split), where))
+
+    def _scaled(self, query: Array) -> Array:
+        """Queries for encodings, which divide scores by the root of the features."""
+        return query if self.settings.attention_scale else query * self.settings.features**0.5
 
     def _spread(self, heads: Array) -> Array:
         """Keys or values, each as often as there are queries that share it."""

@@ -3,29 +3,35 @@
 import re
 from dataclasses import dataclass
 
-from .decimals import to_int, to_text
+from .decimals import to_int
 from .errors import UserError, unknown
-from .operations import OPERATIONS, Answer, Operation
+from .machine import to_digits
+from .notation import literals, written
+from .operations import BUILT_IN, OPERATIONS, Answer, Operation
 
 MAX_DIGITS = 100_000
 """Longest operand accepted anywhere: a bound on memory, not on the method."""
 
 MAX_OPERANDS = 1_000
 
-EXAMPLES = ", ".join(operation.example for operation in OPERATIONS.values())
+EXAMPLES = ", ".join(operation.example for operation in OPERATIONS.values() if operation.on_device)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An operator and non-negative integers."""
+    """An operator and non-negative integers, and the base in which these are written."""
 
     operator: str
     operands: tuple[int, ...]
+    base: int = 10
 
     def __post_init__(self) -> None:
-        complaint = _refused(operation_named(self.operator), self.operands)
+        operation = operation_named(self.operator)
+        complaint = _refused(operation, self.operands)
         if complaint:
             raise UserError(complaint)
+        if operation.base:
+            object.__setattr__(self, "base", operation.base)
 
     @property
     def operation(self) -> Operation:
@@ -35,8 +41,13 @@ class Problem:
     def truth(self) -> Answer:
         return self.operation.truth(*self.operands)
 
+    @property
+    def answer_base(self) -> int:
+        """The base in which the answer is written."""
+        return self.operation.answer_base or self.base
+
     def __str__(self) -> str:
-        return self.operation.text(tuple(map(to_text, self.operands)))
+        return self.operation.text(tuple(written(value, self.base) for value in self.operands))
 
 
 def operation_named(symbol: str) -> Operation:
@@ -46,50 +57,93 @@ def operation_named(symbol: str) -> Operation:
     return OPERATIONS[symbol]
 
 
-def answer_text(answer: Answer) -> str:
-    """`-12`, `true`, or `7,33,210`."""
+def answer_text(answer: Answer, base: int = 10) -> str:
+    """`-12`, `true`, or `7,33,210`; `-0xc` in base 16."""
     if isinstance(answer, bool):
         return str(answer).lower()
     if isinstance(answer, tuple):
-        return ",".join(map(to_text, answer))
-    return "-" * (answer < 0) + to_text(abs(answer))
+        return ",".join(written(value, base) for value in answer)
+    return "-" * (answer < 0) + written(abs(answer), base)
+
+
+def widths(problem: Problem) -> tuple[int, ...]:
+    """Digit counts of the operands."""
+    return tuple(len(to_digits(value, problem.base)) for value in problem.operands)
 
 
 def parse(text: str) -> Problem:
-    """Reads `"12+34"` or `"sort 3,1,2"`; blanks around numbers and a final `=` are allowed.
+    """Reads `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"0xff+0x1"` or `"3#12+3#21"`.
 
-    Raises UserError for anything that is no problem or has no answer.
+    Blanks around numbers and a final `=` are allowed. Raises UserError for anything that is no
+    problem or has no answer.
     """
+    pair = _PAIR.match(text)
+    if pair is not None and pair[2] in BUILT_IN:
+        return Problem(pair[2], (to_int(pair[1]), to_int(pair[3])))
     plain = text.strip().removesuffix("=").rstrip()
     try:
-        return _named(plain) or _infix(plain)
+        plain, base = literals(_called(plain))
+        operator, operands = _named(plain) or _infix(plain)
+        return _in_base(operator, operands, base)
     except UserError as error:
         raise UserError(f"cannot read {_shortened(text)}: {error}") from None
 
 
-_SIGNS = [symbol for symbol in OPERATIONS if not symbol.isalpha()]
-_ANY_SIGN = "|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True)))
+_PAIR = re.compile(r"([1-9][0-9]{0,999})([-+*/%]{1,2})([1-9][0-9]{0,999})$")
+"""What most problems look like, read at once."""
 
 
-def _named(text: str) -> Problem | None:
+def _signs() -> list[str]:
+    """Every operator that is no word."""
+    return [symbol for symbol in OPERATIONS if not symbol.isalpha()]
+
+
+def _any_sign() -> str:
+    """A pattern of one of them."""
+    return "|".join(map(re.escape, sorted(_signs(), key=len, reverse=True)))
+
+
+def _called(text: str) -> str:
+    """`gcd 12, 18` for `gcd(12, 18)`, anything else as it is."""
+    call = re.fullmatch(r"([^\W\d_]+)\s*\((.*)\)", text, re.DOTALL)
+    return f"{call[1]} {call[2].strip()}" if call else text
+
+
+Parsed = tuple[str, tuple[int, ...]]
+
+
+def _named(text: str) -> Parsed | None:
     """A problem that begins with its operation's name; None if this one does not."""
     word, _, rest = text.partition(" ")
     if not word.isalpha():
         return None
     if word not in OPERATIONS:
         raise unknown("operation", word, OPERATIONS)
-    return Problem(word, _numbers(re.split(r"\s*,\s*|\s+", rest.strip())))
+    return word, _numbers(re.split(r"\s*,\s*|\s+", rest.strip()))
 
 
-def _infix(text: str) -> Problem:
+def _in_base(operator: str, operands: tuple[int, ...], base: int) -> Problem:
+    """The problem, if its operands may be written in that base."""
+    operation = operation_named(operator)
+    wanted = operation.base or (10 if operation.answer_base else base)
+    if base != wanted:
+        raise UserError(
+            f"operands of {operation.name} are written in base {wanted}, such as"
+            f" {operation.example}"
+        )
+    return Problem(operator, operands, base)
+
+
+def _infix(text: str) -> Parsed:
     """Numbers with one and the same sign between them."""
     complaint = _complaint(text)
     if complaint:
         raise UserError(complaint)
-    first, *others = dict.fromkeys(re.findall(_ANY_SIGN, text))
+    signs = _any_sign()
+    first, *others = dict.fromkeys(re.findall(signs, text))
     if others:
         raise UserError(f"{first!r} and {others[0]!r} together: one operation at a time")
-    return Problem(first, _numbers(re.split(rf"\s*(?:{_ANY_SIGN})\s*", text)))
+    return first, _numbers(re.split(rf"\s*(?:{signs})\s*", text))
 
 
 def _numbers(texts: list[str]) -> tuple[int, ...]:
@@ -120,22 +174,23 @@ def _shortened(text: str) -> str:
 
 def _complaint(text: str) -> str | None:
     """The most specific thing that can be said of a text that is no problem."""
+    signs = _any_sign()
     if not text:
         return f"there is nothing; write a problem such as {EXAMPLES}"
     if re.search(r"[0-9][.][0-9]|[0-9],[0-9]{3}\b|[0-9][eE][0-9]", text):
         return "only whole numbers can be calculated with, written as 1234"
     if re.search(r"(^|[-+*/%<]\s*)-\s*[0-9]", text):
         return "operands are whole numbers from 0 up, such as 12-34"
-    rest = re.sub(_ANY_SIGN, " ", text)
+    rest = re.sub(signs, " ", text)
     if "/" in rest:
         return "'/' is no known operator: did you mean '//'?"
     strange = sorted(set(re.findall(r"[^0-9\s]", rest)))
     if strange:
-        return f"{' '.join(strange)!r} is no digit and no known operator ({' '.join(_SIGNS)})"
-    if not re.search(_ANY_SIGN, text):
+        return f"{' '.join(strange)!r} is no digit and no known operator ({' '.join(_signs())})"
+    if not re.search(signs, text):
         return f"an operator is missing; write a problem such as {EXAMPLES}"
     if re.search(r"[0-9]\s+[0-9]", text):
         return "two numbers have no operator between them"
-    if re.search(rf"^\s*({_ANY_SIGN})|({_ANY_SIGN})\s*$|({_ANY_SIGN})\s*({_ANY_SIGN})", text):
+    if re.search(r"^\s*@|@\s*$|@\s*@", re.sub(signs, "@", text)):
         return "an operand is missing; write a problem such as 12+34"
     return None

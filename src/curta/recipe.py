@@ -9,7 +9,7 @@ import copy
 import dataclasses
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,15 +24,16 @@ from pydantic import (
     ValidationError,
 )
 
-from .decimals import to_text
+from . import generic, registry, userfiles
 from .design import Model
 from .errors import UserError, unknown
-from .layouts import Room, layout_named
+from .layouts import Layout, Room, layout_named
 from .optimizers import Optimizer
-from .positions import Encoding, Positions, Shape
+from .positions import Encoding, Positions, Shape, own
+from .positions.own import Own
 from .positions.window import Window
 from .problems import parse as read_problem
-from .settings import FORMS, LIST, OTHER, Evaluation, Training, form
+from .settings import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
 from .tasks import Task, shares
 
 Tasks = Annotated[
@@ -40,13 +41,22 @@ Tasks = Annotated[
     Discriminator(form),
 ]
 
+Names = Annotated[
+    Annotated[str, Tag(TEXT)] | Annotated[tuple[str, ...], Tag(LIST)], Discriminator(form)
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """Everything that a run is made of."""
+    """Everything that a run is made of.
+
+    Problems are written by a `program` (or by several, one for each operator), or in a
+    published `layout`.
+    """
 
     summary: str = ""
-    layout: str = "coupled"
+    layout: str | None = None
+    program: Names = ()
     task: Tasks = Task()
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
     model: Model = Model()
@@ -55,20 +65,47 @@ class Recipe:
     evaluation: Evaluation = Evaluation()
 
     def __post_init__(self) -> None:
-        layout, encoding = layout_named(self.layout), self.encoding
-        self._check_design(encoding)
-        for task in self.tasks:
-            layout.accept(task.operator, task.counts[1])
-            encoding.check(layout.room(task.operator, task.widest), training=True)
+        if (self.layout is None) == (not self.programs):
+            raise UserError("a recipe has either a program or a layout")
         operators = [task.operator for task in self.tasks]
         if len(set(operators)) < len(operators):
             raise UserError(f"task: one of the operators {' '.join(operators)} comes twice")
         if self.training.batch < len(self.tasks):
             raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
         self._check_validation()
-        self._check_layouts()
+        if isinstance(self.positions, Window):
+            self._check_window()
+        if not self.model.causal:
+            self._check_at_once()
+        loss = self.training.loop_loss
+        if loss != "last" and self.model.loops == 1:
+            raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
+        if self.layout is not None:
+            self._check_layout(layout_named(self.layout))
         for text in self.evaluation.named:
             self._check_named(text)
+
+    def _check_layout(self, layout: Layout) -> None:
+        """Raises UserError if the layout has no such problems, or the model no such positions."""
+        if isinstance(self.positions, Window):
+            raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        if isinstance(self.positions, Own) and not self.positions.known:
+            return
+        encoding = self.encoding(layout)
+        for task in self.tasks:
+            layout.accept(task.operator, task.counts[1])
+            encoding.check(layout.room(task.operator, task.widest), training=True)
+        self._check_layouts(layout)
+
+    def _check_window(self) -> None:
+        """Raises UserError unless the next token is a function of one window."""
+        wanted = {"attending": 1, "loops": 1, "inject": "none", "causal": True, "dropout": 0.0}
+        for field, value in wanted.items():
+            if getattr(self.model, field) != value:
+                raise UserError(
+                    f"positions 'window' need model.{field} {value},"
+                    f" not {getattr(self.model, field)}"
+                )
 
     def _check_validation(self) -> None:
         plan = self.training
@@ -81,21 +118,8 @@ class Recipe:
                     f" {plan.validation:,} of them and the exam needs others"
                 )
 
-    def _check_design(self, encoding: Encoding) -> None:
-        """Raises UserError if the model's design does not fit its positions or its training."""
-        name, loss = self.positions.name, self.training.loop_loss
-        if encoding.packs and not self.model.causal:
-            raise UserError(
-                f"positions {name!r} see only earlier tokens: model.causal must be true"
-            )
-        if not self.model.causal:
-            self._check_at_once()
-        if loss != "last" and self.model.loops == 1:
-            raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
-
-    def _check_layouts(self) -> None:
+    def _check_layouts(self, own: Layout) -> None:
         """Raises UserError if another layout of the exam has other characters."""
-        own = layout_named(self.layout)
         for name in self.evaluation.layouts:
             if layout_named(name).characters != own.characters:
                 raise UserError(
@@ -104,23 +128,25 @@ class Recipe:
 
     def _check_named(self, text: str) -> None:
         """Raises UserError for a problem that models of this recipe cannot be asked."""
-        layout, operators = layout_named(self.layout), [task.operator for task in self.tasks]
+        operators = [task.operator for task in self.tasks]
         try:
             problem = read_problem(text)
             if problem.operator not in operators:
                 raise unknown("operator of this recipe", problem.operator, operators)
-            layout.accept(problem.operator, len(problem.operands))
-            widths = [len(to_text(value)) for value in problem.operands]
-            room = layout.room(problem.operator, widths)
-            self.encoding.check(room)
-            if not self.model.causal:
-                self._check_prompt(room)
+            unknown_code = isinstance(self.positions, Own) and not self.positions.known
+            if self.layout is not None and not unknown_code:
+                room = layout_named(self.layout).room_of([problem])
+                self.encoding(layout_named(self.layout)).check(room)
+                if not self.model.causal:
+                    self._check_prompt(room)
         except UserError as error:
             told = str(error).removeprefix(f"cannot read {text!r}: ")
             raise UserError(f"evaluation.named {text!r}: {told}") from None
 
     def _check_at_once(self) -> None:
         """Raises UserError if an answer cannot be written over its prompt."""
+        if self.layout is None:
+            raise UserError("without model.causal no program can be run: it needs a layout")
         layout = layout_named(self.layout)
         if self.training.loss == "all":
             raise UserError("training.loss 'all' has no meaning if model.causal is false")
@@ -136,9 +162,13 @@ class Recipe:
             )
 
     @property
-    def encoding(self) -> Encoding:
+    def programs(self) -> tuple[str, ...]:
+        """Names of all programs, also where there is only one."""
+        return (self.program,) if isinstance(self.program, str) else self.program
+
+    def encoding(self, layout: Layout) -> Encoding:
         """The position encoding, its weights described but not drawn."""
-        layout, model = layout_named(self.layout), self.model
+        model = self.model
         return self.positions.build(Shape(layout, model.width, model.heads, model.attending))
 
     @property
@@ -161,22 +191,33 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Recipe:
-    """A shipped recipe by name, or any recipe by the path of its file."""
+    """A shipped recipe by name, any recipe by its file, or that of a program, by name or file."""
     return parse(read(name), where=f"recipe {name!r}")
 
 
 def read(name: str) -> dict[str, Any]:
-    """The fields of a recipe as its file has them."""
+    """The fields of a recipe as its file has them; of a program's, those of `generic`.
+
+    Files that a recipe names lie beside its own.
+    """
     path = Path(name)
+    if path.suffix == ".py":
+        return generic.fields(userfiles.load(path).programs, [name])
     if path.suffix == ".toml":
-        return _tables(_text_of(path), f"recipe {name!r}")
+        return _beside(_tables(_text_of(path), f"recipe {name!r}"), path.parent)
     if name not in names():
+        if programs := registry.known(name):
+            return generic.fields(programs, [name])
         raise unknown("recipe", name, names())
     return _tables((_folder() / f"{name}.toml").read_text("utf-8"), f"recipe {name!r}")
 
 
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
-    """Checks every field; a UserError names the first that is wrong."""
+    """Checks every field; a UserError names the first that is wrong.
+
+    Files of the user's that it names are executed.
+    """
+    fields = own.taken(_loaded(fields), where)
     try:
         return _RECIPE.validate_json(json.dumps(fields, default=str), strict=True, extra="forbid")
     except ValidationError as error:
@@ -191,9 +232,13 @@ def dump(recipe: Recipe) -> str:
 def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """`fields` with `{"section.field": value}` laid on top.
 
-    A new `positions.name` begins that section anew: each encoding has its own fields.
+    A new `positions.name` begins that section anew: each encoding has its own fields. A `layout`
+    takes the place of a `program`, and the other way round.
     """
     result = copy.deepcopy(dict(fields))
+    for field, other in (("layout", "program"), ("program", "layout")):
+        if field in overrides:
+            result.pop(other, None)
     name = overrides.get("positions.name")
     positions = result.get("positions", {})
     if name is not None and isinstance(positions, dict) and name != positions.get("name"):
@@ -217,6 +262,37 @@ def value(text: str) -> Any:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def _loaded(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, with the tags of programs' files, which are executed."""
+
+    def tag(name: Any) -> Any:
+        named = isinstance(name, str) and name.endswith(".py")
+        return userfiles.load(name).tag if named else name
+
+    return _with_programs(fields, tag)
+
+
+def _beside(fields: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The fields of a recipe's file; files named in it are looked for in its folder."""
+
+    def place(name: Any) -> Any:
+        return str(folder / name) if isinstance(name, str) and name.endswith(".py") else name
+
+    found, positions = _with_programs(fields, place), fields.get("positions")
+    if isinstance(positions, dict) and "name" in positions:
+        found["positions"] = positions | {"name": place(positions["name"])}
+    return found
+
+
+def _with_programs(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The fields, each program's name changed."""
+    named = fields.get("program")
+    if named is None:
+        return dict(fields)
+    changed = [change(name) for name in named] if isinstance(named, list | tuple) else change(named)
+    return dict(fields) | {"program": changed}
 
 
 def _folder() -> resources.abc.Traversable:
@@ -277,12 +353,20 @@ def _lower(message: str) -> str:
 
 
 def _options() -> list[Any]:
-    return [option() for option in Positions.__args__]
+    return [option() for option in Positions.__args__ if option is not Own]
+
+
+def _positions() -> list[Any]:
+    """Settings of every encoding, those of the user's files too."""
+    files = [file for file in userfiles.KNOWN.values() if own.is_encoding(file)]
+    return _options() + [own.settings_class(file) for file in files]
 
 
 def as_table(recipe: Recipe) -> dict[str, Any]:
     """The recipe's fields as nested tables."""
     table: dict[str, Any] = _RECIPE.dump_python(recipe, mode="json", exclude_none=True)
+    if isinstance(recipe.positions, Own):
+        table["positions"] = own.table_of(recipe.positions)
     return table
 
 
@@ -297,7 +381,7 @@ def field_paths(table: Mapping[str, Any] | None = None) -> list[str]:
     """Every field's path, as the command line spells it; those inside of `table`'s tables too."""
     paths = []
     for section in dataclasses.fields(Recipe):
-        holders = _options() if section.name == "positions" else [section.default]
+        holders = _positions() if section.name == "positions" else [section.default]
         inner = [h for h in holders if dataclasses.is_dataclass(h)]
         paths += [f"{section.name}.{field.name}" for h in inner for field in dataclasses.fields(h)]
         paths += [] if inner else [section.name]

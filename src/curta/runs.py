@@ -1,6 +1,7 @@
 """Run folders: everything about one training, readable without this program.
 
 runs/NAME/recipe.toml      the resolved recipe
+          machine.json     of programs: tokens, windows, prompts
           run.json         seeds, versions, device, times, status
           metrics.jsonl    loss and exact match of every member over training
           checkpoints/     safetensors + JSON
@@ -21,13 +22,16 @@ from typing import Any
 
 import jax
 
-from . import checkpoints, devices, files
+from . import checkpoints, devices, files, kept, userfiles
 from . import recipe as recipes
 from .errors import UserError, unknown
-from .layouts import layout_named
+from .layouts import Layout, layout_named
+from .layouts.program import ProgramLayout
+from .machine import store
+from .positions.own import Own
 from .recipe import Recipe
 
-FORMAT = 1
+FORMAT = 2
 """Version of the folder's form; a newer one is refused by name."""
 
 REQUIRED = ("format", "seeds", "status", "stopped")
@@ -66,7 +70,14 @@ class Folder:
         files.write(self.path / "run.json", content + "\n")
 
     @property
+    def machine(self) -> Path:
+        """The machine of a run of programs."""
+        return self.path / "machine.json"
+
+    @property
     def recipe(self) -> Recipe:
+        """Its operators are made known, by the formats of its machine if need be."""
+        kept.make_known(self.path, self.info)
         return recipes.load(str(self.path / "recipe.toml"))
 
     @property
@@ -115,6 +126,7 @@ def seeds_of(seeds: int | Sequence[int]) -> list[int]:
 
 def create(
     recipe: Recipe,
+    layout: Layout,
     recipe_name: str,
     seeds: list[int],
     name: str | None = None,
@@ -140,10 +152,15 @@ def create(
         "steps": recipe.training.steps,
         "trained_digits": trained_digits(recipe),
         "operators": [task.operator for task in recipe.tasks],
+        "programs": list(recipe.programs),
+        "files": kept.keep(path, recipe),
         "structure": structure(recipe),
         "stopped": {},
     }
     files.write(path / "recipe.toml", recipes.dump(recipe))
+    if isinstance(layout, ProgramLayout):
+        machine = store.dump(layout.machine, layout.windows)
+        files.write(path / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
     files.write(path / "run.json", json.dumps(info, indent=1, ensure_ascii=False) + "\n")
     return Folder(path)
 
@@ -159,6 +176,10 @@ def find(name: str) -> Folder:
     made = folder.info["format"]
     if not isinstance(made, int) or made > FORMAT:
         raise UserError(f"run {name!r} was made by a newer version (format {made}): update curta")
+    if made < FORMAT:
+        raise UserError(
+            f"run {name!r} was made by an earlier version (format {made}): train it anew"
+        )
     return folder
 
 
@@ -178,20 +199,33 @@ def versions() -> dict[str, str]:
 
 def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
-    layout = layout_named(recipe.layout)
-    positions = (type(recipe.positions).__doc__ or "").partition("\n")[0].rstrip(".")
+    settings = recipe.positions
+    settings = settings.made if isinstance(settings, Own) and settings.known else settings
+    positions = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".")
     positions = positions.replace("`", "")
-    fields = {name: value for name, value in vars(recipe.positions).items() if value != {}}
+    fields = {name: value for name, value in vars(settings).items() if value != {}}
     given = [
-        f"layout {layout.name}: {layout.summary}",
-        f"positions {recipe.positions.name}: {positions}",
+        *_written(recipe),
+        f"positions {settings.name}: {positions}",
         *(f"{name}: {_plainly(fields[name])}" for name in fields if name != "name"),
     ]
     if recipe.model.kinds:
         given.append("kinds: the part that each token plays in the layout is embedded")
     if recipe.model.spelled:
-        given.append("spelled: a digit that carries is embedded as that digit and its carry")
+        given.append("spelled: a token is embedded as its digit, its carry, its role and its move")
     return "; ".join(given) + "."
+
+
+def _written(recipe: Recipe) -> list[str]:
+    """How problems are written, and for a program what that gives away."""
+    if recipe.layout is not None:
+        layout = layout_named(recipe.layout)
+        return [f"layout {layout.name}: {layout.summary}"]
+    return [
+        f"program {', '.join(map(userfiles.shown, recipe.programs))}:"
+        " the algorithm's steps are what it is trained on",
+        "squared paper: the squares of the prompt, and a move with every token",
+    ]
 
 
 def _plainly(value: Any) -> str:

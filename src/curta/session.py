@@ -13,14 +13,30 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import checkpoints, evaluation, files, history, page, runs, trackers, training
+from . import (
+    certificate,
+    checkpoints,
+    evaluation,
+    files,
+    history,
+    kept,
+    page,
+    records,
+    runs,
+    tasks,
+    trackers,
+    training,
+)
 from .errors import UserError, unknown
 from .exam import exam
-from .layouts import layout_named
+from .layouts import Layout
+from .layouts.program import ProgramLayout
 from .loop import Loop, Show
 from .model import Transformer, parameters
 from .operations import Answer
+from .positions.window import Window
 from .problems import Problem, parse
+from .programs import PROGRAMS
 from .recipe import Recipe, as_table
 from .report import write_report
 from .report.document import Part
@@ -28,9 +44,13 @@ from .report.markup import element
 from .runs import Folder
 from .shown import Picture, Rows, exam_row, pictures
 from .summary import spread, write_summary
+from .texts import layout_in
 from .trackers import Tracked, Tracker
 from .training import Member
 from .writing import named, written
+
+MANY = 1000
+"""Problems for which it pays to calculate all windows of the certificate beforehand."""
 
 
 class Run:
@@ -50,6 +70,11 @@ class Run:
     @property
     def name(self) -> str:
         return self.folder.name
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How its problems are written."""
+        return layout_in(self.folder)
 
     @property
     def report(self) -> Path:
@@ -78,11 +103,11 @@ class Run:
     def at(self, step: int) -> evaluation.Models:
         """Members as of one of the checkpoints, stacked; as they began for step 0."""
         seeds = jnp.asarray(self.seeds)
-        state = self._restored(step) if step else training.init(self.recipe, seeds)
+        state = self._restored(step) if step else training.init(self.recipe, self.layout, seeds)
         model = state.chosen
         if self.loops is not None:
             model = jax.vmap(lambda one: one.looped(self.loops))(model)
-        return evaluation.Models(model, layout_named(self.recipe.layout), len(self.seeds))
+        return evaluation.Models(model, self.layout, len(self.seeds))
 
     def model(self, member: int = 0) -> Transformer:
         """One member as of the newest checkpoint; UserError if there is none of that number."""
@@ -97,17 +122,59 @@ class Run:
         trackers.checked(self.folder.info.get("track", []))
         mesh = training.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
-        call, compiling = _compiled(self.recipe, mesh, training.spread(state, mesh))
         state = training.spread(state, mesh)
+        call, compiling = self._compiled(mesh, state)
         self.folder.update(
             status="training",
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
         )
         with _interruptible() as interrupted, self._trackers(first) as tracking:
-            loop = Loop(self.folder, self.recipe, call, show, interrupted, tracking)
+            loop = Loop(self.folder, self.recipe, self.layout, call, show, interrupted, tracking)
             status = loop.run(state, first, seconds)
         self.folder.update(status=status)
+        self._keep_problems()
+
+    def _keep_problems(self) -> None:
+        """Keeps problems of the evaluation where others would have to execute foreign code."""
+        known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
+        if known is None or isinstance(known, kept.StoredTexts) or not self.own_code:
+            return
+        settings, count = self.recipe.evaluation, min(kept.COUNT, self.recipe.evaluation.count)
+        found = [
+            (str(size), category, problem)
+            for task in self.recipe.tasks
+            for size in settings.sizes(task.operator)
+            for category in tasks.categories(task.operator)
+            for problem in evaluation.drawn(
+                self.layout, task.operator, category, size, count, settings.seed
+            )
+        ]
+        found += [("", "named", parse(text)) for text in settings.named]
+        kept.save(self.folder.path, found, known)
+
+    @property
+    def own_code(self) -> bool:
+        """Whether it was trained on programs that do not come with Curta."""
+        return any(name not in PROGRAMS for name in self.recipe.programs)
+
+    @property
+    def code_known(self) -> bool:
+        """Whether what its programs write is known here for all problems."""
+        known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
+        return not isinstance(known, kept.StoredTexts)
+
+    def _compiled(self, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
+        """The chunk of steps with its data, compiled, and the seconds that took."""
+        data, rooms = records.recorded(self.recipe, self.layout, self.seeds)
+        data, begun = training.placed(data, mesh), time.perf_counter()
+        program: Any = training.compiled(self.recipe, training.Written(self.layout, rooms), mesh)
+        compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
+
+        def call(state: Member, first: Any, count: Any) -> Any:
+            return compiled(state, data, first, count)
+
+        return call, time.perf_counter() - begun
 
     def _trackers(self, step: int) -> AbstractContextManager[Sequence[Tracker]]:
         """What else than metrics.jsonl keeps the metrics, from that step on."""
@@ -117,22 +184,34 @@ class Run:
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """The model's answer; None if what it wrote is no answer."""
+        self._make_known()
         asked = parse(problem) if isinstance(problem, str) else problem
-        return self.models.layout.read(asked.operator, self.write([asked], member)[0])
+        return self.layout.answer(asked, self.write([asked], member)[0])
 
-    def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[str]:
-        """What the model itself writes after each problem, in its layout."""
+    def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[list[int]]:
+        """The tokens that the model itself writes after each problem."""
         self._member(member)
+        self._make_known()
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
         self.accept(asked)
+        if self.models.memo is not None and len(asked) >= MANY:
+            self.models.memo.prepare(certificate.windows_of(self.folder))
         return written(self.models, asked, member)
+
+    def _make_known(self) -> None:
+        """Its own operators: another run may have others of the same name."""
+        kept.make_known(self.folder.path, self.folder.info)
 
     def accept(self, problems: Sequence[Problem]) -> None:
         """Raises UserError for a problem that this run was not trained on."""
+        self._make_known()
         known = [task.operator for task in self.recipe.tasks]
         for problem in problems:
             if problem.operator not in known:
                 raise unknown(f"operator of run {self.name!r}", problem.operator, known)
+            base = self.layout.base(problem.operator)
+            if problem.base != base:
+                raise UserError(f"run {self.name!r} has {problem.operator} in base {base} only")
 
     def evaluate(
         self,
@@ -145,6 +224,7 @@ class Run:
         Returns the table that evaluation.json holds, and writes report and summary anew. With a
         `member` only that one is examined, and nothing is written.
         """
+        self._make_known()
         models = self._of(self.models, member)  # first: a run without a checkpoint is refused
         settings = replace(self.recipe.evaluation, **changes)
         table = exam(self.recipe, models, settings, progress)
@@ -157,6 +237,32 @@ class Run:
             self.write_report()
             write_summary(self.folder)
         return table
+
+    @property
+    def program(self) -> ProgramLayout:
+        """The layout of a run of programs; UserError for any other run."""
+        if not isinstance(self.layout, ProgramLayout):
+            raise UserError(f"run {self.name!r} is of no program")
+        return self.layout
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether it is of a program under a window whose code is known here."""
+        return (
+            isinstance(self.recipe.positions, Window)
+            and isinstance(self.layout, ProgramLayout)
+            and self.layout.recorder is not None
+            and self.code_known
+        )
+
+    def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+        """Whether every member is right on every window that can occur; see `certificate`.
+
+        Returns what certificate.json holds, and writes the report anew.
+        """
+        found = certificate.certify(self.models, self.recipe, self.seeds, self.folder, progress)
+        self.write_report()
+        return found
 
     def write_report(self, out: Path | None = None) -> Path:
         """Writes report.html and its pictures, by default into the run's folder; returns its path.
@@ -193,7 +299,9 @@ class Run:
         return number
 
     def _restored(self, step: int) -> Member:
-        like = jax.eval_shape(lambda: training.init(self.recipe, jnp.asarray(self.seeds)))
+        like = jax.eval_shape(
+            lambda: training.init(self.recipe, self.layout, jnp.asarray(self.seeds))
+        )
         return checkpoints.load(self.folder.checkpoints, step, like)
 
     def _begin(self) -> tuple[Member, int, float]:
@@ -202,16 +310,8 @@ class Run:
         seconds = self.folder.cut_metrics(step or 0)
         history.cut(self.folder.history, step or 0)
         if step is None:
-            return training.init(self.recipe, jnp.asarray(self.seeds)), 0, seconds
+            return training.init(self.recipe, self.layout, jnp.asarray(self.seeds)), 0, seconds
         return self._restored(step), step, seconds
-
-
-def _compiled(recipe: Recipe, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
-    """The chunk of steps, compiled, and the seconds that took."""
-    begun = time.perf_counter()
-    program: Any = training.compiled(recipe, mesh)
-    compiled = program.lower(state, jnp.int32(0), jnp.int32(0)).compile()
-    return compiled, time.perf_counter() - begun
 
 
 @contextmanager

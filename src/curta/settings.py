@@ -43,6 +43,9 @@ class Training:
     Every `history_every` steps (0 is never), before the first and after the last, the
     vectors of all characters are kept.
 
+    For a program `problems` are recorded for each member. Under a window training draws from
+    their distinct windows, all alike (`uniform`) or by their `frequency` in the texts.
+
     `loop_loss` says after which loops of a looped model the loss is taken (see `looping`),
     `progressive_alpha` the share of the drawn number of loops in a progressive loss.
     """
@@ -58,6 +61,8 @@ class Training:
     keep: Literal["last", "best"] = "last"
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     stop_after: Annotated[int, Ge(0)] = 0
+    problems: Count = 3000
+    sampling: Literal["uniform", "frequency"] = "uniform"
     loop_loss: Literal["last", "mixed", "progressive"] = "last"
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
 
@@ -72,8 +77,9 @@ class Evaluation:
     problems of each kind are also written token by token. A `grid` of 0 leaves the
     heat map out. With a `table`, every problem of two operands up to that number is
     counted. Where a task holds problems out, `held_out` of them are examined too,
-    also as other `layouts` with the same characters write them. Every member writes the
-    `named` problems, as it was before its first step and as it is.
+    also as other `layouts` with the same characters write them. For the certificate of a
+    program so many tokens are recorded to list its windows; 0 leaves it out. Every member
+    writes the `named` problems, as it was before its first step and as it is.
     """
 
     digits: SizesOfEach = (20, 100)
@@ -84,6 +90,7 @@ class Evaluation:
     table: Annotated[int, Ge(0)] = 0
     held_out: Count = 1000
     layouts: tuple[str, ...] = ()
+    certificate: Annotated[int, Ge(0)] = 600_000
     named: tuple[str, ...] = ()
     seed: int = 1
 

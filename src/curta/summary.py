@@ -9,10 +9,10 @@ from typing import Any
 from . import checkpoints, files
 from . import recipe as recipes
 from .layers import layers
-from .layouts import layout_named
 from .recipe import Recipe
 from .runs import Folder
 from .tasks import Task
+from .texts import layout_in
 
 FORMAT = 1
 """Version of summary.json."""
@@ -33,7 +33,7 @@ def summary(folder: Folder) -> dict[str, Any]:
         "format": FORMAT,
         "run": _some(folder.info, "name", "recipe", "status", "created", "seeds", "structure"),
         "runtime": _some(folder.info, "versions", "device", "platform"),
-        "data": _data(recipe, exam),
+        "data": _data(folder, recipe),
         "model": _model(folder, recipe),
         "hyperparameters": _some(
             recipes.as_table(recipe), "positions", "model", "optimizer", "training"
@@ -62,7 +62,7 @@ def _some(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: table[key] for key in keys if key in table}
 
 
-def _data(recipe: Recipe, exam: Mapping[str, Any]) -> dict[str, Any]:
+def _data(folder: Folder, recipe: Recipe) -> dict[str, Any]:
     """How problems are written, what each task draws, and its split as the exam counted it."""
     table = recipes.as_table(recipe)["task"]
     fields = table if isinstance(table, list) else [table]
@@ -70,9 +70,10 @@ def _data(recipe: Recipe, exam: Mapping[str, Any]) -> dict[str, Any]:
         _settings(own) | {"problems_a_step": share} | _rows(task)
         for own, share, task in zip(fields, recipe.shares, recipe.tasks, strict=True)
     ]
-    layout = layout_named(recipe.layout)
-    written = {"layout": layout.name, "characters": layout.characters}
-    return written | {"tasks": tasks, "splits": exam.get("splits", [])}
+    layout = layout_in(folder)
+    programs = {"programs": list(recipe.programs)} if recipe.programs else {}
+    written = {"layout": layout.name, **programs, "vocabulary": layout.vocabulary}
+    return written | {"tasks": tasks, "splits": folder.evaluation.get("splits", [])}
 
 
 def _settings(task: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +91,8 @@ def _rows(task: Task) -> dict[str, int]:
 
 def _model(folder: Folder, recipe: Recipe) -> dict[str, Any]:
     """Parameters of one member, shape by shape, and the file that holds all members."""
-    shapes = {layer.name: list(layer.shape) for layer in layers(recipe, 0) if layer.parameters}
+    every = layers(recipe, layout_in(folder), 0)
+    shapes = {layer.name: list(layer.shape) for layer in every if layer.parameters}
     return _some(folder.info, "parameters") | {"shapes": shapes, "checkpoint": _checkpoint(folder)}
 
 

@@ -5,9 +5,11 @@ operation's special cases then turn into rare ones. Only the source of the rando
 bits differs, and that a test problem has exactly the size that was asked for.
 """
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Annotated
 
 import jax
@@ -19,8 +21,11 @@ from jaxtyping import Array, Int, PRNGKeyArray, UInt
 from .decimals import to_int
 from .digits import Numbers, cut
 from .errors import UserError
+from .machine import Program
+from .machine.sampling import Sizes, draw, drawn, refused
 from .operations import Operation
 from .operations.cases import below
+from .operations.declared import Declared
 from .problems import Problem, operation_named
 from .tables import LARGEST, Table
 
@@ -35,6 +40,7 @@ RANDOM = "random"
 class Task:
     """Problems of one operation; digit counts are uniform and independent.
 
+    Operands are written in `base`: another one than ten needs a program that knows it.
     `digits` bounds the digit count of every operand, `second`, where given, that
     of all but the first; `operands` bounds their number. A share `special` of the
     problems is divided evenly among the operation's special cases. Where a recipe
@@ -46,6 +52,7 @@ class Task:
     """
 
     operator: str = "+"
+    base: Annotated[int, Ge(2), Le(36)] = 10
     digits: Span = (1, 10)
     second: Span | None = None
     operands: Span | None = None
@@ -157,6 +164,9 @@ def problems(
 
     Special cases may make operands shorter, never longer.
     """
+    operation = operation_named(operator)
+    if isinstance(operation, Declared):
+        return _by_program(operation, category, size, count, f"{seed} {category} {tuple(size)}")
     kind = categories(operator).index(category)
     rng = np.random.default_rng([seed, *category.encode(), *operator.encode(), *size])
     bits = rng.integers(0, 1 << 32, (count, 2 * len(size) * max(size)), np.uint32)
@@ -167,6 +177,10 @@ def problems(
 
 def sample(task: Task, count: int) -> list[Problem]:
     """Training problems as Python has them, always the same ones."""
+    if isinstance(task.operation, Declared):
+        sizes = Sizes(task.digits, task.second or task.digits, task.counts)
+        drawn_ones = drawn(_program(task.operation), sizes, "sample", task.special)
+        return [Problem(task.operator, operands) for operands in islice(drawn_ones, count)]
     found = _sampled(task, count)
     return [Problem(task.operator, operands) for operands in _ints(found)]
 
@@ -221,6 +235,30 @@ def _check_table(task: Task) -> None:
         raise UserError("task.special must be 0 with task.values: every pair comes equally often")
     if task.held_out + max(task.rows, 1) > rows:
         raise UserError(f"task.held_out and task.rows are more than the table's {rows:,} problems")
+
+
+def _by_program(
+    operation: Declared, category: str, size: Sequence[int], count: int, seed: str
+) -> list[Problem]:
+    """Test problems of an operation that a program brings, drawn by plain Python."""
+    program, rng = _program(operation), random.Random(f"{operation.symbol} {seed}")
+    first, others = size[0], size[-1]
+    sizes = Sizes((first, first), (others, others), (len(size), len(size)))
+    case = operation.cases.get(category)
+    found: list[tuple[int, ...]] = []
+    while len(found) < count:
+        operands = case(rng, *size) if case else draw(program, sizes, rng)
+        if not refused(program, operands):
+            found.append(operands)
+    return [Problem(operation.symbol, operands) for operands in found]
+
+
+def _program(operation: Declared) -> Program:
+    """The program that brings it; UserError if its code is not known here."""
+    if operation.program is None:
+        operation.truth()
+    assert operation.program is not None
+    return operation.program
 
 
 def _plan(operator: str, special: float, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:

@@ -10,7 +10,7 @@ and are vectorised on an accelerator.
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,15 +19,16 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from .batches import Batch, capacity, errors, packed, padded, whole
+from .batches import Batch, errors, padded, whole
 from .initial import draw
-from .layouts import Room, Text, layout_named
+from .layouts import Layout, Room, Text
 from .looping import readings
 from .model import Transformer, build
 from .optimizers import Rates, transformation
+from .positions.window import Window, WindowEncoding
 from .recipe import Recipe
+from .records import Data
 from .settings import Training
-from .tasks import Task
 
 CHUNK = 100
 """Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
@@ -76,9 +77,16 @@ class Keys(NamedTuple):
     dropout: PRNGKeyArray
 
 
-def init(recipe: Recipe, seeds: Int[Array, " members"]) -> Member:
+class Written(NamedTuple):
+    """How the problems of each task are written, and room for the longest of training."""
+
+    layout: Layout
+    rooms: tuple[Room, ...]
+
+
+def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
     """Members before their first step, stacked along a leading axis."""
-    blank = build(recipe.model, recipe.positions, layout_named(recipe.layout))
+    blank = build(recipe.model, recipe.positions, layout)
     settings, keeps_best = recipe.optimizer, recipe.training.keep == "best"
 
     def one(seed: Array) -> Member:
@@ -111,10 +119,10 @@ def loss_and_exact(
     for share, state in readings(plan, model.settings.loops, states, keys.loops):
         logits = model.logits(state, batch.queries)
         losses = losses + share * _token_losses(plan, logits, batch.goals)
-    flawless = jnp.sum(batch.present & (errors(logits, batch) == 0)).astype(jnp.float32)
+    flawless = jnp.sum(errors(logits, batch) == 0).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
-    return loss, flawless / total(jnp.sum(batch.present)).astype(jnp.float32)
+    return loss, flawless / total(jnp.float32(len(batch.tokens)))
 
 
 def _token_losses(
@@ -137,6 +145,8 @@ def _token_losses(
 def objective(
     model: Transformer,
     recipe: Recipe,
+    written: Written,
+    data: Data,
     keys: Keys,
     shards: int,
     total: Callable[[Array], Array],
@@ -145,15 +155,14 @@ def objective(
 
     Every task is a batch of its own, so short problems are not padded to long ones.
     """
-    layout = layout_named(recipe.layout)
+    if isinstance(model.positions, WindowEncoding):
+        return window_objective(model, recipe.training.batch, data, keys, shards)
     found = []
-    for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
-        room = layout.room(task.operator, task.widest)
-        own = _own(keys, number)
-        drawn = _share(task.draw(own.problems, share), shards)
-        writing, starts = _share(_keys_of_each(keys.starts, number, share), shards)
-        text = layout.vary(layout.tokens(task.operator, drawn, room), writing)
-        batch = _batch(model, recipe, task, text, room)
+    for number, share in enumerate(recipe.shares):
+        own, room = _own(keys, number), written.rooms[number]
+        _, starts = _share(_keys_of_each(keys.starts, number, share), shards)
+        text = _text(recipe, written, data, own, number, shards)
+        batch = _batch(model, recipe, text, room)
         batch = batch._replace(where=model.positions.stagger(batch.where, starts))
         values = loss_and_exact(model, batch, room, own, recipe.training, total)
         found.append([value * (share / recipe.training.batch) for value in values])
@@ -161,33 +170,57 @@ def objective(
     return loss, exact
 
 
-def _batch(model: Transformer, recipe: Recipe, task: Task, text: Text, room: Room) -> Batch:
-    """The texts without padding, if the positions allow it and half of it would be padding.
+def window_objective(
+    model: Transformer, batch: int, data: Data, keys: Keys, shards: int
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """This device's part of the mean loss over windows, and the share of them that are right."""
+    chosen = _share(draw_windows(data, keys.problems, batch), shards)
+    rows, targets = (part[chosen] for part in data.shared)
+    logits = model.of_windows(rows)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
+    right = jnp.argmax(logits, axis=-1) == targets
+    return jnp.sum(losses) / batch, jnp.sum(right).astype(jnp.float32) / batch
 
-    Where less is, packing gains nothing in JAX 0.12 and loses in 0.10: a step of the
-    default recipe takes 4.9 ms padded, 4.9 and 13.4 ms packed.
-    """
-    layout = layout_named(recipe.layout)
-    where = layout.where(text)
+
+def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
+    """Which windows a step learns from: uniform ones of those shown, or by frequency."""
+    shown, count, upto = data.own
+    if upto is None:
+        return shown[jax.random.randint(key, (batch,), 0, count)]
+    drawn = jax.random.uniform(key, (batch,)) * upto[count - 1]
+    return shown[jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), count - 1)]
+
+
+def _text(
+    recipe: Recipe, written: Written, data: Data, keys: Keys, number: int, shards: int
+) -> Text:
+    """This device's part of a task's texts: those recorded, or new ones drawn and written."""
+    task, share = recipe.tasks[number], recipe.shares[number]
+    if data.own:
+        texts: Text = data.own[number]
+        chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
+        return Text(*(part[_share(chosen, shards)] for part in texts))
+    layout, room = written
+    drawn = _share(task.draw(keys.problems, share), shards)
+    writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
+    return layout.vary(layout.tokens(task.operator, drawn, room[number]), writing)
+
+
+def _batch(model: Transformer, recipe: Recipe, text: Text, room: Room) -> Batch:
+    where = model.layout.where(text)
     if recipe.training.loss == "all":
         return whole(text, where)
-    if not model.positions.packs:
-        return padded(text, where, room, causal=recipe.model.causal)
-    with jax.ensure_compile_time_eval():
-        fits = capacity(task, layout, len(text.tokens))
-    if text.tokens.size < 2 * fits.tokens:
-        return padded(text, where, room)
-    return packed(text, where, fits)
+    return padded(text, where, room, causal=recipe.model.causal)
 
 
 def step(
-    recipe: Recipe, shards: int, member: Member, number: Int[Array, ""]
+    recipe: Recipe, written: Written, shards: int, member: Member, data: Data, number: Array
 ) -> tuple[Member, Metrics]:
     """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
     keys = step_keys(member.seed, number)
-    (loss, exact), gradients = learn(member.model, recipe, keys, shards, total)
+    (loss, exact), gradients = learn(member.model, recipe, written, data, keys, shards, total)
     loss, exact, gradients = total((loss, exact, gradients))
     chain = transformation(recipe.optimizer, member.rates, recipe.training.steps)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
@@ -196,13 +229,17 @@ def step(
 
 
 def steps(
-    recipe: Recipe, shards: int, member: Member, first: Int[Array, ""], count: Int[Array, ""]
+    one: Callable[..., tuple[Member, Metrics]],
+    member: Member,
+    data: Data,
+    first: Int[Array, ""],
+    count: Int[Array, ""],
 ) -> tuple[Member, Metrics]:
     """`count` steps (at most CHUNK). A member whose loss fails to be finite stays as it was."""
 
     def body(i: Array, carry: tuple[Member, Metrics]) -> tuple[Member, Metrics]:
         member, metrics = carry
-        member, now = step(recipe, shards, member, first + i)
+        member, now = one(member, data, first + i)
         return member, jax.tree.map(lambda column, value: column.at[i].set(value), metrics, now)
 
     blank = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))
@@ -236,33 +273,47 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
 
 
 def training_mesh(recipe: Recipe, members: int) -> Mesh:
-    """The mesh to train on: each device gets an equal part of every task."""
-    return mesh_for(members, math.gcd(*recipe.shares))
+    """The mesh to train on: each device gets an equal part of every task, or of all windows."""
+    windows = isinstance(recipe.positions, Window)
+    return mesh_for(members, recipe.training.batch if windows else math.gcd(*recipe.shares))
 
 
 def compiled(
-    recipe: Recipe, mesh: Mesh
-) -> Callable[[Member, Array, Array], tuple[Member, Metrics]]:
-    """The chunk of steps for stacked members, to be called as (members, first step, count)."""
+    recipe: Recipe, written: Written, mesh: Mesh
+) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
+    """The chunk of steps for stacked members: call it with (members, data, first step, count)."""
     mapped = jax.lax.map if mesh.devices.flat[0].platform == "cpu" else _vectorised
+    one = partial(step, recipe, written, mesh.shape["batch"])
 
-    def local(members: Member, first: Array, count: Array) -> tuple[Member, Metrics]:
-        one = partial(steps, recipe, mesh.shape["batch"], first=first, count=count)
-        return mapped(lambda member: one(member=member), members)
+    def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
+        def run(mine: tuple[Member, Any]) -> tuple[Member, Metrics]:
+            return steps(one, mine[0], data._replace(own=mine[1]), first, count)
+
+        return mapped(run, (members, data.own))
 
     member, whole = PartitionSpec("member"), PartitionSpec()
     spread = jax.shard_map(
-        local, mesh=mesh, in_specs=(member, whole, whole), out_specs=member, check_vma=False
+        local,
+        mesh=mesh,
+        in_specs=(member, Data(whole, member), whole, whole),
+        out_specs=member,
+        check_vma=False,
     )
     return jax.jit(spread, donate_argnums=0)
 
 
-def spread(members: Member, mesh: Mesh) -> Member:
-    """Places stacked members on the devices that train them."""
+def spread(members: PyTree, mesh: Mesh) -> PyTree:
+    """Places what is stacked by members on the devices that train them."""
     return jax.device_put(members, NamedSharding(mesh, PartitionSpec("member")))
 
 
-def _vectorised(function: Callable[[Member], PyTree], members: Member) -> PyTree:
+def placed(data: Data, mesh: Mesh) -> Data:
+    """Places each member's own data with it, and what is shared everywhere."""
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    return Data(jax.device_put(data.shared, everywhere), spread(data.own, mesh))
+
+
+def _vectorised(function: Callable[[PyTree], PyTree], members: PyTree) -> PyTree:
     return jax.vmap(function)(members)
 
 

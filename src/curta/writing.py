@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .evaluation import Models, room_for
-from .generation import bucket, completions, widths
-from .layouts.base import END
-from .problems import Problem, answer_text, parse
+from .evaluation import Models, generate, room_for
+from .generation import bucket
+from .problems import Problem, answer_text, parse, widths
 from .slips import slip
 
 TOGETHER = 1 << 14
@@ -15,15 +14,18 @@ TOGETHER = 1 << 14
 512 sums of 20 digits: 1,268 a second with 32 at once, 613 with all.
 """
 
+ALONE = 8192
+"""Problems that are written at once under a window, where all that is kept are tokens."""
 
-def written(models: Models, problems: Sequence[Problem], member: int) -> list[str]:
-    """What a member writes after each problem, in its layout, up to and with its end sign."""
-    model, texts = models.member(member), dict[int, str]()
+
+def written(models: Models, problems: Sequence[Problem], member: int) -> list[list[int]]:
+    """The tokens that a member writes after each problem, up to and with its end."""
+    texts = dict[int, list[int]]()
     for group in _by_size(problems):
         room = room_for(models, [problems[i] for i in group])
-        for part in _parts(group, max(1, TOGETHER // room.total)):
-            chosen = [problems[i] for i in part]
-            found = completions(model, models.layout, chosen, room)
+        together = ALONE if room is None else TOGETHER // room.total
+        for part in _parts(group, max(1, together)):
+            found = generate(models, member, [problems[i] for i in part], room)
             texts |= dict(zip(part, found, strict=True))
     return [texts[i] for i in range(len(problems))]
 
@@ -53,12 +55,13 @@ def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[dict[str, 
     ]
 
 
-def _answered(models: Models, problem: Problem, text: str) -> dict[str, Any]:
-    answer = models.layout.read(problem.operator, text)
+def _answered(models: Models, problem: Problem, written: list[int]) -> dict[str, Any]:
+    answer = models.layout.answer(problem, written)
+    right, prompt = models.layout.tokens_of(problem)
     return {
-        "text": text,
+        "text": models.layout.decode(written),
         "answer": None if answer is None else answer_text(answer),
-        "slip": slip(text, models.layout.working(problem) + END),
+        "slip": slip(written, right[prompt:], models.layout.characters),
     }
 
 

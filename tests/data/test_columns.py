@@ -6,27 +6,30 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curta import api
 from curta.data.columns import Columns, keys
-from curta.data.splits import TRAIN, Source
+from curta.data.splits import TRAIN, Recorded, Source
 from curta.layouts import LAYOUTS, layout_named
+from curta.layouts.program import ProgramLayout
 from curta.problems import Problem
 from curta.tasks import Task
+from curta.texts import layout_of
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'")
 
 ROWS = 300
 CASES = {
-    "difference": Task("-", digits=(1, 12)),
-    "plain": Task("-", digits=(1, 3), values=(0, 99), special=0.0),
-    "hints": Task("+", digits=(1, 5)),
-    "insertion": Task("sort", digits=(1, 3), operands=(1, 4)),
-    "comparison": Task("<", digits=(1, 4)),
+    "difference": ("reversed", Task("-", digits=(1, 12))),
+    "table": ("plain", Task("-", digits=(1, 3), values=(0, 99), special=0.0)),
+    "hints": ("hints", Task("+", digits=(1, 5))),
+    "sorted": ("plain", Task("sort", digits=(1, 3), operands=(1, 4))),
+    "compared": ("reversed", Task("<", digits=(1, 4))),
 }
 
 
 def tables(name: str, columns: Columns) -> tuple[Any, Any]:
     """The first rows of a task: made on arrays, and row by row."""
-    task, layout = CASES[name], layout_named(name)
+    layout, task = layout_named(CASES[name][0]), CASES[name][1]
     source = Source(task, layout, TRAIN, ROWS, places=range(ROWS) if task.table else None)
     written, mine = next(source.batches())
     mine = mine & (np.arange(len(mine)) < ROWS)
@@ -44,7 +47,7 @@ def _value(digits: Any, length: Any) -> int:
 
 @pytest.mark.parametrize(("name", "decimal"), list(itertools.product(CASES, (False, True))))
 def test_columns_are_those_that_python_writes(name: str, decimal: bool) -> None:
-    columns = Columns(decimal, several=CASES[name].operator == "sort")
+    columns = Columns(decimal, several=name == "sorted")
     made, expected = tables(name, columns)
     made.validate(full=True)
     assert len(made) > ROWS / 2
@@ -52,11 +55,39 @@ def test_columns_are_those_that_python_writes(name: str, decimal: bool) -> None:
     assert made.to_pylist() == expected.to_pylist()
 
 
+@pytest.mark.parametrize(("name", "operator"), [("addition", "+"), ("multiplication", "*")])
+def test_a_program_has_its_tokens_with_their_roles_and_squares(name: str, operator: str) -> None:
+    """Every text is followed token by token, as a pen moves."""
+    layout = layout_of(api.resolve(name, {}))
+    assert isinstance(layout, ProgramLayout)
+    columns = Columns(decimal=False, several=False, program=layout)
+    source = Recorded(Task(operator, digits=(1, 3)), layout, TRAIN, ROWS)
+    table = next(source.tables(columns))
+    table.validate(full=True)
+    assert len(table) > ROWS / 2
+    for row in table.slice(0, 50).to_pylist():
+        tokens, prompt = layout.tokens_of(Problem(operator, tuple(row["operands"])))
+        assert (row["tokens"], row["prompt_tokens"]) == (tokens, prompt)
+        assert row["prompt"] + row["completion"] == layout.decode(tokens)
+        assert row["roles"] == [layout.machine.tokens[token].role for token in tokens]
+        at = np.zeros(len(layout.axes), int)
+        for place, token in enumerate(tokens):
+            at = layout.machine.advance(at, np.array(token))
+            assert [row[f"square_{axis}"][place] for axis in layout.axes] == at.tolist()
+
+
+def test_a_program_without_problems_of_a_split_gives_an_empty_table() -> None:
+    layout = layout_of(api.resolve("addition", {}))
+    assert isinstance(layout, ProgramLayout)
+    columns = Columns(decimal=False, several=False, program=layout)
+    assert columns.of_problems([], layout).schema == columns.schema
+
+
 def test_keys_tell_apart_just_the_problems() -> None:
-    made, _ = tables("insertion", Columns(decimal=False, several=True))
+    made, _ = tables("sorted", Columns(decimal=False, several=True))
     operands = [" ".join(map(str, row["operands"])) for row in made.to_pylist()]
     assert keys(made).to_pylist() == [f"sort {numbers}" for numbers in operands]
-    text = keys(tables("insertion", Columns(decimal=True, several=True))[0])
+    text = keys(tables("sorted", Columns(decimal=True, several=True))[0])
     assert text.to_pylist() == keys(made).to_pylist()
 
 

@@ -14,18 +14,19 @@ from curta.cli import main
 from curta.data import SPLITS, splits
 from curta.data.splits import Source
 from curta.errors import UserError
-from curta.layouts import layout_named
 from curta.problems import Problem
 from curta.recipe import Recipe
+from curta.texts import layout_of
 
 pyarrow = pytest.importorskip(
     "pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'"
 )
 ROWS = 500
 SMALL = {"training__validation": 20, "evaluation__held_out": 30}
+LAYOUT = {"layout": "coupled", "positions__name": "nope"}
 
 
-def recipe(**changes: Any) -> Recipe:
+def written(**changes: Any) -> Recipe:
     return tiny.recipe(**SMALL | changes)
 
 
@@ -47,11 +48,14 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("digits", [[6], [25]])
-def test_every_row_is_what_the_recipe_writes_and_right(tmp_path: Path, digits: list[int]) -> None:
+@pytest.mark.parametrize("form", [{}, LAYOUT], ids=["program", "layout"])
+def test_every_row_is_what_the_recipe_writes_and_right(
+    tmp_path: Path, form: dict[str, Any], digits: list[int]
+) -> None:
     """With operands of 25 digits, numbers are decimal strings; with 6 they are integers."""
-    of, out = recipe(evaluation__digits=digits), tmp_path / "set"
+    of, out = written(evaluation__digits=digits, **form), tmp_path / "set"
     summary = data.write(of, ROWS, out)
-    layout, number = layout_named(of.layout), str if digits == [25] else int
+    layout, number = layout_of(of), str if digits == [25] else int
     assert summary.rows == {"validation": 20, "test_id": 30, "test_ood": 40, "train": ROWS}
     for split in SPLITS:
         found = rows(out, split)
@@ -59,13 +63,15 @@ def test_every_row_is_what_the_recipe_writes_and_right(tmp_path: Path, digits: l
         for row in found:
             assert row["answer"] == number(problem(row).truth)
             assert row["operands"] == list(map(number, problem(row).operands))
-            assert row["prompt"] == layout.prompt(problem(row))
-            assert row["prompt"] + row["completion"] == layout.write(problem(row))
+            tokens, prompt = layout.tokens_of(problem(row))
+            assert row["prompt"] == layout.decode(tokens[:prompt])
+            assert row["completion"] == layout.decode(tokens[prompt:])
 
 
-def test_no_problem_stands_in_two_splits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", [{}, LAYOUT], ids=["program", "layout"])
+def test_no_problem_stands_in_two_splits(tmp_path: Path, form: dict[str, Any]) -> None:
     """Hardly ten thousand problems, so that each is drawn again and again."""
-    summary = data.write(recipe(task__digits=[1, 2]), 20_000, tmp_path / "set")
+    summary = data.write(written(task__digits=[1, 2], **form), 20_000, tmp_path / "set")
     found = {split: {problem(row) for row in rows(tmp_path / "set", split)} for split in SPLITS}
     for first, second in itertools.combinations(found.values(), 2):
         assert first
@@ -77,9 +83,9 @@ def test_no_problem_stands_in_two_splits(tmp_path: Path) -> None:
 def test_an_overlap_would_be_counted_and_nothing_be_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Source, "_mine", lambda self, batch, number: np.ones(self.size, bool))
+    monkeypatch.setattr(Source, "_mine", lambda self, bucket, number: np.ones(len(bucket), bool))
     with pytest.raises(RuntimeError, match="problems of test_id are in validation too"):
-        data.write(recipe(task__digits=[1, 1]), ROWS, tmp_path / "set")
+        data.write(written(task__digits=[1, 1]), ROWS, tmp_path / "set")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -89,7 +95,7 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        data.write(recipe(), ROWS, tmp_path / "set", show=interrupt)
+        data.write(written(), ROWS, tmp_path / "set", show=interrupt)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,7 +119,7 @@ def test_tasks_are_mixed_in_files_of_limited_size(
 
 def test_lines_of_json_and_of_text_hold_what_parquet_does(tmp_path: Path) -> None:
     for digits in (5, 25):
-        of, folder = recipe(evaluation__digits=[digits]), tmp_path / str(digits)
+        of, folder = written(evaluation__digits=[digits]), tmp_path / str(digits)
         for form in data.FORMATS:
             data.write(of, ROWS, folder / form, form)
         for split in SPLITS:
@@ -138,13 +144,13 @@ def test_what_cannot_be_written_is_one_line(
 ) -> None:
     count, *rest = arguments
     with pytest.raises(UserError, match=says):
-        data.write(recipe(**changes), count, tmp_path / "set", *rest)
+        data.write(written(**changes), count, tmp_path / "set", *rest)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exists already"):
-        data.write(recipe(), ROWS, tmp_path)
+        data.write(written(), ROWS, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -169,7 +175,7 @@ def test_datasets_reads_the_folder_with_its_splits(
     reason = "datasets is not installed: pip install datasets"
     datasets = pytest.importorskip("datasets", reason=reason)
     out = tmp_path / "set"
-    summary = data.write(recipe(evaluation__digits=[25]), ROWS, out, form)
+    summary = data.write(written(evaluation__digits=[25]), ROWS, out, form)
     found = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
     assert {split: len(part) for split, part in found.items()} == summary.rows
     if form == "text":
@@ -177,4 +183,6 @@ def test_datasets_reads_the_folder_with_its_splits(
         return
     row = found["test_ood"][0]
     assert row["answer"] == str(problem(row).truth)
-    assert row["prompt"] + row["completion"] == layout_named("coupled").write(problem(row))
+    tokens, _ = layout_of(written()).tokens_of(problem(row))
+    assert row["tokens"] == tokens
+    assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tiny
 from curta.data import splits
+from curta.data.columns import Columns
 from curta.data.splits import (
     BUCKETS,
     HELD,
@@ -20,7 +21,9 @@ from curta.data.splits import (
     TEST_OOD,
     TRAIN,
     VALIDATION,
+    Recorded,
     Source,
+    as_numbers,
     beyond,
     fingerprint,
     larger_than_trained,
@@ -31,6 +34,7 @@ from curta.layouts import layout_named
 from curta.problems import Problem
 from curta.tables import numbers
 from curta.tasks import Task
+from curta.texts import layout_of
 
 TABLE = {"task__values": (0, 19), "task__special": 0.0, "task__held_out": 100}
 HELD_BACK = {"training__validation": 30, "evaluation__held_out": 40}
@@ -51,9 +55,28 @@ def pairs(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
     return found
 
 
+def values(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
+    """Operands of a program's problems, from its rows."""
+    columns = Columns(decimal=False, several=False)
+    tables = itertools.islice(source.tables(columns), batches)
+    return [tuple(row["operands"]) for table in tables for row in table.to_pylist()]
+
+
+def programmed(split: str, seed: int = 0, **task: Any) -> Recorded:
+    task = {"digits": (1, 2)} | task
+    return Recorded(Task(**task), layout_of(tiny.recipe()), split, 10_000, seed)
+
+
 def of(split: str, seed: int = 0, **task: Any) -> Source:
     task = {"digits": (1, 2)} | task
     return Source(Task(**task), layout_named("reversed"), split, 10_000, seed)
+
+
+@given(problems=tiny.batches(5, 25))
+def test_operands_as_arrays_are_their_digits(problems: list[Problem]) -> None:
+    made = as_numbers([problem.operands for problem in problems])
+    expected = tiny.numbers(problems, made.digits.shape[-1])
+    assert tiny.same(made, expected)
 
 
 @given(problems=tiny.batches(3, 6), wider=st.integers(6, 9))
@@ -76,7 +99,8 @@ def test_fingerprints_are_evenly_spread_and_hardly_ever_the_same() -> None:
 
 def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() -> None:
     held = {split: set(pairs(of(split, seed=1), 20)) for split in HELD}
-    trained = set(pairs(of(TRAIN, seed=2), 20))
+    trained = set(pairs(of(TRAIN, seed=2), 20)) | set(values(programmed(TRAIN), 4))
+    held = {split: own | set(values(programmed(split), 8)) for split, own in held.items()}
     for first, second in itertools.combinations([trained, *held.values()], 2):
         assert first
         assert not first & second
@@ -86,6 +110,8 @@ def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() ->
 
 def test_another_seed_draws_other_problems_and_the_same_seed_the_same() -> None:
     first, again, other = (pairs(of(TRAIN, seed)) for seed in (0, 0, 1))
+    assert first == again != other
+    first, again, other = (values(programmed(TRAIN, seed)) for seed in (0, 0, 1))
     assert first == again != other
 
 
@@ -98,7 +124,8 @@ def test_drawn_problems_are_those_of_the_task_but_for_what_is_held_out() -> None
 
 
 def test_the_splits_of_a_table_are_ranges_of_its_order_without_repetition() -> None:
-    found = sources(tiny.recipe(**TABLE, **HELD_BACK), rows=250, seed=0)
+    of = tiny.with_encoding("nope", **TABLE, **HELD_BACK)
+    found = sources(of, layout_of(of), rows=250, seed=0)
     every = [pair for split in SPLITS for source in found[split] for pair in pairs(source)]
     assert [source.rows for split in SPLITS for source in found[split]] == [250, 30, 40]
     assert len(every) == len(set(every)) == 320
@@ -108,9 +135,27 @@ def test_the_splits_of_a_table_are_ranges_of_its_order_without_repetition() -> N
     assert set(every[250:]) == set(map(tuple, table.pairs(jnp.arange(70)).tolist()))
 
 
+def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
+    found = [
+        sources(of, layout_of(of), rows=250, seed=0)
+        for of in (tiny.with_encoding(name, **TABLE, **HELD_BACK) for name in ("nope", "window"))
+    ]
+    for split in SPLITS[:3]:
+        (drawn,), (recorded,) = (each[split] for each in found)
+        assert values(recorded) == pairs(drawn)
+
+
+def test_no_problem_of_a_program_is_larger_than_any_of_training() -> None:
+    """Numbers one above the other, or special ones, are no longer than the task states."""
+    for digits in (1, 2):
+        source = programmed(TRAIN, digits=(1, digits), special=1.0)
+        assert max(max(pair) for pair in values(source, 4)) == 10**digits - 1
+
+
 def test_other_writing_has_problems_of_its_own() -> None:
     changes = TABLE | HELD_BACK | {"layout": "spaced", "evaluation__layouts": ["spaced-apart"]}
-    found = sources(tiny.with_encoding("nope", **changes), rows=250, seed=0)
+    of = tiny.with_encoding("nope", **changes)
+    found = sources(of, layout_of(of), rows=250, seed=0)
     (other,) = found[TEST_OOD]
     assert other.layout.name == "spaced-apart"
     assert other.rows == 30  # of the 100 held out, what validation and test leave
@@ -125,8 +170,9 @@ def test_other_writing_has_problems_of_its_own() -> None:
     ],
 )
 def test_a_table_with_too_few_problems_is_refused(changes: dict[str, Any], says: str) -> None:
+    of = tiny.recipe(**TABLE | HELD_BACK | changes)
     with pytest.raises(UserError, match=says):
-        sources(tiny.recipe(**TABLE | HELD_BACK | changes), rows=250, seed=0)
+        sources(of, layout_of(of), rows=250, seed=0)
 
 
 @given(rows=st.integers(3, 10_000), weights=st.lists(st.floats(0.1, 9), min_size=1, max_size=3))
@@ -134,7 +180,8 @@ def test_rows_are_shared_by_weight(rows: int, weights: list[float]) -> None:
     tasks = [
         {"operator": o, "weight": w, "digits": (1, 3)} for o, w in zip("+-*", weights, strict=False)
     ]
-    found = sources(tiny.with_encoding("nope", layout="plain", task=tasks), rows, seed=0)
+    of = tiny.with_encoding("nope", layout="plain", task=tasks)
+    found = sources(of, layout_of(of), rows, seed=0)
     shares = [source.rows for source in found[TRAIN]]
     assert sum(shares) == rows
     for share, weight in zip(shares, weights, strict=True):

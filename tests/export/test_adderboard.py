@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 import tiny
-from curta import api, checkpoints, training
+from curta import api
 from curta.cli import main
 from curta.export import Exported
 from curta.export.adderboard import AdderBoard
-from curta.generation import completions
-from curta.layouts import layout_named
+from curta.machine.writing import write_one
+from curta.memo import Memo
 from curta.model import Transformer, parameters
-from curta.problems import Problem
 from curta.recipe import Recipe
-from curta.session import Run
 
-COUPLED = layout_named("coupled")
-ROOM = COUPLED.room("+", (10, 10))
+from .made import SPELLED, begun, drawn, logits, rows
+from .made import asked as problems
+
+SMALL = {path: value for path, value in tiny.overrides().items() if path != "program"}
 
 ONLY_NUMPY = """
 import importlib.util, json, sys
@@ -40,8 +40,7 @@ adder = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(adder)
 model, metadata = adder.build_model()
 texts, pairs = json.load(sys.stdin)
-characters = model.settings["characters"]
-tokens = [adder.np.array([characters.index(c) for c in text]) for text in texts]
+tokens = [adder.np.array(text) for text in texts]
 sums = [adder.add(model, *pair) for pair in pairs]
 assert all(type(found) is int for found in sums)
 logits = [model(text).tolist() for text in tokens]
@@ -49,7 +48,7 @@ print(json.dumps({"logits": logits, "sums": sums, "metadata": metadata}))
 """
 
 
-def asked(file: Path, texts: list[str], pairs: list[tuple[int, ...]]) -> dict[str, Any]:
+def told(file: Path, texts: list[list[int]], pairs: list[tuple[int, ...]]) -> dict[str, Any]:
     """What the file says, run where only NumPy can be imported."""
     command = [sys.executable, "-c", ONLY_NUMPY, str(file)]
     given = json.dumps([texts, pairs])
@@ -58,95 +57,71 @@ def asked(file: Path, texts: list[str], pairs: list[tuple[int, ...]]) -> dict[st
     return json.loads(done.stdout)
 
 
-def untrained(of: Recipe, seed: int = 3) -> Transformer:
-    """Random weights, gains among them, which begin as ones."""
-    model = tiny.drawn(of, COUPLED, seed)
-    leaves, shape = jax.tree.flatten(model)
-    keys = jax.random.split(jax.random.key(seed), len(leaves))
-    noisy = [
-        leaf + 0.2 * jax.random.normal(key, leaf.shape)
-        for leaf, key in zip(leaves, keys, strict=True)
-    ]
-    return jax.tree.unflatten(shape, noisy)
-
-
 def exported(of: Recipe, model: Transformer, folder: Path) -> Path:
     AdderBoard().write(Exported("mine", 3, of, model), folder / "adder.py")
     return folder / "adder.py"
 
 
-def begun(seeds: int, name: str = "mine") -> Run:
-    """A run whose checkpoint has the weights that training begins with."""
-    run = api.begin("addition", seeds, name, tiny.overrides())
-    state = training.init(run.recipe, jnp.asarray(run.seeds))
-    checkpoints.save(run.folder.checkpoints, 1, state)
-    return run
-
-
-def logits(model: Transformer, problems: list[Problem]) -> list[np.ndarray]:
-    """Those of the JAX model, for what follows each token of each text."""
-    text = tiny.text(COUPLED, problems, ROOM.total)
-
-    @jax.jit
-    def every(model: Transformer) -> jax.Array:
-        return model(text.tokens, COUPLED.where(text), tiny.every_index(text), ROOM)
-
-    found = every(model)
-    return [np.asarray(row)[:n] for row, n in zip(found, text.lengths.tolist(), strict=True)]
+def same(model: Transformer, file: Path) -> dict[str, Any]:
+    """What the file says of some sums, and of tokens of any kind, once it is what JAX says."""
+    rng = np.random.default_rng(0)
+    anything = rng.integers(0, len(model.layout.characters), (2, 24)).tolist()
+    texts = [*rows(model, problems()), *anything]
+    found = told(file, texts, [(0, 9_999_999_999)])
+    for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):
+        np.testing.assert_allclose(np.array(theirs), ours, atol=1e-4, rtol=0)
+    return found["metadata"]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {},
-        {"attending": 2, "tied": True, "activation": "relu", "reach": (-1, 2)},
-        {"kinds": False, "attention_scale": False, "heads": 4, "blocks": 1},
+        {"model__tied": True, "model__activation": "relu"},
+        SPELLED | {"model__attention_scale": False, "model__heads": 4, "model__blocks": 1},
     ],
-    ids=["default", "two attend", "plain"],
+    ids=["default", "tied", "spelled"],
 )
 def test_logits_are_those_of_the_model(tmp_path: Path, changes: dict[str, Any]) -> None:
-    reach = changes.pop("reach", (0, 1))
-    fields = {f"model__{field}": value for field, value in changes.items()}
-    of = tiny.recipe(positions__name="window", positions__reach={"place": reach}, **fields)
-    model, problems = untrained(of), tiny.random_sums(12, 10)
-    file = exported(of, model, tmp_path)
-    texts = [COUPLED.write(problem) for problem in problems]
-    found = asked(file, texts, [])
-    for ours, theirs in zip(logits(model, problems), found["logits"], strict=True):
-        np.testing.assert_allclose(np.array(theirs), ours, atol=1e-4, rtol=0)
-    assert found["metadata"]["params"] == parameters(model)
-    assert set(found["metadata"]) == {"name", "author", "params", "architecture", "tricks"}
+    of = tiny.recipe(**changes)
+    model = drawn(of, 3)
+    metadata = same(model, exported(of, model, tmp_path))
+    assert metadata["params"] == parameters(model)
+    assert set(metadata) == {"name", "author", "params", "architecture", "tricks"}
 
 
 def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
     """Without training hardly one is right, and some are no numbers."""
     of = tiny.recipe()
-    model, problems = untrained(of), tiny.random_sums(12, 10)
-    found = asked(exported(of, model, tmp_path), [], [problem.operands for problem in problems])
-    written = completions(model, COUPLED, problems, ROOM)
-    answers = [COUPLED.read("+", text) for text in written]
-    assert found["sums"] == [-1 if answer is None else answer for answer in answers]
+    model, sums = drawn(of, 3), tiny.random_sums(12, 10)
+    layout = model.layout
+    found = told(exported(of, model, tmp_path), [], [problem.operands for problem in sums])
+    memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
+    for problem, theirs in zip(sums, found["sums"], strict=True):
+        given = layout.prompt_tokens(problem)
+        text = write_one(layout.machine, layout.windows, memo.look(0), given, 12)
+        answer = layout.answer(problem, text)
+        assert theirs == (-1 if answer is None else answer)
 
 
 def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
-    run = begun(2)
+    run = begun(seeds=2, **SMALL)
     out = tmp_path / "adder.py"
     assert main(["export", "mine", "--to", "adderboard", "--out", str(out), "--member", "1"]) == 0
-    model: Transformer = jax.tree.map(jnp.asarray, run.model(1))
-    problems = tiny.random_sums(3, 4)
-    found = asked(out, [COUPLED.write(problem) for problem in problems], [(0, 9_999_999_999)])
-    for ours, theirs in zip(logits(model, problems), found["logits"], strict=True):
-        np.testing.assert_allclose(np.array(theirs), ours, atol=1e-4, rtol=0)
-    assert "seed 1" in found["metadata"]["name"]
+    metadata = same(jax.tree.map(jnp.asarray, run.model(1)), out)
+    assert "seed 1" in metadata["name"]
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"layout": "reversed", "positions.name": "rope"}, "layout 'reversed' (it knows"),
+        (
+            {"layout": "reversed", "positions.name": "rope", "model.spelled": False},
+            "layout 'reversed' (it knows programs)",
+        ),
         ({"positions.name": "rope"}, "positions.name 'rope' (it knows 'window')"),
-        ({"positions.sees": {"first": {}, "equals": {}}}, "positions.sees"),
-        ({"model.loops": 2}, "model.loops 2 (it knows 1)"),
+        ({"program": "multiplication", "task.operator": "*"}, "it does not add"),
+        ({"model.gated": True}, "model.gated True (it knows False)"),
         ({"model.activation": "gelu"}, "model.activation 'gelu' (it knows 'relu', 'relu2')"),
         ({"model.norm": "layer"}, "model.norm 'layer' (it knows 'rms')"),
     ],
@@ -154,7 +129,7 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
 def test_a_run_that_cannot_be_expressed_is_refused_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], says: str
 ) -> None:
-    api.begin("addition", 1, "mine", changes)
+    api.begin("addition", 1, "mine", SMALL | changes)
     out = tmp_path / "adder.py"
     assert main(["export", "mine", "--to", "adderboard", "--out", str(out)]) == 2
     error = capsys.readouterr().err
@@ -166,13 +141,13 @@ def test_a_run_that_cannot_be_expressed_is_refused_by_name(
 def test_an_unknown_form_and_an_unknown_member_are_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.begin("addition", 1, "mine", tiny.overrides())
+    api.begin("addition", 1, "mine", SMALL)
     words = ["export", "mine", "--out", str(tmp_path / "adder.py"), "--to"]
     assert main([*words, "aderboard"]) == 2
     assert "unknown form 'aderboard': did you mean 'adderboard'?" in capsys.readouterr().err
     assert main([*words, "adderboard"]) == 2
     assert "no checkpoint yet" in capsys.readouterr().err
-    begun(1, "other")
+    begun(name="other", **SMALL)
     words[1] = "other"
     assert main([*words, "adderboard", "--member", "1"]) == 2
     assert "no member 1" in capsys.readouterr().err

@@ -297,7 +297,7 @@ def test_a_layout_says_what_its_tokens_mean(layout: Layout) -> None:
     assert all(set(kind.wild) <= set(layout.axes) for kind in layout.kinds)
     assert layout.summary
     assert "\n" not in layout.summary
-    assert layout.start(3).shape == (3, layout.states)
+    assert layout.start(3).shape == (3, 1 + len(layout.axes))
 
 
 @every_pair

@@ -1,4 +1,4 @@
-"""The page's forward pass against the Python model: logits, attention, and what is written."""
+"""The page against Python: where tokens stand, their windows, logits, and what is written."""
 
 import json
 from pathlib import Path
@@ -10,23 +10,26 @@ import pytest
 
 import tiny
 from curta.errors import UserError
-from curta.generation import complete
-from curta.layouts import Room
-from curta.model import Transformer
+from curta.machine.writing import write_one
 from curta.page.folded import refuse
-from curta.problems import Problem
+from curta.texts import layout_of
 
 from .browser import Tab
-from .made import PROBLEMS, drawn, logits, page, problems, shipped
-
-
-def window(**reach: tuple[int, int]) -> dict[str, Any]:
-    """A window over the axes of another layout than the tiny recipe's."""
-    return {"positions__name": "window", "positions__reach": reach}
-
+from .made import (
+    PROBLEMS,
+    drawn,
+    layout,
+    logits,
+    padded,
+    page,
+    page_logits,
+    prompts,
+    random_texts,
+    recipe,
+    shipped,
+)  # fmt: skip
 
 DESIGNS: dict[str, dict[str, Any]] = {
-    "two blocks attend": {"model__attending": 2},
     "layer norm, gated, gelu": {
         "model__norm": "layer", "model__gated": True, "model__activation": "gelu"
     },
@@ -36,47 +39,55 @@ DESIGNS: dict[str, dict[str, Any]] = {
     },
     "tied, shared keys": {"model__tied": True, "model__key_value_heads": 1},
     "no kinds, no scale": {"model__kinds": False, "model__attention_scale": False},
-    "carried": {"layout": "carried", **window(place=(-1, 1))},
-    "spelled": {"layout": "running", "model__spelled": True,
-                **window(place=(0, 1), row=(-1, 0))},
+    "not spelled, one layer": {"model__spelled": False, "model__blocks": 1},
 }  # fmt: skip
-WRITTEN = 30
+WRITTEN = 60
 
 
-def differs(browser: Tab, model: Transformer, asked: list[Problem]) -> float:
-    """The greatest difference between logits of the page and of Python, over whole texts."""
-    texts = json.dumps([model.layout.write(problem) for problem in asked])
-    found = browser.value(f"{texts}.map(curta.logits)")
-    pairs = zip(found, logits(model, asked), strict=True)
-    return max(float(np.abs(np.array(page) - python).max()) for page, python in pairs)
+@pytest.fixture(scope="module", params=PROBLEMS)
+def named(request: pytest.FixtureRequest) -> str:
+    """The name of a machine."""
+    return str(request.param)
 
 
-def greedy(model: Transformer, asked: list[Problem]) -> list[str]:
-    """What Python writes, in a room beyond which no coordinate goes in so few tokens."""
-    layout = model.layout
-    prompts = [layout.encode(layout.prompt(problem)) for problem in asked]
-    lengths = np.array([len(prompt) for prompt in prompts], np.int32)
-    tokens = np.zeros((len(prompts), lengths.max()), np.int32)
-    for row, prompt in zip(tokens, prompts, strict=True):
-        row[: len(prompt)] = prompt
-    room = Room(int(lengths.max()), WRITTEN, ((-64, 64),) * len(layout.axes))
-    written = complete(
-        model, jnp.asarray(tokens), jnp.asarray(lengths), layout=layout, room=room
-    ).tolist()
-    texts = [layout.decode(line) for line in written]
-    return [text[: text.find("$") + 1] or text for text in texts]
+def test_tokens_stand_and_see_as_in_python(named: str, browser: Tab, tmp_path: Path) -> None:
+    machine = layout(named).machine
+    browser.open(page(tmp_path, *shipped(named)))
+    tokens, rows = random_texts(named, 12, 50)
+    found = browser.value(f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    for text, expected, one in zip(tokens, rows, found, strict=True):
+        steps, position = [], np.zeros(len(machine.axes), np.int32)
+        for token in text:
+            position = machine.advance(position, np.array(token))
+            steps.append(position)
+        assert np.array_equal(one["positions"], np.stack(steps))
+        windows = padded(one["windows"], rows.shape[-1], len(machine.tokens))
+        assert np.array_equal(windows, expected)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+def test_positions_are_the_sum_of_moves(named: str, browser: Tab, tmp_path: Path) -> None:
+    machine = layout(named).machine
+    browser.open(page(tmp_path, *shipped(named)))
+    tokens, _ = random_texts(named, 12, 50)
+    found = browser.value(f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    for text, one in zip(tokens, found, strict=True):
+        assert np.array_equal(one["positions"], machine.positions(text))
+
+
 def test_a_page_has_pythons_logits_and_writes_the_same(
-    name: str, browser: Tab, tmp_path: Path
+    named: str, browser: Tab, tmp_path: Path
 ) -> None:
-    recipe, model = shipped(name)
-    browser.open(page(tmp_path, recipe, model))
-    assert differs(browser, model, problems(name)) < 1e-4
-    asked = json.dumps([str(problem) for problem in problems(name)])
-    written = browser.value(f"{asked}.map((text) => curta.write(text, {WRITTEN}))")
-    assert written == greedy(model, problems(name))
+    made, model = shipped(named)
+    machine, windows = layout(named).machine, layout(named).windows
+    browser.open(page(tmp_path, made, model))
+    rows = random_texts(named, 12, 50)[1].reshape(-1, model.positions.cells)
+    assert np.abs(page_logits(browser, rows) - logits(model, rows)).max() < 1e-4
+    asked = f"{json.dumps(PROBLEMS[named])}.map((text) => curta.write(text, {WRITTEN}))"
+    expected = [
+        write_one(machine, windows, lambda seen: logits(model, seen).argmax(1), prompt, WRITTEN)
+        for prompt in prompts(named)
+    ]
+    assert browser.value(asked) == expected
     assert browser.complaints == []
 
 
@@ -84,65 +95,64 @@ def test_a_page_has_pythons_logits_and_writes_the_same(
 def test_every_design_that_is_not_refused_has_pythons_logits(
     name: str, browser: Tab, tmp_path: Path
 ) -> None:
-    recipe = tiny.recipe(**DESIGNS[name])
-    model = drawn(recipe)
-    browser.open(page(tmp_path, recipe, model))
-    assert differs(browser, model, tiny.random_sums(2, 4)) < 1e-4
+    made, model = shipped("addition", **DESIGNS[name])
+    browser.open(page(tmp_path, made, model))
+    rows = random_texts("addition", 8, 20)[1].reshape(-1, model.positions.cells)
+    assert np.abs(page_logits(browser, rows) - logits(model, rows)).max() < 1e-4
 
 
 def test_a_page_looks_where_the_model_looks(browser: Tab, tmp_path: Path) -> None:
-    recipe = tiny.recipe(model__attending=2)
-    model, problem = drawn(recipe), Problem("+", (57, 968))
-    layout, text = model.layout, model.layout.write(problem)
-    tokens = jnp.asarray(layout.encode(text))[None]
-    where = layout.follow(tokens, jnp.array([len(text)], jnp.int32))[1]
-    expected = np.asarray(model.attention_weights(tokens, where, layout.room("+", (3, 3))))[:, 0]
-    browser.open(page(tmp_path, recipe, model))
+    made, model = shipped("addition")
+    texts = [layout("addition").recorder.record("+", (57, 968))]
+    tokens = np.array([texts[0][0]], np.int32)
+    where = layout("addition").follow(jnp.asarray(tokens), jnp.array([tokens.shape[1]]))[1]
+    room = layout("addition").room_for(texts)
+    expected = np.asarray(model.attention_weights(jnp.asarray(tokens), where, room))[0, 0]
+    browser.open(page(tmp_path, made, model))
     found = np.zeros_like(expected)
-    for number, token in enumerate(browser.value(f"curta.weights({text!r})")):
-        for share, key in zip(np.moveaxis(token["weights"], -1, 0), token["keys"], strict=True):
-            found[:, :, number, key] += share
+    asked = f"new curta.Writing(curta.network, {tokens[0].tolist()})"
+    looked = browser.value(
+        f"(() => {{ const w = {asked}; return w.paper.seen.map((keys, i) =>"
+        "[keys, w.before(i + 1).weights]); })()"
+    )
+    for number, (keys, weights) in enumerate(looked):
+        for cell, key in enumerate(keys):
+            if key >= 0:
+                found[:, number, key] += [shares[cell] for shares in weights]
     assert np.abs(found - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"model__loops": 2}, "model.loops 2"),
-        ({"model__inject": "block"}, "model.inject 'block'"),
-        ({"positions__name": "rope"}, "positions 'window' only"),
-        (
-            {
-                "layout": "spaced",
-                "positions__name": "window",
-                "positions__reach": {"index": (0, 1)},
-            },
-            "layout 'spaced'",
-        ),
-        (
-            {"layout": "framed", "positions__name": "nope", "model__causal": False},
-            "layout 'framed'",
-        ),
-        ({"positions__name": "nope", "model__causal": False, "layout": "reversed"}, "model.causal"),
-    ],
-)
-def test_what_a_page_cannot_calculate_is_refused_by_name(
-    changes: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(UserError, match="no page of this run: ") as caught:
-        refuse(drawn(tiny.recipe(**changes)))
-    assert words in str(caught.value)
+@pytest.mark.parametrize("changes", [{"positions__name": "rope"}, {"positions__name": "nope"}])
+def test_a_program_without_a_window_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"no page of this run: .*'window' only") as caught:
+        refuse(drawn(recipe("addition", **changes), "addition"))
     assert "\n" not in str(caught.value)
 
 
-def test_leaving_a_token_out_of_the_cache_is_as_never_having_written_it(
-    browser: Tab, tmp_path: Path
-) -> None:
-    recipe = tiny.recipe()
-    browser.open(page(tmp_path, recipe, drawn(recipe)))
+def test_a_published_layout_and_more_loops_are_refused() -> None:
+    dense = tiny.dense()
+    with pytest.raises(UserError, match="positions 'window' only"):
+        refuse(tiny.drawn(dense, layout_of(dense)))
+    with pytest.raises(UserError, match=r"model\.loops 2"):
+        refuse(shipped("addition")[1].looped(2))
+
+
+def test_leaving_tokens_out_is_as_never_having_written_them(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("multiplication")))
+    first, second = (random_texts("multiplication", 2, 30)[0]).tolist()
+    mixed = json.dumps([*first[:10], *second[10:]])
     cut = browser.value(
-        """(() => { const w = new curta.Writing(curta.design, curta.tensors, curta.step);
-        for (const t of [1, 2, 10, 3, 11, 4, 9, 9]) w.append(t);
-        w.cut(6); return [...w.append(5).logits]; })()"""
+        f"(() => {{ const w = new curta.Writing(curta.network, {first}); w.paper.cut(10);"
+        f"for (const t of {second[10:]}) w.append(t);"
+        "return { windows: w.paper.tokens.map((_, i) => w.paper.window(i)),"
+        "positions: w.paper.positions }; })()"
     )
-    assert np.allclose(cut, browser.value("curta.logits('12+3=45')")[-1])
+    assert cut == browser.value(f"curta.follow({mixed})")
+
+
+def test_the_same_window_is_calculated_once(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("addition")))
+    counted = "(curta.write('{}+{}', 300), curta.network.memo.size)"
+    before = browser.value(counted.format("7" * 100, "6" * 100))
+    assert before < 100
+    assert browser.value(counted.format("7" * 100, "6" * 100)) == before

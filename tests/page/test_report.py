@@ -15,7 +15,6 @@ import tiny
 from curta import history
 from curta.api import report, train
 from curta.cli import main
-from curta.layouts.base import END
 from curta.page import Carried, at_work
 from curta.problems import parse
 from curta.report import write_report
@@ -142,19 +141,16 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
         "[...document.querySelectorAll('#part-errors .watch')].map((button) => {"
         "const code = button.closest('tr').querySelector('.written code');"
         "return [button.dataset.problem, Number(button.dataset.member), button.hidden,"
-        "code.firstChild.nodeType === 3 ? code.firstChild.data : '',"
         "code.querySelector('mark').textContent]; })"
     )
     assert len(shown) == len([row for row in rows_of(run) if row["errors"]]) > 0
-    for problem, member, hidden, before, mark in shown:
+    for problem, member, hidden, mark in shown:
         (text,) = run.write([problem], member)
-        right = layout.working(parse(problem)) + END
-        at = next(
-            (i for i, pair in enumerate(zip(text, right, strict=False)) if len(set(pair)) > 1)
-        )
+        right, prompt = layout.tokens_of(parse(problem))
+        pairs = zip(text, right[prompt:], strict=False)
+        at = next(number for number, (wrote, wanted) in enumerate(pairs) if wrote != wanted)
         assert not hidden
-        assert before.lstrip("…") == text[max(0, at - 12) : at]
-        assert mark == text[at]
+        assert mark == layout.characters[text[at]]
 
 
 def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Tab) -> None:
@@ -170,26 +166,26 @@ def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Tab) -> N
         "[...document.querySelectorAll('#text button')].map((b) => b.textContent)"
     )
     (text,) = runs[0].write([problem], int(member))
-    assert "".join(written)[: len(text)] == text
+    most = min(len(text), len(written))
+    assert written[:most] == [runs[0].layout.characters[token] for token in text[:most]]
 
 
-def test_lines_lead_from_the_asked_token_to_where_it_looked(opened: Tab) -> None:
+def test_the_window_of_the_asked_token_is_shaded(opened: Tab) -> None:
     opened.value("document.getElementById('problem').value = '12+34'")
     opened.value("document.getElementById('speed').value = '0'")
     opened.value("document.getElementById('form').requestSubmit()")
     opened.wait("document.getElementById('pause').disabled")
-    for block_and_head in ("0,0", "0,1"):
-        changed(opened, "#head", block_and_head)
+    for head in ("0", "1"):
+        changed(opened, "#head", head)
         looks = opened.value(
-            "[...document.querySelectorAll('#text .token')].map((token) => "
-            "[Number(token.style.getPropertyValue('--look')), token.classList.contains('asked')])"
+            "[...document.querySelectorAll('#text .seen, #grid .empty')].map((token) => "
+            "Number(token.style.getPropertyValue('--look')))"
         )
-        lines = [share for share, asked in looks if share >= 0.05 and not asked]
-        drawn = "[...document.querySelectorAll('#arcs path')]"
-        widths = opened.value(f"{drawn}.map((path) => path.getAttribute('stroke-width'))")
-        assert sorted(map(float, widths)) == pytest.approx(sorted(1 + 4 * share for share in lines))
-    kinds = opened.value("[...document.querySelectorAll('#parts li')].map((li) => li.textContent)")
-    assert {"first", "second", "answer"} <= set(kinds)
+        assert 0 < sum(looks) <= 1 + 1e-6  # what stands on no line is not drawn
+    assert opened.value("document.querySelectorAll('#text .asked.seen').length") == 1
+    assert opened.value("document.querySelectorAll('#grid .pen').length") == 1
+    roles = opened.value("[...document.querySelectorAll('#roles li')].map((li) => li.textContent)")
+    assert {"a", "b", "sum"} <= set(roles)
 
 
 def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], opened: Tab) -> None:
@@ -320,12 +316,16 @@ def test_a_run_named_twice_is_refused(
     assert "two of the runs are called 'first'" in capsys.readouterr().err
 
 
+FULL = {"model__width": 32, "model__heads": 4, "model__mlp_factor": 4}
+"""The size of shipped recipes."""
+
+
 def test_members_beyond_the_budget_stay_out_but_for_the_first_of_each_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recipe, model = shipped("addition")
+    recipe, model = shipped("addition", **FULL)
     runs = [Carried("a", recipe, [model] * 3), Carried("b", recipe, [model] * 3)]
-    for budget, kept in ((0, [1, 1]), (400_000, [2, 1]), (10_000_000, [3, 3])):
+    for budget, kept in ((0, [1, 1]), (480_000, [2, 1]), (10_000_000, [3, 3])):
         monkeypatch.setattr("curta.page.assembled.BUDGET", budget)
         body = at_work(runs).body
         assert body.count('class="weights"') == sum(kept)
@@ -344,7 +344,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step in range(0, 10_001, 50):
         vectors = vectors + rng.normal(0, 1, vectors.shape).astype(np.float32)
         history.save(folder / "history", step, vectors)
-    recipe, model = shipped("addition")
+    recipe, model = shipped("addition", **FULL)
     return write_report(folder, at_work([Carried("both", recipe, [model] * 8)]))
 
 

@@ -32,7 +32,7 @@ def built(settings: Positions, heads: int = HEADS) -> Encoding:
 
 def at(*indices: int, texts: int = 1) -> Where:
     index = jnp.array([indices] * texts, jnp.int32)
-    return Where.one_per_row(index, jnp.zeros_like(index), jnp.zeros((*index.shape, 1), jnp.int32))
+    return Where(index, jnp.zeros_like(index), jnp.zeros((*index.shape, 1), jnp.int32))
 
 
 def biases(encoding: Encoding, where: Where, block: int = 0) -> np.ndarray:

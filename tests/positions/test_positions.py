@@ -1,6 +1,5 @@
-"""Each encoding against its definition; the window against dense attention in NumPy."""
+"""Each encoding against its definition."""
 
-import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -15,8 +14,7 @@ from hypothesis import strategies as st
 import tiny
 from curta import initial
 from curta.errors import UserError
-from curta.layouts import Kind, Layout, Room, Where, layout_named
-from curta.layouts.direct import DirectLayout
+from curta.layouts import Layout, Where, layout_named
 from curta.positions import Encoding, Positions, Shape
 from curta.positions.abacus import Abacus
 from curta.positions.coupled import Coupled
@@ -24,7 +22,6 @@ from curta.positions.learned import Learned
 from curta.positions.nope import NoPE
 from curta.positions.position_coupling import PositionCoupling
 from curta.positions.rope import RoPE
-from curta.positions.window import SELF, Window, neighbours
 from curta.problems import Problem
 
 WIDTH, HEADS = 8, 2
@@ -70,7 +67,7 @@ def test_nope_gives_nothing_to_learn_and_nothing_to_see() -> None:
 def at(*indices: int) -> Where:
     index = jnp.array([indices], jnp.int32)
     coordinates = jnp.zeros((1, len(indices), 1), jnp.int32)
-    return Where.one_per_row(index, jnp.zeros_like(index), coordinates)
+    return Where(index, jnp.zeros_like(index), coordinates)
 
 
 def test_rope_turns_pairs_of_features_by_the_index_times_their_frequency() -> None:
@@ -224,13 +221,13 @@ def test_position_coupling_starts_each_problem_anywhere_that_its_own_length_allo
     assert len({tuple(pair) for pair in (ids[:, :, 0]).tolist()}) == 5 * 7  # independent
 
 
-@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Window(), Abacus(), Coupled()])
+@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Abacus(), Coupled()])
 def test_encodings_without_starts_of_their_own_leave_each_text_alone(settings: Positions) -> None:
     where, keys = where_of("1+9=01$", "coupled"), jax.random.split(jax.random.key(0), 1)
     assert built(settings, "coupled").stagger(where, keys) is where
 
 
-@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Window()])
+@pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE()])
 def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Positions) -> None:
     where = where_of("1+9=01$", "coupled")
     assert tiny.same(built(settings, "coupled").jitter(where, jax.random.key(0)), where)
@@ -258,7 +255,7 @@ def test_texts_beyond_a_table_are_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("settings", [NoPE(), RoPE(), Window()])
+@pytest.mark.parametrize("settings", [NoPE(), RoPE()])
 def test_encodings_without_tables_take_any_length(settings: Positions) -> None:
     built(settings, "coupled").check(tiny.room(layout_named("coupled"), 100_000))
 
@@ -268,161 +265,10 @@ def test_rope_needs_pairs_of_features() -> None:
         RoPE().build(Shape(layout_named("reversed"), 6, 2, 1))
 
 
-@pytest.mark.parametrize(
-    ("reach", "complaint"),
-    [
-        ({"plce": (0, 1)}, "unknown axis of layout 'coupled' 'plce': did you mean 'place'"),
-        ({"place": (1, 2)}, "must include 0"),
-        ({}, "lacks the layout's axis 'place'"),
-        ({"place": (1, 0)}, "must be lowest and highest"),
-    ],
-)
-def test_a_window_that_does_not_fit_its_layout_is_refused(
-    reach: dict[str, tuple[int, int]], complaint: str
-) -> None:
-    with pytest.raises(UserError, match=complaint):
-        built(Window(reach=reach), "coupled")
+DENSE = [name for name in tiny.ENCODINGS if name != "window"]
 
 
-def test_a_window_that_names_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown kind of layout 'coupled' 'frst': did you mean"):
-        built(Window(sees={"frst": {}}), "coupled")
-
-
-# The window: visibility, biases, and the table by which neighbours are found.
-
-
-class Grid(DirectLayout):
-    """Two axes and every kind of wildness; only its kinds and axes matter here."""
-
-    name = "grid"
-    summary = "a layout for these tests"
-    kinds = (
-        Kind("cell"),
-        Kind("column", wild=("row",)),
-        Kind("line", wild=("place",)),
-        Kind("flag", wild=("place", "row")),
-    )
-    axes = ("place", "row")
-
-
-GRID = Grid()
-REACH = ((-1, 1), (-2, 0))
-EXTENTS = ((-1, 3), (0, 2))
-SLOTS = 12
-GRID_ROOM = Room(SLOTS - 1, 1, EXTENTS)
-
-spot = st.tuples(st.integers(0, 3), st.integers(-1, 3), st.integers(0, 2))
-
-
-def address(token: tuple[int, int, int]) -> tuple[int | str, ...]:
-    """What must be unique in a text: the kind, and the coordinates that are not wild."""
-    kind = GRID.kinds[token[0]]
-    free = [
-        "*" if axis in kind.wild else value
-        for axis, value in zip(GRID.axes, token[1:], strict=True)
-    ]
-    return token[0], *free
-
-
-grids = st.lists(spot, min_size=1, max_size=SLOTS, unique_by=address)
-
-
-def where_on_grid(tokens: list[tuple[int, int, int]]) -> Where:
-    """Tokens in the order in which they were written, then padding."""
-    padded = np.array([*tokens, *[(-1, 0, 0)] * (SLOTS - len(tokens))], np.int32)[None]
-    index = jnp.arange(SLOTS, dtype=jnp.int32)[None]
-    return Where.one_per_row(index, jnp.asarray(padded[..., 0]), jnp.asarray(padded[..., 1:]))
-
-
-def displacement(query: tuple[int, int, int], key: tuple[int, int, int]) -> tuple[int, int] | None:
-    """Key minus query on each axis, 0 where the key is wild; None if out of reach."""
-    kind, steps = GRID.kinds[key[0]], []
-    for axis, (low, high), at_query, at_key in zip(
-        GRID.axes, REACH, query[1:], key[1:], strict=True
-    ):
-        step = 0 if axis in kind.wild else at_key - at_query
-        if not low <= step <= high:
-            return None
-        steps.append(step)
-    return tuple(steps)
-
-
-def dense_attention(
-    tokens: list[tuple[int, int, int]], biases: dict[Any, np.ndarray], q: Any, k: Any, v: Any
-) -> np.ndarray:
-    """Attention by the definition: each visible key, with its bias, one at a time."""
-    result = np.zeros((len(tokens), *q.shape[1:]))
-    for i, head in itertools.product(range(len(tokens)), range(q.shape[1])):
-        scores, values = [], []
-        for j in range(i + 1):
-            moved = displacement(tokens[i], tokens[j])
-            if moved is not None:
-                bias = biases[tokens[j][0], moved][head]
-                scores.append(q[i, head] @ k[j, head] / np.sqrt(q.shape[-1]) + bias)
-                values.append(v[j, head])
-        weights = np.exp(np.array(scores) - max(scores))
-        result[i, head] = weights @ np.array(values) / weights.sum()
-    return result
-
-
-WIDE = Window(reach={"place": REACH[0], "row": REACH[1]})
-GRID_WINDOW = built(WIDE, GRID)
-HEADFULS = jax.random.normal(jax.random.key(5), (3, 1, SLOTS, HEADS, WIDTH // HEADS))
-
-
-@jax.jit
-def windowed(where: Where) -> Any:
-    links = GRID_WINDOW.links(GRID_WINDOW.index(where, GRID_ROOM), where)
-    return GRID_WINDOW.attend(GRID_WINDOW.layers[0], links, *HEADFULS)
-
-
-@given(tokens=grids)
-def test_windowed_attention_is_dense_attention_over_what_is_within_reach(
-    tokens: list[tuple[int, int, int]],
-) -> None:
-    (legend,) = neighbours(GRID, WIDE)
-    biases = {
-        near: np.asarray(GRID_WINDOW.biases)[0, :, number] for number, near in enumerate(legend)
-    }
-    expected = dense_attention(tokens, biases, *(np.asarray(part)[0] for part in HEADFULS))
-    found = np.asarray(windowed(where_on_grid(tokens)))[0, : len(tokens)]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_a_neighbourhood_lists_every_kind_at_every_reachable_displacement_once() -> None:
-    (listed,) = neighbours(GRID, WIDE)
-    cell = {(0, moved) for moved in itertools.product((-1, 0, 1), (-2, -1, 0))}
-    column = {(1, (place, 0)) for place in (-1, 0, 1)}
-    line = {(2, (0, row)) for row in (-2, -1, 0)}
-    assert set(listed) == cell | column | line | {(3, (0, 0))}
-    assert len(listed) == len(set(listed)) == GRID_WINDOW.fan_in(GRID_ROOM)
-
-
-@jax.jit
-def at_once(where: Where) -> Any:
-    return GRID_WINDOW.index(where, GRID_ROOM)
-
-
-@jax.jit
-def one_by_one(where: Where) -> Any:
-    def write(index: Any, slot: Any) -> tuple[Any, None]:
-        token = jax.tree.map(lambda part: part[:, slot][:, None], where)
-        return GRID_WINDOW.insert(index, token), None
-
-    blank = GRID_WINDOW.blank(where, SLOTS, GRID_ROOM)
-    return jax.lax.scan(write, blank, jnp.arange(SLOTS))[0]
-
-
-@given(tokens=grids)
-def test_an_index_built_token_by_token_is_the_one_built_at_once(
-    tokens: list[tuple[int, int, int]],
-) -> None:
-    where = where_on_grid(tokens)
-    assert tiny.same(at_once(where), one_by_one(where))
-
-
-@pytest.mark.parametrize("name", tiny.ENCODINGS)
+@pytest.mark.parametrize("name", DENSE)
 def test_links_are_the_same_whether_the_index_was_built_at_once_or_grew(name: str) -> None:
     """Each query, asked as soon as it is written, sees what it sees in the whole text."""
     recipe, layout = tiny.with_encoding(name), layout_named("coupled")
@@ -437,52 +283,3 @@ def test_links_are_the_same_whether_the_index_was_built_at_once_or_grew(name: st
         np.testing.assert_array_equal(
             encoding.links(index, token).visible[:, 0], whole.visible[:, slot]
         )
-
-
-@given(tokens=grids, other=grids, cut=st.integers(1, SLOTS))
-def test_a_query_never_sees_what_was_written_after_it(
-    tokens: list[tuple[int, int, int]], other: list[tuple[int, int, int]], cut: int
-) -> None:
-    cut = min(cut, len(tokens))
-    taken = {address(token) for token in tokens[:cut]}
-    changed = tokens[:cut] + [token for token in other if address(token) not in taken]
-    one, two = (windowed(where_on_grid(line[:SLOTS])) for line in (tokens, changed))
-    np.testing.assert_array_equal(one[:, :cut], two[:, :cut])
-
-
-def test_coordinates_outside_of_the_room_are_nowhere() -> None:
-    """A model may write more digits than there is room for; they must not hide others."""
-    outside = [(0, 99, 0), (0, 0, -7), (2, 0, 50)]
-    where, alone = where_on_grid([(0, 0, 0), *outside]), where_on_grid([(0, 0, 0)])
-    assert tiny.same(at_once(where).slots, at_once(alone).slots)
-
-
-def test_a_window_that_names_kinds_sees_those_and_itself() -> None:
-    sees = {"cell": {"row": (-1, -1)}, "flag": {}}
-    near = neighbours(GRID, Window(reach={"place": (0, 0), "row": (0, 0)}, sees=sees))
-    assert near == (((SELF, (0, 0)), (0, (0, -1)), (3, (0, 0))),)
-
-
-def test_kinds_of_different_groups_have_lists_of_their_own() -> None:
-    layout = layout_named("calculator")
-    sees = {"running operand": {"place": (0, 1)}, "division count": {}}
-    window = Window(reach=dict.fromkeys(layout.axes, (0, 0)), sees=sees)
-    groups = neighbours(layout, window)
-    names = [[layout.kinds[kind].name for kind, _ in group if kind >= 0] for group in groups]
-    assert names == [["running operand"] * 2, [], [], ["division count"]]
-    assert len({len(group) for group in groups}) == 1
-
-
-@given(tokens=grids)
-def test_a_kind_that_nobody_sees_changes_nothing(tokens: list[tuple[int, int, int]]) -> None:
-    """Neither attention nor the table has a place for it."""
-    sees = {"cell": {"row": (-1, 0)}, "line": {}}
-    settings = Window(reach={"place": (0, 0), "row": (0, 0)}, sees=sees)
-    encoding = built(settings, GRID)
-    where = where_on_grid(tokens)
-    links = encoding.links(encoding.index(where, GRID_ROOM), where)
-    kinds = [token[0] for token in tokens]
-    for query in range(len(tokens)):
-        seen = np.asarray(links.keys)[0, query][np.asarray(links.visible)[0, query]].tolist()
-        assert seen[0] == query
-        assert {kinds[key] for key in seen[1:]} <= {0, 2}

@@ -19,17 +19,18 @@ def trained(root: Path, name: str, **changes: object) -> Run:
 
 @pytest.fixture(scope="session")
 def windowed(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two members with a window of one place, that have learned short sums."""
+    """Two members that see the window of their program, and have half learned short sums."""
     return trained(
         tmp_path_factory.mktemp("windowed"), "windowed", task__digits=[1, 3],
-        training__steps=300, training__batch=32, training__checkpoint_every=100,
+        model__width=32, model__mlp_factor=4, training__steps=300, training__batch=128,
+        training__problems=1000, training__checkpoint_every=100,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def dense(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two members that attend twice to everything so far, barely trained."""
+    """Two members that write a layout and attend twice to everything, barely trained."""
     return trained(
-        tmp_path_factory.mktemp("dense"), "dense", positions__name="learned",
+        tmp_path_factory.mktemp("dense"), "dense", layout="coupled", positions__name="learned",
         positions__length=40, model__attending=2, task__digits=[1, 3],
     )  # fmt: skip

@@ -11,14 +11,14 @@ import pytest
 import tiny
 from curta import api, checkpoints, history, training
 from curta.errors import UserError
-from curta.evaluation import Models, room_for
+from curta.evaluation import Models
 from curta.layouts import LAYOUTS, layout_named
+from curta.layouts.program import ProgramLayout
 from curta.model import Transformer
 from curta.planes import principal
 from curta.probes import attention, examine
 from curta.probes.attention import SOURCES, Attention, look
 from curta.probes.counterfactual import (
-    Change,
     Counterfactual,
     at_random,
     effects,
@@ -29,6 +29,7 @@ from curta.probes.tokens import Tokens
 from curta.probes.top import Top
 from curta.problems import Problem, parse
 from curta.session import Run
+from curta.texts import layout_of
 
 from .asked import found, only, subject
 
@@ -48,7 +49,7 @@ def foretold(model: Transformer, line: str) -> np.ndarray:
     """The chances of each token after each token of a text, from the model's own logits."""
     layout = model.layout
     text = tiny.text(layout, [parse(line)], 30)
-    room = room_for(alone(model), [parse(line)])
+    room = layout.room_of([parse(line)])
     logits = model(text.tokens, layout.where(text), tiny.every_index(text), room)
     return np.asarray(jax.nn.softmax(logits, axis=-1))[0]
 
@@ -62,7 +63,7 @@ def alone(model: Transformer) -> Models:
 
 def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
     finding = found(Top(problem="57+68", k=2), windowed)
-    layout, text = windowed.models.layout, "75+86=521$"
+    layout, text = windowed.layout, "75+86=521$"
     for member in (0, 1):
         chances = foretold(member_of(windowed, member), "57+68")
         rows = only(finding, member=member)
@@ -79,10 +80,11 @@ def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
 
 
 def test_more_tokens_than_there_are_leave_gaps(windowed: Run) -> None:
-    row = found(Top(problem="1+2", k=20), windowed, 0).rows[-1]
-    there = [row[f"p {rank}"] for rank in range(1, 21)]
-    assert sum(there[:13]) == pytest.approx(1)
-    assert there[13:] == [None] * 7
+    tokens = len(windowed.layout.characters)
+    row = found(Top(problem="1+2", k=tokens + 7), windowed, 0).rows[-1]
+    there = [row[f"p {rank}"] for rank in range(1, tokens + 8)]
+    assert sum(there[:tokens]) == pytest.approx(1)
+    assert there[tokens:] == [None] * 7
 
 
 def test_an_encoders_chances_are_those_of_each_token_over_the_problem_alone() -> None:
@@ -130,14 +132,14 @@ def test_weights_are_the_softmax_of_queries_with_keys() -> None:
 @pytest.mark.parametrize("name", tiny.ENCODINGS)
 def test_weights_are_those_that_attention_uses(name: str) -> None:
     """Values that name their key come out of attention as the weights themselves."""
-    layout = layout_named("coupled")
-    model = tiny.drawn(tiny.with_encoding(name, model__attending=2), layout)
+    layout, attending = tiny.layout_for(name), 1 if name == "window" else 2
+    model = tiny.drawn(tiny.with_encoding(name, model__attending=attending), layout)
     text = tiny.text(layout, tiny.random_sums(3, 4), 16)
     where, room = layout.where(text), layout.room("+", (4, 4))
     positions, time = model.positions, 16
     links = positions.links(positions.index(where, room), where)
     q, k = jax.random.normal(jax.random.key(0), (2, 3, time, 2, time))
-    layer = jax.tree.map(lambda leaf: leaf[1], positions.layers)
+    layer = jax.tree.map(lambda leaf: leaf[-1], positions.layers)
     names = jnp.broadcast_to(jnp.eye(time)[None, :, None], (3, time, 2, time))
     used = positions.attend(layer, links, q, k, names)
     weights = positions.weights(layer, links, q, k)
@@ -164,13 +166,13 @@ def test_what_a_key_is_to_a_query_by_its_definition() -> None:
 
 
 def test_digits_of_every_place_are_a_source_of_their_own() -> None:
-    layout = layout_named("product")
+    layout = layout_of(api.resolve("multiplication", {}))
     text = tiny.text(layout, [parse("47*36")], 40)
     where = layout.where(text)
     found = attention.sources(
         layout, np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
     )
-    second = [layout.kinds[kind].name for kind in np.asarray(where.kind)[0]].index("second")
+    second = [layout.kinds[kind].name for kind in np.asarray(where.kind)[0]].index("b")
     assert SOURCES[found[10, second]] == "every place"
 
 
@@ -194,7 +196,7 @@ def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
 
 def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
     finding = found(Attention(problem="57+68"), dense, 1)
-    room = room_for(dense.models, [parse("57+68")])
+    room = dense.layout.room_of([parse("57+68")])
     model = member_of(dense, 1)
     text = tiny.text(model.layout, [parse("57+68")], room.total)
     weights = model.attention_weights(text.tokens, model.layout.where(text), room)
@@ -212,15 +214,32 @@ def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
 # Another digit.
 
 
-def test_each_written_digit_is_replaced_once_by_another() -> None:
-    layout, problem = layout_named("coupled"), parse("957+68")
+@pytest.mark.parametrize("name", ["coupled", "window"])
+def test_each_written_digit_is_replaced_once_by_another(name: str) -> None:
+    layout = layout_named(name) if name == "coupled" else tiny.layout_for(name)
+    problem = parse("957+68")
     changes = list(at_random(problem, layout, Random(0)))
-    line = layout.write(problem)
+    tokens, prompt = layout.tokens_of(problem)
     assert [change.slot for change in changes] == [7, 8, 9, 10]
     for change in changes:
-        text = change.line(layout)
-        assert [i for i in range(len(line)) if text[i] != line[i]] == [change.slot]
-        assert text[change.slot].isdecimal()
+        text, given = change.text(layout)
+        assert given == prompt
+        assert [i for i in range(len(tokens)) if text[i] != tokens[i]] == [change.slot]
+        assert layout.decode(text)[change.slot].isdecimal()
+
+
+def test_another_digit_of_a_program_plays_the_same_part_on_the_same_square() -> None:
+    layout = layout_of(api.resolve("multiplication", {}))
+    assert isinstance(layout, ProgramLayout)
+    problem = parse("78*96")
+    changes, (tokens, _) = list(at_random(problem, layout, Random(0))), layout.tokens_of(problem)
+    assert {layout.machine.tokens[tokens[c.slot]].role for c in changes} == {
+        "tens", "units", "part", "sum", "answer",
+    }  # fmt: skip
+    for change in changes:
+        was, now = layout.machine.tokens[tokens[change.slot]], layout.machine.tokens[change.token]
+        assert was.value != now.value
+        assert was._replace(symbol="", value=0) == now._replace(symbol="", value=0)
 
 
 def carries(a: str, b: str, digit: str) -> int:
@@ -233,23 +252,25 @@ def carries(a: str, b: str, digit: str) -> int:
     return out
 
 
-@pytest.mark.parametrize("name", ["coupled", "reversed", "padded"])
+@pytest.mark.parametrize("name", ["coupled", "reversed", "padded", "window"])
 def test_what_the_other_carry_implies_by_trying_both(name: str) -> None:
-    layout = layout_named(name)
+    layout = tiny.layout_for(name) if name == "window" else layout_named(name)
     for problem in [parse("957+68"), parse("999+1"), parse("445+554"), *tiny.random_sums(20, 5)]:
         width = max(len(str(value)) for value in problem.operands)
         a, b = (str(value)[::-1].ljust(width, "0") for value in problem.operands)
-        prompt, line = len(layout.prompt(problem)), layout.write(problem)
+        tokens, prompt = layout.tokens_of(problem)
         changes = list(other_carry(problem, layout))
         assert [change.slot - prompt for change in changes] == list(range(width - 1))
         for place, change in enumerate(changes):
-            assert (int(line[change.slot]) - int(change.digit)) % 10 in (1, 9)
-            over = carries(a[place], b[place], change.digit)
-            assert int(change.implied) == (int(a[place + 1]) + int(b[place + 1]) + over) % 10
+            digit = layout.characters[change.token]
+            assert (int(layout.characters[tokens[change.slot]]) - int(digit)) % 10 in (1, 9)
+            over = carries(a[place], b[place], digit)
+            above = int(a[place + 1]) + int(b[place + 1]) + over
+            assert int(layout.characters[change.implied]) == above % 10
 
 
 def test_nothing_is_implied_where_the_sum_is_not_written_so() -> None:
-    for name in ("plain", "running"):
+    for name in ("plain", "hints"):
         assert not list(other_carry(parse("60+61"), layout_named(name)))
 
 
@@ -258,10 +279,11 @@ def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
     changes = [c for problem in exam for c in at_random(problem, asked.layout, Random(1))]
     seen = effects(asked, changes)
     for number, change in enumerate(changes):
-        line = asked.layout.write(change.problem)
+        line, _ = asked.layout.tokens_of(change.problem)
         for member in (0, 1):
             model = member_of(dense, member)
-            before, after = (likeliest(model, text) for text in (line, change.line(asked.layout)))
+            texts = line, change.text(asked.layout)[0]
+            before, after = (likeliest(model, text) for text in texts)
             expected = [
                 i for i in range(change.slot + 1, len(line)) if before[i - 1] != after[i - 1]
             ]
@@ -269,9 +291,9 @@ def test_effects_are_those_of_asking_text_by_text(dense: Run) -> None:
             assert (1 + np.flatnonzero(changed)).tolist() == expected
 
 
-def likeliest(model: Transformer, line: str) -> list[int]:
+def likeliest(model: Transformer, line: list[int]) -> list[int]:
     """What the model would write after each token of a text, right or wrong."""
-    tokens = jnp.asarray(model.layout.encode(line.ljust(20, "0")))[None]
+    tokens = jnp.asarray([line + [model.layout.end] * (20 - len(line))], jnp.int32)
     return written(model, tokens, jnp.array([len(line)])).tolist()
 
 
@@ -309,14 +331,13 @@ def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
     changes = [c for p in tiny.random_sums(8, 3) for c in other_carry(p, asked.layout)]
     after, before, other = followed(asked, changes)
     for number, change in enumerate(changes):
-        line = asked.layout.write(change.problem)
+        line, _ = asked.layout.tokens_of(change.problem)
         assert other[number] == (line[change.slot + 1] != change.implied)
         for member in (0, 1):
             model = member_of(windowed, member)
-            characters = asked.layout.characters
-            written = characters[likeliest(model, change.line(asked.layout))[change.slot]]
-            assert after[member, number] == (written == change.implied)
-            plain = characters[likeliest(model, line)[change.slot]]
+            follows = likeliest(model, change.text(asked.layout)[0])[change.slot]
+            assert after[member, number] == (follows == change.implied)
+            plain = likeliest(model, line)[change.slot]
             assert before[member, number] == (plain == line[change.slot + 1])
 
 
@@ -326,9 +347,12 @@ def test_every_layout_can_be_changed_and_looked_at() -> None:
         operator = layout.operators[0]
         problem = Problem(operator, (57, 68)[: 1 if operator == "copy" else 2])
         changes = list(at_random(problem, layout, Random(0)))
-        lengths = {len(change.line(layout)) for change in changes}
-        assert lengths <= {len(layout.write(problem))}
-        assert not any(change == Change(problem, change.slot, "") for change in changes)
+        tokens, prompt = layout.tokens_of(problem)
+        assert changes or layout.name == "labelled"  # whose answers are letters
+        for change in changes:
+            text, given = change.text(layout)
+            assert (len(text), given) == (len(tokens), prompt)
+            assert text[change.slot] != tokens[change.slot]
 
 
 # Token vectors.
@@ -350,29 +374,37 @@ def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -
     steps = [0, *checkpoints.steps(windowed.folder.checkpoints)]
     assert steps == [0, 200, 300]
     assert len(finding.rows) == 2 * 3 * 10
-    begun = training.init(windowed.recipe, jnp.array([0, 1])).model
-    now, then = np.asarray(windowed.models.stacked.tokens), np.asarray(begun.tokens)
+    layout, digits = windowed.layout, windowed.layout.digits
+    assert [layout.vocabulary[token] for token in digits] == [f"{d} sum +1" for d in range(10)]
+    begun = training.init(windowed.recipe, layout, jnp.array([0, 1])).model
+    now, then = (
+        (layout.parts() @ np.asarray(model.tokens))[:, digits]
+        for model in (windowed.models.stacked, begun)
+    )
     for member in (0, 1):
-        plane = principal(now[member, :10])
+        plane = principal(now[member])
         panel = finding.picture["panels"][member]
         for table, at in ((then, 0), (now, -1)):
             points = [path[at] for path in panel["paths"]]
-            np.testing.assert_allclose(points, plane.project(table[member, :10]), atol=1e-4)
+            np.testing.assert_allclose(points, plane.project(table[member]), atol=1e-4)
 
 
-def test_spelled_vectors_are_those_of_the_characters() -> None:
-    layout = layout_named("running")
-    model = tiny.drawn(tiny.with_encoding("nope", model__spelled=True), layout)
-    expected = (layout.parts() @ np.asarray(model.tokens))[:10]
-    found = history.vectors(alone(model).stacked)[0, :10]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+def test_spelled_digits_differ_as_the_vectors_of_their_digits_do() -> None:
+    """The parts of a program's token are its digit or sign, its carry, its role and its move."""
+    layout = tiny.layout_for("window")
+    model = tiny.drawn(tiny.recipe(model__spelled=True), layout)
+    found = history.vectors(alone(model).stacked)[0, layout.digits]
+    parts = layout.parts()[layout.digits]
+    own = parts[:, parts.sum(0) == 1] @ np.asarray(model.tokens)[parts.sum(0) == 1]
+    np.testing.assert_allclose(found - found[0], own - own[0], atol=1e-5)
 
 
 def remembering(*steps: int) -> Run:
     """A run that has nothing but a history."""
     run, rng = api.begin("addition", 2, "moments", tiny.overrides()), np.random.default_rng(0)
     for step in steps:
-        history.save(run.folder.history, step, rng.normal(size=(2, 13, 6)).astype(np.float32))
+        moment = rng.normal(size=(2, len(run.layout.characters), 6)).astype(np.float32)
+        history.save(run.folder.history, step, moment)
     return run
 
 
@@ -381,7 +413,8 @@ def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     run = remembering(*steps)
     finding = found(Tokens(), run, 1)
     assert [row["step"] for row in only(finding, digit="7")] == steps
-    moments = [history.load(run.folder.history, step)[1, :10] for step in steps]
+    kept = (history.load(run.folder.history, step) for step in steps)
+    moments = [moment[1, run.layout.digits] for moment in kept]
     expected = [principal(moments[-1]).project(moment)[7] for moment in moments]
     np.testing.assert_allclose(finding.picture["panels"][0]["paths"][7], expected, atol=1e-6)
 
@@ -394,7 +427,7 @@ def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPa
 
 def test_a_look_is_at_what_is_scored(dense: Run) -> None:
     problem = parse("12+34")
-    seen = look(subject(dense), problem, room_for(dense.models, [problem]))
+    seen = look(subject(dense), problem, dense.layout.room_of([problem]))
     assert [seen.line[i + 1] for i in seen.queries] == list("64$")
     assert seen.weights.shape == (2, 2, 2, 3, len(seen.line) - 1)
 

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 INFO: dict[str, Any] = {
-    "format": 1,
+    "format": 2,
     "name": "both",
     "recipe": "addition-and-division",
     "seeds": [0, 1, 2],

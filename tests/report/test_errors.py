@@ -14,7 +14,14 @@ from .parsed import Page, report, visible
 
 def error(problem: str, written: str, right: str, member: int = 0) -> dict[str, Any]:
     told = {"problem": problem, "truth": "112", "answer": None, "member": member}
-    return told | {"slip": slip(written, right)}
+    return told | {"slip": of(written, right)}
+
+
+def of(written: str, right: str) -> dict[str, Any] | None:
+    """The slip of texts in which every character is a token."""
+    symbols = sorted({*written, *right})
+    first, second = ([symbols.index(character) for character in t] for t in (written, right))
+    return slip(first, second, symbols)
 
 
 def page(folder: Path, *found: list[dict[str, Any]]) -> Page:
@@ -38,16 +45,16 @@ def page(folder: Path, *found: list[dict[str, Any]]) -> Page:
     ],
 )
 def test_a_slip_is_the_first_token_that_differs(written: str, right: str, at: int) -> None:
-    found = slip(written, right)
+    found = of(written, right)
     assert found is not None
     assert (found["at"], found["start"]) == (at, 0)
-    assert slip(right, right) is None
+    assert of(right, right) is None
 
 
 def test_of_a_long_text_what_stands_around_is_kept() -> None:
     right = "".join(str(i % 10) for i in range(1000))
     written = right[:500] + "x" + right[501:]
-    found = slip(written, right)
+    found = of(written, right)
     assert found is not None
     assert found["at"] == 500
     assert found["written"] == written[500 - AROUND : 500 + AROUND]
@@ -93,3 +100,16 @@ def test_what_was_written_is_text(tmp_path: Path) -> None:
     found = page(tmp_path, [error(evil, evil, "2$")])
     assert not found.all("img")
     assert "<mark>&lt;</mark>" in found.source
+
+
+def test_a_symbol_is_marked_with_what_it_carries() -> None:
+    found = slip([0, 1, 2], [0, 2, 2], ["4", "7¹", "7"])
+    assert found is not None
+    assert errors.written(found).startswith("<code>4<mark>7¹</mark>")  # type: ignore[arg-type]
+    assert found["token"] == 1
+
+
+def test_a_token_that_differs_in_its_move_alone_is_named_so() -> None:
+    found = slip([0, 1], [0, 2], ["4", "7", "7"])
+    assert found is not None
+    assert errors._told(found).count("with another role or move") == 1  # type: ignore[arg-type]

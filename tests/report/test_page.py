@@ -162,7 +162,7 @@ def test_only_sizes_that_occur_are_explained(tmp_path: Path) -> None:
 
 def test_every_category_of_every_operation_is_described(page: Page) -> None:
     names = {name for operation in OPERATIONS.values() for name in operation.cases}
-    assert set(CATEGORIES) == {"random", "held out", *names}
+    assert set(CATEGORIES) == {"random", "special", "held out", *names}
     assert "carry: carries that run far" in visible(page)
     assert CATEGORIES["one"] not in visible(page)
 
@@ -320,8 +320,8 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
-    sample.write_young_run(tmp_path, format=2)
-    with pytest.raises(ValueError, match="format 2 is not format 1"):
+    sample.write_young_run(tmp_path, format=3)
+    with pytest.raises(ValueError, match="format 3 is not format 2"):
         write_report(tmp_path)
 
 

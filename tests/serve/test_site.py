@@ -128,7 +128,7 @@ def test_whatever_the_pace_every_record_comes_once(
 ) -> None:
     """Written in pieces that end anywhere, read in parts that end anywhere."""
     folder = tmp_path_factory.mktemp("young")
-    run = {"format": 1, "seeds": [0], "status": "training", "stopped": {}, "steps": 9}
+    run = {"format": 2, "seeds": [0], "status": "training", "stopped": {}, "steps": 9}
     (folder / "run.json").write_text(json.dumps(run))
     rows = [{"step": i, "member": 0, "loss": i / 7, "exact": 0.5, "seconds": 1} for i in range(40)]
     text = "".join(json.dumps(row) + "\n" for row in rows)

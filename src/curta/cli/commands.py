@@ -6,13 +6,14 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import UserError
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..plan import Row
+    from ..report.certified import Content
     from ..session import Run
 
 SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+27182818284590452353")
@@ -40,7 +41,7 @@ def resume(options: Namespace) -> int:
 
     if is_comparison(options.run):
         return _resume_comparison(options.run)
-    run = load(options.run)
+    run = load(options.run, trust=options.trust)
     if run.folder.info["status"] == "finished":
         print(f"{run.name} is finished: {run.recipe.training.steps:,} steps")
         return 0
@@ -58,8 +59,9 @@ def demo(options: Namespace) -> int:
     from ..problems import parse
 
     hard = ("9" * 1000 + "+1", *SUMS)
-    for text, answer in zip(hard, run.write(hard), strict=True):
-        console().print(answer_line(parse(text), run.models.layout.read("+", answer)))
+    for text, written in zip(hard, run.write(hard), strict=True):
+        problem = parse(text)
+        console().print(answer_line(problem, run.layout.answer(problem, written)))
     console().print(f'\nAsk it yourself: [bold]{sys.argv[0]} ask {run.name} "12+34"[/bold]')
     return 0
 
@@ -70,8 +72,8 @@ def ask(options: Namespace) -> int:
     if (options.problem is None) == (options.file is None):
         raise UserError("give one problem, such as 12+34, or --file F")
     lines = [options.problem] if options.file is None else _lines(options.file)
+    run = load(options.run, options.loops, options.trust)
     problems = _each(lines, options.file, _parsed)
-    run = load(options.run, options.loops)
     _each(problems, options.file, lambda problem: run.accept([problem]))
     for problem, text in zip(problems, run.write(problems, options.member), strict=True):
         print(_answer(run, problem, text, options.trace))
@@ -82,7 +84,7 @@ def evaluate(options: Namespace) -> int:
     from ..api import load
     from .display import Status, notice
 
-    run = load(options.run, options.loops)
+    run = load(options.run, options.loops, options.trust)
     changes = {
         "digits": _sizes(options.digits),
         "grid": options.grid,
@@ -98,11 +100,13 @@ def evaluate(options: Namespace) -> int:
         table = run.evaluate(status.say, options.member, **changes)
     if options.json:
         print(json.dumps(table))
-        return 0
+        return 0 if _agrees(table) else 1
     _show_exam(table, run.seeds if options.member is None else [run.seeds[options.member]])
+    if not run.code_known:
+        notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if options.member is None:
         notice(f"Report: {run.report}")
-    return 0
+    return 0 if _agrees(table) else 1
 
 
 def probe(options: Namespace) -> int:
@@ -112,7 +116,7 @@ def probe(options: Namespace) -> int:
     from ..probes import examine
     from .display import Status, notice, probe_table, probes_list, whole
 
-    run = load(options.run)
+    run = load(options.run, trust=options.trust)
     if options.probe is None:
         notice(probes_list(run))
         return 0
@@ -133,23 +137,71 @@ def probe(options: Namespace) -> int:
 
 def show(options: Namespace) -> int:
     from .. import recipe as recipes
-    from ..layouts import layout_named
-    from ..problems import parse
-    from .display import console, written
+    from .display import console
     from .layers import layers_view
 
-    if options.problem is None and not options.layers:
-        raise UserError("give a problem, such as 12+34, or --layers")
-    recipe = recipes.load(options.recipe)
-    problem = None if options.problem is None else parse(options.problem)
+    if options.steps and options.problem is None:
+        raise UserError("--steps needs a problem, such as 12+34")
+    if not (options.problem or options.layers or options.window):
+        raise UserError("give a problem, such as 12+34, or --window, or --layers")
+    _make_known(options.recipe, options.trust)
+    problem = None if options.problem is None else _parsed(options.problem)
     if options.layers:
-        console().print(layers_view(recipe, problem))
+        console().print(layers_view(recipes.load(options.recipe), problem))
         return 0
-    assert problem is not None
-    layout = layout_named(recipe.layout)
-    layout.accept(problem.operator, len(problem.operands))
-    console().print(written(layout, problem))
+    console().print(_paper(options, problem))
     return 0
+
+
+def _paper(options: Namespace, problem: Any) -> Any:
+    """What `show` prints of texts: the windows of a program, a problem as it is written."""
+    from ..layouts.program import ProgramLayout
+    from .paper import step_by_step, windows_view, written
+
+    layout = _layout(options.recipe)
+    if problem is not None:
+        layout.accept(problem.operator, len(problem.operands))
+    if isinstance(layout, ProgramLayout) and options.window:
+        return windows_view(layout)
+    if options.window:
+        raise UserError(f"--window is of programs; {options.recipe!r} has layout {layout.name!r}")
+    if isinstance(layout, ProgramLayout) and options.steps:
+        return step_by_step(layout, problem)
+    return written(layout, problem)
+
+
+def _make_known(name: str, trust: bool) -> None:
+    """Reads a recipe, or else a run, so that its operators can be read."""
+    from .. import recipe as recipes
+    from .. import runs as store
+    from .. import userfiles
+
+    if not _is_run(name):
+        recipes.load(name)
+        return
+    folder = store.find(name)
+    if trust:
+        userfiles.trust(folder.path, folder.info.get("files", []))
+    assert folder.recipe
+
+
+def _is_run(name: str) -> bool:
+    from .. import recipe as recipes
+    from .. import runs as store
+
+    whole = Path(name, "run.json").exists()
+    return whole or (name in store.existing() and name not in recipes.names())
+
+
+def _layout(name: str) -> Any:
+    """How a recipe, or else a run, writes problems."""
+    from .. import recipe as recipes
+    from .. import runs as store
+    from ..texts import layout_in, layout_of
+
+    if _is_run(name):
+        return layout_in(store.find(name))
+    return layout_of(recipes.load(name))
 
 
 def runs(options: Namespace) -> int:
@@ -259,7 +311,7 @@ def _carry_out(made: "Comparison", as_json: bool) -> int:
 
 def _train_on(run: "Run", exam: bool) -> int:
     """Trains, examines, and says where the report lies; 1 if there is nothing to examine."""
-    from .display import Learning, Status, notice, opening
+    from .display import Learning, Status, certificate, notice, opening
 
     notice(opening(run))
     with Learning(run.seeds) as learning:
@@ -279,8 +331,38 @@ def _train_on(run: "Run", exam: bool) -> int:
     with Status() as status:
         table = run.evaluate(status.say)
     _show_exam(table, run.seeds)
+    if run.certifiable and run.recipe.evaluation.certificate:
+        with Status() as status:
+            found = run.certify(status.say)
+        notice(certificate(cast("Content", found), run.program))
     notice(f"Report: {run.report}")
-    return 0
+    return 0 if _agrees(table) else 1
+
+
+def _agrees(table: dict[str, Any]) -> bool:
+    """Whether all that was generated token by token is what one pass said it would be."""
+    return all(row["generated"]["agrees"] for row in table["lengths"])
+
+
+def certify(options: Namespace) -> int:
+    """Exit code 1 where a window is wrong."""
+    from ..api import load
+    from ..kept import refusal
+    from .display import Status, certificate, notice
+
+    run = load(options.run, trust=options.trust)
+    if not run.code_known:
+        raise refusal(run.folder.path)
+    if not run.certifiable:
+        raise UserError(f"run {run.name!r} is of no program under a window: nothing to certify")
+    with Status() as status:
+        found = run.certify(status.say)
+    if options.json:
+        print(json.dumps(found))
+    else:
+        notice(certificate(cast("Content", found), run.program))
+        notice(f"Report: {run.report}")
+    return int(any(member["wrong"] for member in found["members"]))
 
 
 def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
@@ -334,12 +416,13 @@ def _parsed(line: str) -> Any:
     return parse(line)
 
 
-def _answer(run: "Run", problem: Any, text: str, trace: bool) -> str:
+def _answer(run: "Run", problem: Any, written: list[int], trace: bool) -> str:
     from ..problems import answer_text
 
-    value = run.models.layout.read(problem.operator, text)
-    answer = f"invalid: {text}" if value is None else answer_text(value)
-    return f"{answer}\t{run.models.layout.prompt(problem)}{text}" if trace else answer
+    value, layout = run.layout.answer(problem, written), run.layout
+    text = layout.decode(written)
+    answer = f"invalid: {text}" if value is None else answer_text(value, problem.answer_base)
+    return f"{answer}\t{layout.prompt(problem)}{text}" if trace else answer
 
 
 def _sizes(text: str | None) -> tuple[int | str, ...] | None:

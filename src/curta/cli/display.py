@@ -7,23 +7,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from .certified import certificate as certificate
+
 if TYPE_CHECKING:
     from ..data import Summary
-    from ..layouts import Layout
     from ..loop import Progress as Step
     from ..operations import Answer
     from ..plan import Plan, Row
     from ..problems import Problem
     from ..session import Run
-
-COLOURS = ("cyan", "white", "magenta", "yellow", "green", "red", "blue", "bright_cyan")
 
 
 @lru_cache
@@ -51,8 +50,13 @@ def opening(run: "Run") -> str:
     return (
         f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
         f"training {members} on {low} to {high} digits,"
-        f" {plan.steps:,} steps of {plan.batch} problems"
+        f" {plan.steps:,} steps of {plan.batch:,} {_learned(run)}"
     )
+
+
+def _learned(run: "Run") -> str:
+    """What a step learns from."""
+    return "windows" if run.recipe.positions.name == "window" else "problems"
 
 
 def entry_line(plan: "Plan", row: "Row") -> str:
@@ -245,36 +249,16 @@ def runs_table(names: Sequence[str]) -> Table:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from ..decimals import to_text
+    from ..notation import written
     from ..problems import answer_text
 
-    asked = problem.operation.text(tuple(_short(to_text(value)) for value in problem.operands))
-    given = "invalid" if answer is None else _short(answer_text(answer))
+    asked = problem.operation.text(
+        tuple(_short(written(value, problem.base)) for value in problem.operands)
+    )
+    given = "invalid" if answer is None else _short(answer_text(answer, problem.answer_base))
     right = answer == problem.truth
     verdict = ("  right", "green") if right else ("  WRONG", "bold red")
     return Text.assemble(f"{asked} = ", (given, "bold"), verdict)
-
-
-def written(layout: "Layout", problem: "Problem") -> Group:
-    """A problem as the layout writes it: in colour, then token by token."""
-    import jax.numpy as jnp
-    import numpy as np
-
-    text, given = layout.write(problem), len(layout.prompt(problem))
-    tokens = jnp.asarray(layout.encode(text))[None]
-    _, where = layout.follow(tokens, jnp.array([len(text)]))
-    kinds, coordinates = np.asarray(where.kind[0]), np.asarray(where.coordinates[0])
-    colours = [COLOURS[kind % len(COLOURS)] for kind in kinds]
-    view = Table("index", "token", "kind", *layout.axes, "scored")
-    for i, character in enumerate(text):
-        kind = Text(layout.kinds[kinds[i]].name, colours[i])
-        places = [str(value) for value in coordinates[i]]
-        scored = "scored" if i >= given else ""
-        view.add_row(str(i), Text(character, f"bold {colours[i]}"), kind, *places, scored)
-    line = Text.assemble(
-        *((character, colour) for character, colour in zip(text, colours, strict=True))
-    )
-    return Group(f"layout {layout.name}: {layout.summary}", line, view)
 
 
 def _progress_line(now: "Step") -> str:
@@ -283,7 +267,7 @@ def _progress_line(now: "Step") -> str:
     width = len(f"{now.steps:,}")
     return (
         f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}  exact {exact:.3f}{spread}"
-        f"  {now.problems_per_second:,.0f} problems/s"
+        f"  {now.problems_per_second:,.0f}/s"
     )
 
 

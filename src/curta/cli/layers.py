@@ -18,9 +18,10 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
     Texts are those of the problem, and without one the longest of training.
     """
     from ..layers import layers, scored
+    from ..texts import layout_of
 
     seen = scored(recipe, problem)
-    rows = layers(recipe, seen.keys)
+    rows = layers(recipe, layout_of(recipe), seen.keys)
     view = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, show_footer=True)
     sums = [sum(column) for column in zip(*map(_costs, rows), strict=True)]
     view.add_column("layer", "total", overflow="fold")

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import UserError, unknown
-from . import commands, sharing
+from . import commands, own, sharing
 
-_FLAGS = ("--help", "--json", "--layers", "--no-exam", "--trace")
+_FLAGS = (
+    "--help", "--json", "--layers", "--no-exam", "--steps", "--trace", "--trust", "--window"
+)  # fmt: skip
 """Options that take no value."""
 
 
@@ -69,14 +71,21 @@ def _help(parser: Parser) -> int:
     return 0
 
 
+def _check(parser: Parser, given: list[str] | None) -> None:
+    parser.add_argument("program", help="a file with programs, such as gcd.py, or a program's name")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+
+
 def _train(parser: Parser, given: list[str] | None) -> None:
-    parser.add_argument("recipe", nargs="?", default="addition", help="name or path (addition)")
+    about = "name or path of a recipe, or a program's file, such as gcd.py (addition)"
+    parser.add_argument("recipe", nargs="?", default="addition", help=about)
     parser.add_argument("--run", metavar="NAME", help="name of the run (the recipe's, numbered)")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="members to train (1)")
     track = "trackers of the metrics, besides the run folder: tensorboard, wandb, trackio"
     parser.add_argument("--track", metavar="T,U", help=track)
     parser.add_argument("--no-exam", action="store_true", help="do not examine what was learned")
     if given is not None:
+        own.executed(given)
         _overrides(parser, [*_words(given), "addition"][:1])
 
 
@@ -92,12 +101,13 @@ def _data(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("--format", default="parquet", metavar="F", help=forms)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draws (0)")
     if given is not None and (words := _words(given)):
+        own.executed(given)
         _overrides(parser, words[:1])
 
 
 def _export(parser: Parser, given: list[str] | None) -> None:
     _run_only(parser, given)
-    parser.add_argument("--to", required=True, metavar="FORM", help="adderboard, huggingface")
+    parser.add_argument("--to", required=True, metavar="FORM", help="adderboard, huggingface, onnx")
     out = "what is to be written (in the run's folder)"
     parser.add_argument("--out", type=Path, metavar="PATH", help=out)
     parser.add_argument("--member", type=int, default=0, metavar="M", help="which member (0)")
@@ -121,6 +131,7 @@ def _compare(parser: Parser, given: list[str] | None) -> None:
     if given is not None and (words := _words(given)):
         from ..plan import draft
 
+        own.executed(given)
         _overrides(parser, [entry.recipe for entry in draft(words).entries])
 
 
@@ -129,6 +140,7 @@ def _sweep(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("recipe", help="name or path of a recipe")
     _together(parser)
     if given is not None and (words := _words(given)):
+        own.executed(given)
         _overrides(parser, words[:1])
 
 
@@ -181,6 +193,12 @@ def _plain(value: object) -> str:
 
 def _run_only(parser: Parser, given: list[str] | None) -> None:
     parser.add_argument("run", help="name of a run, or path of its folder")
+    _trust(parser)
+
+
+def _trust(parser: Parser) -> None:
+    says = "execute the code that came with the run: a program's, an encoding's"
+    parser.add_argument("--trust", action="store_true", help=says)
 
 
 def _ask(parser: Parser, given: list[str] | None) -> None:
@@ -206,6 +224,11 @@ def _evaluate(parser: Parser, given: list[str] | None) -> None:
 
 def _loops(parser: Parser) -> None:
     parser.add_argument("--loops", type=int, metavar="N", help="loops of the model (the recipe's)")
+
+
+def _certify(parser: Parser, given: list[str] | None) -> None:
+    _run_only(parser, given)
+    parser.add_argument("--json", action="store_true", help="print certificate.json")
 
 
 def _probe(parser: Parser, given: list[str] | None) -> None:
@@ -250,8 +273,11 @@ def _report(parser: Parser, given: list[str] | None) -> None:
 
 
 def _show(parser: Parser, given: list[str] | None) -> None:
-    parser.add_argument("recipe", help="name or path of a recipe")
+    parser.add_argument("recipe", help="name or path of a recipe, or of a run")
     parser.add_argument("problem", nargs="?", help="such as 123+45")
+    parser.add_argument("--steps", action="store_true", help="token by token")
+    parser.add_argument("--window", action="store_true", help="what each role sees")
+    _trust(parser)
     parser.add_argument("--layers", action="store_true", help="the model's layers, and their cost")
 
 
@@ -261,6 +287,7 @@ def _nothing(parser: Parser, given: list[str] | None) -> None:
 
 _COMMANDS = {
     "demo": (_nothing, commands.demo, "train the default recipe and see what it can do"),
+    "check": (_check, own.check, "check a program: its answers, its windows, its moves"),
     "train": (_train, commands.train, "train a recipe, examine it and write a report"),
     "compare": (_compare, commands.compare, "train several recipes side by side"),
     "sweep": (_sweep, commands.sweep, "train a recipe with every combination of some values"),
@@ -268,6 +295,7 @@ _COMMANDS = {
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),
     "evaluate": (_evaluate, commands.evaluate, "examine a trained run"),
+    "certify": (_certify, commands.certify, "list all windows and ask every member of a program"),
     "probe": (_probe, commands.probe, "look into what a trained run has learned"),
     "report": (_report, sharing.report, "write the report of a run, or of several side by side"),
     "page": (_page, sharing.page, "write a page in which a trained model calculates"),

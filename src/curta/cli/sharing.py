@@ -28,7 +28,7 @@ def export(options: Namespace) -> int:
     from ..export import write
     from .display import notice
 
-    run = load(options.run)
+    run = load(options.run, trust=options.trust)
     path = write(run, options.to, options.out, options.member)
     notice(f"{run.name} for {options.to}: {path}")
     return 0
@@ -49,7 +49,7 @@ def page(options: Namespace) -> int:
     from ..api import load
     from .display import notice
 
-    path = load(options.run).write_page(options.member, options.out)
+    path = load(options.run, trust=options.trust).write_page(options.member, options.out)
     notice(f"Page: {path}")
     return 0
 

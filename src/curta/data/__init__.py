@@ -6,6 +6,7 @@ concluded. Nothing else is kept, however many rows there are.
 """
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -17,11 +18,14 @@ from .. import files
 from .. import recipe as recipes
 from ..errors import UserError
 from ..extras import module
-from ..layouts import layout_named
+from ..layouts import Layout
+from ..layouts.program import ProgramLayout
+from ..machine import store
 from ..operations import OPERATIONS
 from ..recipe import Recipe
 from ..runs import seeds_of
 from ..tasks import as_size
+from ..texts import layout_of
 from .card import Summary, card
 from .columns import FITS, Columns, keys
 from .formats import FORMATS, Format, format_named
@@ -53,17 +57,21 @@ def write(
 
     UserError if it exists, if pyarrow is missing, or if there are not so many problems.
     """
-    kind, columns = format_named(form), _columns(recipe)
+    kind, layout = format_named(form), layout_of(recipe)
+    columns = _columns(recipe, layout)
     module("pyarrow", "data")
     if rows < len(recipe.tasks):
         raise UserError(f"--rows must be at least {len(recipe.tasks)}, not {rows}")
-    found = sources(recipe, rows, *seeds_of([seed]))
+    found = sources(recipe, layout, rows, *seeds_of([seed]))
     with files.new_folder(out) as folder:
-        export = _Export(recipe, columns, kind, folder, show)
+        export = _Export(recipe, layout, columns, kind, folder, show)
         for split in (*SPLITS[1:], TRAIN):
             export.split(split, found[split])
         files.write(folder / "recipe.toml", recipes.dump(recipe))
-        files.write(folder / "README.md", card(recipe, export.summary, columns, form, seed))
+        if columns.program is not None:
+            machine = store.dump(columns.program.machine, columns.program.windows)
+            files.write(folder / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
+        files.write(folder / "README.md", card(recipe, layout, export.summary, columns, form, seed))
     return export.summary
 
 
@@ -71,9 +79,15 @@ class _Export:
     """A data set while it is written."""
 
     def __init__(
-        self, recipe: Recipe, columns: Columns, kind: type[Format], folder: Path, show: Show
+        self,
+        recipe: Recipe,
+        layout: Layout,
+        columns: Columns,
+        kind: type[Format],
+        folder: Path,
+        show: Show,
     ) -> None:
-        self.recipe, self.columns, self.kind = recipe, columns, kind
+        self.recipe, self.layout, self.columns, self.kind = recipe, layout, columns, kind
         self.folder, self.show, self.summary = folder / "data", show, Summary()
         self.held: dict[str, Any] = {}
         self.folder.mkdir()
@@ -119,13 +133,12 @@ class _Export:
                 raise RuntimeError(f"{there} problems of {name} are in {other} too")
 
     def _beyond(self) -> Iterator[Any]:
-        layout = layout_named(self.recipe.layout)
         for task in self.recipe.tasks:
             for problems in beyond(task, self.recipe.evaluation):
-                yield self.columns.of_problems(problems, layout)
+                yield self.columns.of_problems(problems, self.layout)
 
 
-def _columns(recipe: Recipe) -> Columns:
+def _columns(recipe: Recipe, layout: Layout) -> Columns:
     """Columns that hold every number of the recipe's splits."""
     sizes = [
         (task.operator, size)
@@ -137,20 +150,22 @@ def _columns(recipe: Recipe) -> Columns:
     ]
     widths = [OPERATIONS[operator].widths(size) for operator, size in sizes]
     longest = max(max(*size, *width) for (_, size), width in zip(sizes, widths, strict=True))
-    return Columns(decimal=longest > FITS, several=any(len(width) > 1 for width in widths))
+    several = any(len(width) > 1 for width in widths)
+    program = layout if isinstance(layout, ProgramLayout) else None
+    return Columns(longest > FITS, several, program)
 
 
 def _rows(source: Source, columns: Columns) -> Iterator[Any]:
     """Tables of a source's problems, batch by batch, without end."""
     barren = 0
-    for written, mine in source.batches():
-        barren = 0 if mine.any() else barren + 1
+    for table in source.tables(columns):
+        barren = 0 if len(table) else barren + 1
         if barren > PATIENCE:
             raise UserError(
                 f"the task {source.task.operator!r} has too few different problems for a split"
                 f" {source.split!r} of its own"
             )
-        yield columns.of_arrays(written, mine, source.task.operator, source.layout)
+        yield table
 
 
 def _mixed(parts: list[Source], columns: Columns) -> Iterator[Any]:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..layouts import layout_named
+from ..layouts import Layout
 from ..recipe import Recipe
 from ..runs import versions
-from .columns import Columns
+from .columns import Columns, square
 from .formats import format_named
 from .splits import BUCKETS, HELD, TEST_ID, TEST_OOD, TRAIN, VALIDATION
 
@@ -31,20 +31,28 @@ MEANING = {
 }
 
 
-def card(recipe: Recipe, summary: Summary, columns: Columns, form: str, seed: int) -> str:
+def card(
+    recipe: Recipe, layout: Layout, summary: Summary, columns: Columns, form: str, seed: int
+) -> str:
     """README.md: a header for the `datasets` library, then text."""
-    layout = layout_named(recipe.layout)
     return "\n\n".join(
         [
             _header(summary.rows, format_named(form).suffix),
             f"# {recipe.summary or layout.name}",
-            f"Problems in the layout `{layout.name}`: {layout.summary}. Made by Curta"
-            f" {versions()['curta']} from `recipe.toml` (`curta data`, seed {seed}).",
+            f"{_writing(recipe, layout)}. Made by Curta {versions()['curta']} from `recipe.toml`"
+            f" (`curta data`, seed {seed}).",
             _splits(summary),
             *(_origin(recipe)),
             "Each line is a prompt and its completion." if form == "text" else _columns(columns),
         ]
     )
+
+
+def _writing(recipe: Recipe, layout: Layout) -> str:
+    if not recipe.programs:
+        return f"Problems in the layout `{layout.name}`: {layout.summary}"
+    names = ", ".join(f"`{name}`" for name in recipe.programs)
+    return f"Problems as the program {names} writes them: {layout.summary}"
 
 
 def _header(rows: Mapping[str, int], suffix: str) -> str:
@@ -93,4 +101,12 @@ def _columns(columns: Columns) -> str:
         f"| `operands` | list of numbers ({number}) | |",
         f"| `answer` | {answer} | true is 1, false 0 |",
     ]
+    if columns.program is not None:
+        squares = ", ".join(f"`{square(axis)}`" for axis in columns.program.axes)
+        lines += [
+            "| `prompt_tokens` | int32 | how many of the tokens are the prompt's |",
+            "| `tokens` | list of int32 | the whole text, as `machine.json` numbers its tokens |",
+            "| `roles` | list of strings | the part that each token plays |",
+            f"| {squares} | list of int32 | the square on which each token stands |",
+        ]
     return "\n".join(["| column | type | |", "|---|---|---|", *lines]) + "\n"

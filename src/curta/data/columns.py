@@ -6,7 +6,7 @@ Numbers are 64-bit integers where all of a data set fit, else decimal strings.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,24 +15,34 @@ from jaxtyping import Bool, Int, UInt8
 from ..digits import Numbers
 from ..extras import module
 from ..layouts import Layout
-from ..layouts.base import END
-from ..operations import Answer
+from ..layouts.base import Text
+from ..layouts.program import ProgramLayout
+from ..operations import Answer, Result
 from ..problems import Problem, answer_text
-from .splits import Written
 
 FITS = 18
 """Digits that a 64-bit integer holds, whatever they are."""
+
+
+class Written(NamedTuple):
+    """A batch of problems as arrays."""
+
+    numbers: Numbers
+    answer: Result
+    text: Text
 
 
 @dataclass(frozen=True)
 class Columns:
     """What the columns of a data set are.
 
-    `decimal` numbers are strings; `several` is whether answers are lists of numbers.
+    `decimal` numbers are strings; `several` is whether answers are lists of numbers. Texts of
+    a `program` have its tokens beside them, with the role of each and the square it stands on.
     """
 
     decimal: bool
     several: bool
+    program: ProgramLayout | None = None
 
     @cached_property
     def schema(self) -> Any:
@@ -46,6 +56,10 @@ class Columns:
             "operands": arrow.list_(number),
             "answer": arrow.list_(number) if self.several else number,
         }
+        if self.program is not None:
+            fields |= {"prompt_tokens": arrow.int32(), "tokens": arrow.list_(arrow.int32())}
+            fields |= {"roles": arrow.list_(arrow.string())}
+            fields |= {square(axis): arrow.list_(arrow.int32()) for axis in self.program.axes}
         return arrow.schema(list(fields.items()))
 
     def of_arrays(
@@ -69,13 +83,16 @@ class Columns:
 
     def of_problems(self, problems: Sequence[Problem], layout: Layout) -> Any:
         """A table of problems as Python has them."""
-        columns = [
-            [layout.prompt(problem) for problem in problems],
-            [layout.working(problem) + END for problem in problems],
+        texts = [layout.tokens_of(problem) for problem in problems]
+        columns: list[Any] = [
+            [layout.decode(tokens[:prompt]) for tokens, prompt in texts],
+            [layout.decode(tokens[prompt:]) for tokens, prompt in texts],
             [problem.operator for problem in problems],
             [[self._number(value) for value in problem.operands] for problem in problems],
             [self._answer(problem.truth) for problem in problems],
         ]
+        if self.program is not None:
+            columns += _on_paper(texts, self.program)
         return _arrow().table(columns, schema=self.schema)
 
     def _answer(self, answer: Answer) -> Any:
@@ -102,6 +119,23 @@ class Columns:
         return _strings(digits[there][..., None], shown[there])
 
 
+def square(axis: str) -> str:
+    """The name of the column that says where tokens stand on an axis."""
+    return f"square_{axis}"
+
+
+def _on_paper(texts: Sequence[tuple[Sequence[int], int]], program: ProgramLayout) -> list[Any]:
+    """How many tokens each prompt has; all tokens, their roles, and their squares on each axis."""
+    arrow, machine = _arrow(), program.machine
+    tokens = np.array([token for line, _ in texts for token in line], np.int32)
+    ends = arrow.array(np.cumsum([0] + [len(line) for line, _ in texts]), arrow.int32())
+    names = arrow.array([role.name for role in machine.roles])
+    where = machine.positions(tokens).T.astype(np.int32)
+    flat = [tokens, names.take(arrow.array(machine.role[tokens])), *where]
+    lists = [arrow.ListArray.from_arrays(ends, arrow.array(part)) for part in flat]
+    return [arrow.array([prompt for _, prompt in texts], arrow.int32()), *lists]
+
+
 def keys(table: Any) -> Any:
     """What tells the problems of a table apart: operator and operands, as one string each."""
     arrow, compute = _arrow(), module("pyarrow.compute", "data")
@@ -115,7 +149,7 @@ def _arrow() -> Any:
     return module("pyarrow", "data")
 
 
-def _bytes(characters: str) -> UInt8[np.ndarray, "characters width"]:
+def _bytes(characters: Sequence[str]) -> UInt8[np.ndarray, "characters width"]:
     """Each character in UTF-8, filled up with zeros."""
     encoded = np.array([character.encode() for character in characters])
     return encoded[:, None].view(np.uint8).reshape(len(characters), -1)

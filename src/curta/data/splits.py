@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,13 +20,17 @@ from jaxtyping import Array, Bool, Int, UInt
 from ..decimals import to_text
 from ..digits import Numbers
 from ..errors import UserError
-from ..layouts import Layout, Text, layout_named
-from ..operations import OPERATIONS, Result
+from ..layouts import Layout, layout_named
+from ..layouts.program import ProgramLayout
+from ..machine.sampling import drawn
+from ..operations import OPERATIONS
 from ..problems import Problem
 from ..recipe import Recipe
 from ..settings import Evaluation
-from ..tables import mixed
+from ..tables import Table, mixed
 from ..tasks import Task, as_size, categories, problems
+from ..texts import sizes_of
+from .columns import Columns, Written
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
 
@@ -45,12 +49,10 @@ TOKENS = 1 << 19
 T = TypeVar("T")
 
 
-class Written(NamedTuple):
+class Batch(NamedTuple):
     """A batch of problems as arrays, and the bucket of each."""
 
-    numbers: Numbers
-    answer: Result
-    text: Text
+    written: Written
     bucket: Int[Array, " batch"]
 
 
@@ -73,27 +75,77 @@ class Source:
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
         return 1 << max(5, min(14, (TOKENS // room.total).bit_length() - 1, needed.bit_length()))
 
+    def tables(self, columns: Columns) -> Iterator[Any]:
+        """The split's problems, batch by batch, without end."""
+        for written, mine in self.batches():
+            yield columns.of_arrays(written, mine, self.task.operator, self.layout)
+
     def batches(self) -> Iterator[tuple[Written, Bool[np.ndarray, " batch"]]]:
         """Batches as NumPy's arrays, without end, and which problems belong to the split."""
         devices = jax.devices()[: -(-self.rows // self.size)]  # each compiles a program of its own
         seed = (self.seed, SPLITS.index(self.split))
         start = 0 if self.places is None else self.places.start
 
-        def begin(number: int) -> Written:
+        def begin(number: int) -> Batch:
             count = jnp.array([start + number * self.size, number, *seed], jnp.int32)
             where = devices[number % len(devices)]
             return _written(self.task, self.layout, self.size, jax.device_put(count, where))
 
         for number, found in enumerate(_ahead(begin, len(devices) + 1)):
-            written = jax.tree.map(np.asarray, found)
-            yield written, self._mine(written, number)
+            written, bucket = jax.tree.map(np.asarray, found)
+            yield written, self._mine(bucket, number)
 
-    def _mine(self, written: Written, number: int) -> Bool[np.ndarray, " batch"]:
+    def _mine(self, bucket: Int[np.ndarray, " batch"], number: int) -> Bool[np.ndarray, " batch"]:
         if self.places is not None:
             return number * self.size + np.arange(self.size) < len(self.places)
         if self.split == TRAIN:
-            return np.asarray(written.bucket >= len(HELD))
-        return np.asarray(written.bucket == HELD.index(self.split))
+            return np.asarray(bucket >= len(HELD))
+        return np.asarray(bucket == HELD.index(self.split))
+
+
+@dataclass(frozen=True)
+class Recorded(Source):
+    """Problems that a program writes: drawn and recorded on the host, as training does it."""
+
+    def tables(self, columns: Columns) -> Iterator[Any]:
+        for number, values in enumerate(self._values()):
+            bucket = np.zeros(len(values), np.int32)
+            if self.places is None:
+                bucket = np.asarray(fingerprint(as_numbers(values)) % BUCKETS).astype(np.int32)
+            mine = [values[i] for i in np.flatnonzero(self._mine(bucket, number))]
+            problems = [Problem(self.task.operator, operands) for operands in mine]
+            yield columns.of_problems(problems, self.layout)
+
+    def _values(self) -> Iterator[list[tuple[int, ...]]]:
+        """Operands, batch by batch, without end."""
+        if self.task.table is not None:
+            yield from self._from_table(self.task.table)
+        assert isinstance(self.layout, ProgramLayout)
+        assert self.layout.recorder is not None
+        program = self.layout.recorder.programs[self.task.operator]
+        name = f"data {self.seed} {self.split} {self.task.operator}"
+        every = drawn(program, sizes_of(self.task), name, self.task.special)
+        while True:
+            yield list(itertools.islice(every, self.size))
+
+    def _from_table(self, table: Table) -> Iterator[list[tuple[int, ...]]]:
+        assert self.places is not None
+        for start in itertools.count(self.places.start, self.size):
+            places = np.minimum(np.arange(start, start + self.size), table.rows - 1)
+            pairs = np.asarray(table.pairs(jnp.asarray(places, jnp.int32)))
+            yield [tuple(pair) for pair in pairs.tolist()]
+
+
+def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
+    """Operands as arrays of digits."""
+    texts = [[to_text(value) for value in operands] for operands in values]
+    count = max(map(len, texts))
+    every = [text for row in texts for text in (*row, *[""] * (count - len(row)))]
+    width = max(map(len, every))
+    lines = "".join(text.rjust(width, "0") for text in every)
+    found = np.frombuffer(lines.encode(), np.uint8).reshape(len(values), count, width) - 48
+    lengths = np.array([len(text) for text in every]).reshape(len(values), count)
+    return Numbers(jnp.asarray(found[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))
 
 
 def fingerprint(numbers: Numbers) -> UInt[Array, " batch"]:
@@ -107,12 +159,11 @@ def fingerprint(numbers: Numbers) -> UInt[Array, " batch"]:
     return mixed(jnp.sum(each, axis=-1, dtype=jnp.uint32), 2, KEY)
 
 
-def sources(recipe: Recipe, rows: int, seed: int) -> dict[str, list[Source]]:
+def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
     """For each split its sources, a task and a layout each; `rows` in all are to train on.
 
     UserError if a table has, or holds out, too few problems.
     """
-    own = layout_named(recipe.layout)
     others = [layout_named(name) for name in recipe.evaluation.layouts]
     held = (recipe.training.validation, recipe.evaluation.held_out)
     found: dict[str, list[Source]] = {split: [] for split in SPLITS}
@@ -147,10 +198,11 @@ def _source(
     task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
 ) -> Source:
     layout.accept(task.operator, task.counts[1])
+    kind = Recorded if isinstance(layout, ProgramLayout) else Source
     if task.table is None:
-        return Source(task, layout, split, rows, seed)
+        return kind(task, layout, split, rows, seed)
     places = _places(task, split, rows, held)
-    return Source(task, layout, split, len(places), seed, places)
+    return kind(task, layout, split, len(places), seed, places)
 
 
 def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
@@ -191,7 +243,7 @@ def _ahead(begin: Callable[[int], T], depth: int) -> Iterator[T]:
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> Written:
+def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> Batch:
     """A batch on the device; `count` is the first place in a table, or what to draw from."""
     if task.table is None:
         keys = [jax.random.key(0), *count[1:]]
@@ -204,7 +256,7 @@ def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> 
     answer = answer._replace(numbers=_small(answer.numbers))
     text = text._replace(tokens=text.tokens.astype(jnp.uint8))
     bucket = (fingerprint(numbers) % BUCKETS).astype(jnp.int32)
-    return Written(_small(numbers), answer, text, bucket)
+    return Batch(Written(_small(numbers), answer, text), bucket)
 
 
 def _small(numbers: Numbers) -> Numbers:

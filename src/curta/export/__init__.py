@@ -53,7 +53,8 @@ def bring(form: str, path: Path, name: str | None = None) -> Run:
         raise unknown("form", form, IMPORTERS)
     found = IMPORTERS[form].read(path)
     seeds, steps = runs.seeds_of([found.seed]), found.recipe.training.steps
-    folder = runs.create(found.recipe, runs.checked(found.run), seeds, name)
+    layout = found.model.layout
+    folder = runs.create(found.recipe, layout, runs.checked(found.run), seeds, name)
     checkpoints.save(folder.checkpoints, steps, _finished(found))
     origin = {"form": form, "path": str(path), "run": found.run}
     folder.update(status="finished", parameters=parameters(found.model), imported=origin)
@@ -62,7 +63,7 @@ def bring(form: str, path: Path, name: str | None = None) -> Run:
 
 def _finished(found: Exported) -> Member:
     """The state of a run whose only member is this one."""
-    state = training.init(found.recipe, jnp.array([found.seed]))
+    state = training.init(found.recipe, found.model.layout, jnp.array([found.seed]))
     model = jax.tree.map(lambda leaf: leaf[None], found.model)
     best = None if state.best is None else state.best._replace(model=model)
     return state._replace(model=model, best=best)

@@ -1,7 +1,7 @@
 """One file of Python for the AdderBoard's checker, which needs nothing but NumPy.
 
-It is `standalone.py` with its constants filled in: `build_model()` and `add(model, a, b)`
-for whole numbers from 0 to 9,999,999,999.
+It is `standalone.py` with its constants filled in, and what it imports from here written out:
+`build_model()` and `add(model, a, b)` for whole numbers from 0 to 9,999,999,999.
 Source: github.com/anadim/AdderBoard, README and submission template.
 """
 
@@ -17,20 +17,19 @@ import numpy as np
 
 from .. import files
 from ..model import Transformer, parameters
-from ..positions.window import Window, WindowEncoding
+from ..positions.window import Window
 from ..recipe import Recipe
-from .base import Exported, Exporter
+from .base import Exported, Exporter, machine_data, parts_of
+
+IMPORT = "\nfrom .huggingface.asking_curta import answer, prompt\n"
+ITERATION = "from collections.abc import Iterator, Sequence\n"
 
 NEEDED = {
-    "causal": (True,),
-    "loops": (1,),
-    "inject": ("none",),
     "key_value_heads": (None,),
     "gated": (False,),
     "activation": ("relu", "relu2"),
     "norm": ("rms",),
     "norm_placement": ("pre",),
-    "spelled": (False,),
 }
 """Settings of the model that `standalone.py` knows."""
 
@@ -41,12 +40,12 @@ class AdderBoard(Exporter):
     file = "adderboard-{member}.py"
 
     def refuse(self, recipe: Recipe) -> str | None:
-        if recipe.layout != "coupled":
-            return f"layout {recipe.layout!r} (it knows 'coupled')"
+        if recipe.layout is not None:
+            return f"layout {recipe.layout!r} (it knows programs)"
+        if "+" not in [task.operator for task in recipe.tasks]:
+            return "it does not add"
         if not isinstance(recipe.positions, Window):
             return f"positions.name {recipe.positions.name!r} (it knows 'window')"
-        if recipe.positions.sees:
-            return "positions.sees (it knows only one reach for all kinds)"
         for field, known in NEEDED.items():
             value = getattr(recipe.model, field)
             if value not in known:
@@ -59,6 +58,7 @@ class AdderBoard(Exporter):
         numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
         text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
         constants = {
+            "MACHINE": _literal(machine_data(member.model.layout)),
             "SETTINGS": _literal(_settings(member)),
             "METADATA": _literal(_metadata(member)),
             "SHAPES": _literal(shapes),
@@ -68,8 +68,13 @@ class AdderBoard(Exporter):
 
 
 def _filled(constants: dict[str, str]) -> str:
-    """The standalone program with its empty constants filled in."""
-    source = (resources.files(__package__) / "standalone.py").read_text("utf-8")
+    """The standalone program with its empty constants filled in, and with all that it needs."""
+    own = resources.files(__package__)
+    source = (own / "standalone.py").read_text("utf-8")
+    asking = (own / "huggingface" / "asking_curta.py").read_text("utf-8")
+    inner = asking.partition("from typing import Any\n")[2].strip()
+    source = source.replace(IMPORT, "").replace("import base64\n", f"import base64\n{ITERATION}")
+    source = source.replace("class Model:", f"{inner}\n\n\nclass Model:")
     empty = re.compile(rf"^({'|'.join(constants)})(: [^=]+ = ).*$", flags=re.MULTILINE)
     source, count = empty.subn(lambda line: line[1] + line[2] + constants[line[1]], source)
     assert count == len(constants)
@@ -82,16 +87,14 @@ def _literal(value: Any) -> str:
 
 
 def _settings(member: Exported) -> dict[str, Any]:
-    settings, positions = member.model.settings, member.model.positions
-    assert isinstance(positions, WindowEncoding)
+    settings, layout = member.model.settings, member.model.layout
     return {
-        "characters": member.model.layout.characters,
         "heads": settings.heads,
         "attending": settings.attending,
         "blocks": settings.blocks,
         "squared": settings.activation == "relu2",
         "scale": settings.features**-0.5 if settings.attention_scale else 1.0,
-        "window": [[kind, place] for kind, (place,) in positions.near[0]],
+        "parts": parts_of(layout) if settings.spelled else None,
     }
 
 
@@ -106,9 +109,11 @@ def _metadata(member: Exported) -> dict[str, Any]:
             f" width {settings.width}, {settings.heads} heads"
         ),
         "tricks": [
-            "digits least significant first",
-            "attention limited to places near the query's own, with learned biases",
+            "trained on the steps of column addition, least significant digit first",
+            "a token says where it stands: a digit, the part it plays and the move of a pen",
+            "attention limited to a window of squares near the query's own, with learned biases",
             *(["an embedding of the part that a token plays"] if settings.kinds else []),
+            *(["a token's vector is the sum of its parts'"] if settings.spelled else []),
         ],
     }
 

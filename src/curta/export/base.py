@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..layouts import Layout
+from ..layouts.program import ProgramLayout
+from ..machine import store
 from ..model import Transformer
 from ..recipe import Recipe
 
@@ -20,6 +25,18 @@ class Exported:
     model: Transformer
     number: int = 0
     summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parts_of(layout: Layout) -> list[list[int]]:
+    """The numbers of the parts that each token's vector is the sum of."""
+    return [np.flatnonzero(row).tolist() for row in layout.parts()]
+
+
+def machine_data(layout: Layout) -> dict[str, Any] | None:
+    """The machine of a program and its windows, as JSON; a published layout has none."""
+    if not isinstance(layout, ProgramLayout):
+        return None
+    return store.dump(layout.machine, layout.windows)
 
 
 class Exporter(ABC):

@@ -1,13 +1,14 @@
 """An ONNX graph of one member: texts of any length in, logits out.
 
-Inputs are `tokens`, int32 (batch x length), indices into the `characters` that the graph's
-metadata holds, and `positions`, of the same shape: 0, 1, 2, ... in each row. The output
-`logits` (batch x length x characters) is for what follows each token. Kinds and coordinates
-are calculated within the graph, which follows a text as the layout does.
+Inputs are `tokens`, int32 (batch x length), and `positions`, of the same shape: 0, 1, 2, ...
+in each row. The output `logits` (batch x length x tokens) is for what follows each token. What
+tokens are says the graph's metadata: `characters`, or the `machine` of a program, with the
+format of its prompts. Kinds and coordinates are calculated within the graph.
 """
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,13 +23,13 @@ from jaxtyping import Array, Float, Int
 from .. import files
 from ..extras import module
 from ..layouts import Layout, Room, Where
+from ..layouts.automaton import Automaton
 from ..layouts.base import END
+from ..layouts.program import ProgramLayout
 from ..model import Transformer
-from ..positions.window import WindowEncoding
 from ..recipe import Recipe, dump
-from .base import Exported, Exporter
+from .base import Exported, Exporter, machine_data
 from .inlined import inlined
-from .masked import masked
 
 OPSET = 21
 """Of 2024: older runtimes in browsers and on phones open it."""
@@ -54,21 +55,43 @@ class Onnx(Exporter):
 
 def forward(
     model: Transformer, tokens: Int[Array, "batch length"], positions: Int[Array, "batch length"]
-) -> Float[Array, "batch length characters"]:
+) -> Float[Array, "batch length tokens"]:
     """What the graph calculates, with no array whose size depends on the length alone."""
-    if isinstance(model.positions, WindowEncoding):
-        model = masked(model)
-    kinds, coordinates = _followed(model.layout, tokens)
-    where = Where(positions, kinds, coordinates, jnp.zeros_like(tokens), 1)
-    return model.everywhere(tokens, where, UNBOUNDED)
+    return model.everywhere(tokens, followed(model.layout, tokens, positions), UNBOUNDED)
 
 
-def _followed(layout: Layout, tokens: Int[Array, "batch length"]) -> tuple[Array, Array]:
-    """Kind and coordinates of every token; all are written, none is padding."""
-    start = jnp.broadcast_to(layout.start(1), (tokens.shape[0], layout.states))
+def followed(
+    layout: Layout, tokens: Int[Array, "batch length"], positions: Int[Array, "batch length"]
+) -> Where:
+    """Where every token stands; all are written, none is padding."""
+    program = isinstance(layout, ProgramLayout)
+    follow = partial(_summed, index=positions) if program else _stepped
+    return Where(positions, *follow(layout.automaton, tokens))
+
+
+def _summed(
+    automaton: Automaton, tokens: Int[Array, "batch length"], index: Int[Array, "batch length"]
+) -> tuple[Array, Array]:
+    """As `_stepped`, for a single state: the offsets since the last home are summed.
+
+    As `Machine.positions`; a graph of any length has no running maximum, so the last home is
+    looked for among all earlier tokens.
+    """
+    kind, home, offset = (jnp.asarray(part[0])[tokens] for part in automaton[1:])
+    earlier = index[:, None, :] <= index[:, :, None]
+    homes = jnp.where(earlier[..., None] & home[:, None], index[:, None, :, None], 0)
+    since = jnp.max(homes, axis=2)
+    total = jnp.cumsum(offset, axis=1)
+    return kind, total - jnp.take_along_axis(total - offset, since, axis=1)
+
+
+def _stepped(automaton: Automaton, tokens: Int[Array, "batch length"]) -> tuple[Array, Array]:
+    """Kind and coordinates of every token, from the first to the last."""
+    width = 1 + automaton.home.shape[-1]
+    start = jnp.broadcast_to(jnp.zeros((1, width), jnp.int32), (tokens.shape[0], width))
 
     def one(state: Array, token: Array) -> tuple[Array, tuple[Array, Array]]:
-        state, kind, coordinates = layout.step(state, token)
+        state, kind, coordinates = automaton.step(state, token)
         return state, (kind, coordinates)
 
     kinds, coordinates = jax.lax.scan(one, start, tokens.T)[1]
@@ -77,19 +100,24 @@ def _followed(layout: Layout, tokens: Int[Array, "batch length"]) -> tuple[Array
 
 def _graph(member: Exported) -> Any:
     """The converted graph, an `onnx.ModelProto`."""
-    converter = module("jax2onnx", extra="onnx")
     model = jax.tree.map(jnp.asarray, member.model)  # those of a checkpoint are NumPy's
+    return converted(partial(forward, model), member.run, ["logits"])
+
+
+def converted(function: Callable[..., Any], name: str, outputs: list[str]) -> Any:
+    """A graph of a function of tokens and positions, of any length."""
+    converter = module("jax2onnx", extra="onnx")
     shape = jax.export.symbolic_shape("batch, length")
     inputs = [jax.ShapeDtypeStruct(shape, jnp.int32)] * 2
     # primitives only: the converter replaces functions of JAX by its own while it traces
-    traced = inlined(jax.make_jaxpr(partial(forward, model))(*inputs))
+    traced = inlined(jax.make_jaxpr(function)(*inputs))
     with _quiet("onnx_ir"):
         return converter.to_onnx(
             jaxpr_as_fun(traced),
             inputs=inputs,
             input_names=["tokens", "positions"],
-            output_names=["logits"],
-            model_name=member.run,
+            output_names=outputs,
+            model_name=name,
             opset=OPSET,
         )
 
@@ -129,9 +157,13 @@ def _used(graph: Any) -> set[str]:
 def _about(member: Exported) -> dict[str, str]:
     """What a program needs to ask the model, and where the model comes from."""
     layout = member.model.layout
-    return {
-        "characters": layout.characters,
-        "end": END,
+    machine = machine_data(layout)
+    written = (
+        {"machine": json.dumps(machine, ensure_ascii=False)}
+        if machine
+        else {"characters": "".join(layout.characters), "end": END}
+    )
+    return written | {
         "layout": layout.name,
         "run": member.run,
         "seed": str(member.seed),

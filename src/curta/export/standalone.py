@@ -1,14 +1,12 @@
 """A transformer that adds, exported by Curta for the AdderBoard. It needs NumPy only.
 
 `model(tokens)` gives the logits of what follows each token. `generate` is greedy decoding
-of any such model, token by token; the text `321+54=` is completed to `321+54=573$`, least
-significant digit first.
+of any such model, token by token. It writes the sum as on squared paper: a token is a symbol, the
+part that it plays and the move of a pen, such as the digit 7 of the sum one place further.
 
-What the model is given besides the tokens, as an encoding of positions: the part that each
-token plays (first or second number, sign, answer) and its place (how many digits of its number
-came before it). Attention sees the keys whose part and place, counted from the query's, are in
-a short list, each with a learned bias. Both follow from the tokens so far, not from what
-the digits are.
+What the model is given besides the tokens, as an encoding of positions: where the moves of the
+tokens so far lead. Attention sees the keys whose part and place, counted from the query's,
+are in a short list, its window, each with a learned bias.
 """
 
 import base64
@@ -17,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from .huggingface.asking_curta import answer, prompt
+
+MACHINE: dict[str, Any] = {}
 SETTINGS: dict[str, Any] = {}
 METADATA: dict[str, Any] = {}
 SHAPES: dict[str, list[int]] = {}
@@ -27,58 +28,85 @@ LONGEST = 12
 
 
 class Model:
-    """A decoder: its tensors by name, and the settings that they do not show."""
+    """A decoder: its tensors by name, the machine on which it writes, and its settings."""
 
-    def __init__(self, tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> None:
+    def __init__(
+        self, tensors: dict[str, np.ndarray], machine: dict[str, Any], settings: dict[str, Any]
+    ) -> None:
         self.tensors = tensors
+        self.machine = machine
         self.settings = settings
+        names = [role["name"] for role in machine["roles"]]
+        self.role = np.array([names.index(token["role"]) for token in machine["tokens"]])
+        self.home = np.array([token["home"] for token in machine["tokens"]])
+        self.offset = np.array([token["offset"] for token in machine["tokens"]])
+        self.wide = np.array(
+            [[axis in role["broadcast"] for axis in machine["axes"]] for role in machine["roles"]]
+        )
+        self.windows = [
+            [(names.index(other), moved) for other, moved in machine["windows"].get(name, [])]
+            for name in names
+        ]
 
     def __call__(self, tokens: np.ndarray) -> np.ndarray:
-        """Logits (tokens x characters) for what follows each token."""
-        w, settings = self.tensors, self.settings
-        parts, places = self.positions(tokens)
-        x = w["tokens"][tokens]
+        """Logits (time x tokens) for what follows each token."""
+        w, settings, roles = self.tensors, self.settings, self.role[tokens]
+        vocabulary = w["tokens"]
+        if settings["parts"] is not None:
+            vocabulary = vocabulary[np.array(settings["parts"])].sum(axis=1)
+        x = vocabulary[tokens]
         if "kinds" in w:
-            x = x + w["kinds"][parts]
-        neighbour = self.window(parts, places)
+            x = x + w["kinds"][roles]
+        cells = self.window(roles, self.positions(tokens))
         for block in range(settings["blocks"]):
             if block < settings["attending"]:
-                x = x + self.attention(x, block, neighbour)
+                x = x + self.attention(x, block, roles, cells)
             x = x + self.feedforward(x, block)
-        head = w["head"] if "head" in w else w["tokens"].T * x.shape[1] ** -0.5
+        head = w["head"] if "head" in w else vocabulary.T * x.shape[1] ** -0.5
         return normed(x, w["gain"]) @ head
 
-    def positions(self, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The part that each token plays, and its place."""
-        plus, equals, end = (self.settings["characters"].index(sign) for sign in "+=$")
-        index, digit = np.arange(len(tokens)), tokens < 10
-        begun = np.maximum.accumulate(np.where((tokens == plus) | (tokens == equals), index, -1))
-        count = index - np.concatenate([[-1], begun[:-1]]) - 1
-        passed = [np.cumsum(tokens == sign) > 0 for sign in (plus, equals)]
-        number = np.where(passed[1], 2, np.where(passed[0], 1, 0))
-        part = np.where(digit, 2 * number, 1)
-        part = np.where(tokens == equals, 3, np.where(tokens == end, 5, part))
-        return part, np.where(tokens == equals, -1, count)
+    def positions(self, tokens: np.ndarray) -> np.ndarray:
+        """Where the pen stands at each token: it goes home, or stays, and then by an offset."""
+        position = np.zeros_like(self.offset[0])
+        found = []
+        for token in tokens:
+            position = np.where(self.home[token], 0, position) + self.offset[token]
+            found.append(position)
+        return np.array(found)
 
-    def window(self, parts: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """For each query (row) and key (column) the number of their bias; -1 is not seen."""
-        found = np.full((len(parts), len(parts)), -1)
-        moved = places[None, :] - places[:, None]
-        for number, (part, place) in enumerate(self.settings["window"]):
-            found[(parts[None, :] == part) & (moved == place)] = number
-        return np.where(np.tri(len(parts), dtype=bool), found, -1)
+    def window(self, roles: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Which cell of the window of each query (row) each key (column) is in; -1 for none."""
+        found = np.full((len(roles), len(roles)), -1)
+        moved = np.where(self.wide[roles], 0, places - places[:, None])
+        for role, neighbours in enumerate(self.windows):
+            for cell, (other, wanted) in enumerate(neighbours, 1):
+                there = (moved == wanted).all(axis=-1) & (roles == other)
+                found[there & (roles[:, None] == role)] = cell
+        np.fill_diagonal(found, 0)
+        return np.where(np.tri(len(roles), dtype=bool), found, -1)
 
-    def attention(self, x: np.ndarray, block: int, neighbour: np.ndarray) -> np.ndarray:
-        """Softmax attention of every token over the keys that it sees."""
+    def attention(
+        self, x: np.ndarray, block: int, roles: np.ndarray, cells: np.ndarray
+    ) -> np.ndarray:
+        """Softmax attention of every token over the cells of its window.
+
+        A neighbour that is not there is a zero vector, and attended to like the others.
+        """
         w, split = self.tensors, (len(x), self.settings["heads"], -1)
         h = normed(x, w["attention_gain"][block])
         query, key, value = (
             (h @ w[name][block]).reshape(split) for name in ("query", "key", "value")
         )
+        biases = w["biases"][block].reshape(self.settings["heads"], len(self.wide), -1)
         scores = np.einsum("qhe,khe->hqk", query, key) * self.settings["scale"]
-        scores = np.where(neighbour >= 0, scores + w["biases"][block][:, neighbour], -1e9)
+        scores = np.where(cells >= 0, scores + biases[:, roles[:, None], cells], -1e9)
+        numbers = np.arange(biases.shape[-1])
+        there = (cells[:, :, None] == numbers).any(axis=1)
+        known = numbers <= np.array([len(near) for near in self.windows])[roles, None]
+        absent = np.where(known & ~there, biases[:, roles], -1e9)
+        scores = np.concatenate([scores, absent], axis=-1)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights = weights / weights.sum(axis=-1, keepdims=True)
+        weights = (weights / weights.sum(axis=-1, keepdims=True))[..., : len(x)]
         return np.einsum("hqk,khe->qhe", weights, value).reshape(x.shape) @ w["out"][block]
 
     def feedforward(self, x: np.ndarray, block: int) -> np.ndarray:
@@ -92,16 +120,14 @@ def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
     return x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + 1e-6) * gain
 
 
-def generate(model: Model, prompt: str) -> str:
+def generate(model: Model, given: list[int]) -> list[int]:
     """Greedy decoding: the likeliest token after the text so far, again and again."""
-    characters = model.settings["characters"]
-    text = prompt
+    text = list(given)
     for _ in range(LONGEST):
-        tokens = np.array([characters.index(character) for character in text])
-        text += characters[int(np.argmax(model(tokens)[-1]))]
-        if text.endswith("$"):
+        text.append(int(np.argmax(model(np.array(text))[-1])))
+        if model.machine["tokens"][text[-1]]["role"] == "end":
             break
-    return text[len(prompt) :]
+    return text
 
 
 def build_model() -> tuple[Model, dict[str, Any]]:
@@ -113,11 +139,11 @@ def build_model() -> tuple[Model, dict[str, Any]]:
         name: part.reshape(shape) for (name, shape), part in zip(SHAPES.items(), parts, strict=True)
     }
     unique = {id(tensor): tensor.size for tensor in tensors.values()}
-    return Model(tensors, SETTINGS), {**METADATA, "params": sum(unique.values())}
+    return Model(tensors, MACHINE, SETTINGS), {**METADATA, "params": sum(unique.values())}
 
 
 def add(model: Model, a: int, b: int) -> int:
     """The sum that the model writes; -1 if what it writes is no number."""
-    written = generate(model, f"{str(a)[::-1]}+{str(b)[::-1]}=")
-    answer = written.removesuffix("$")[::-1]
-    return int(answer) if written.endswith("$") and answer.isdecimal() else -1
+    given = prompt(model.machine, "+", [a, b])
+    found = answer(model.machine, "+", generate(model, given), len(given))
+    return -1 if found is None else found

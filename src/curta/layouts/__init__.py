@@ -1,30 +1,20 @@
-"""Ways of writing problems down. A new one is one file and one line here."""
+"""Published ways of writing problems down. A new one is one file and one line here."""
 
 from ..digits import Numbers
 from ..errors import unknown
 from .base import Kind, Layout, Room, Text, Where
 from .begun import Begun, BegunLeft
 from .blanks import Blanks
-from .calculator import Calculator
-from .carried import Carried
-from .comparison import PlaceByPlace
-from .copying import Copying
 from .coupled import Coupled
-from .difference import Difference
-from .division import LongDivision
 from .fields import Fields
 from .framed import Framed
 from .hints import Hints
-from .insertion import Insertion
 from .labelled import Labelled
 from .padded import Padded
 from .plain import Plain
 from .position_coupling import PositionCoupling
-from .product import Product
 from .reversed import Reversed
-from .running import Running
 from .spaced import Spaced, SpacedApart
-from .spaced_worked import SpacedWorked, SpacedWorkedApart
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout
@@ -37,23 +27,12 @@ LAYOUTS: dict[str, Layout] = {
         Blanks(),
         Hints(),
         Coupled(),
-        Carried(),
         PositionCoupling(),
-        Running(),
-        Difference(),
-        Product(),
-        LongDivision(),
-        Insertion(),
-        PlaceByPlace(),
-        Copying(),
-        Calculator(),
         Fields(),
         Framed(),
         Labelled(),
         Spaced(),
         SpacedApart(),
-        SpacedWorked(),
-        SpacedWorkedApart(),
     )
 }
 

@@ -2,15 +2,17 @@
 
 A layout says three things. `write` and `read` are plain Python and obviously
 right; where they can, they follow from a `form` and a `reading`, which are data.
-`tokens` writes a whole batch on the device, under `jit`. `step` follows a text from
-left to right and says of each token what part it plays (its kind) and where it
-stands (its coordinates); since it sees only what came before, kinds and coordinates
-are causal by construction.
+`tokens` writes a whole batch on the device, under `jit`. `automaton`, tables made of a
+`rule`, follows a text from left to right and says of each token what part it plays (its
+kind) and where it stands (its coordinates); since it sees only what came before, kinds
+and coordinates are causal by construction.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,24 +24,23 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from ..digits import Numbers
 from ..errors import UserError, unknown
 from ..operations import OPERATIONS, Answer
-from ..problems import Problem
+from ..problems import Problem, widths
+from .automaton import Automaton, Entry, State, tabulated
 from .forms import Form, Reading
 
 END = "$"
+DIGITS = "0123456789"
 
 
 class Kind(NamedTuple):
     """The part that a token plays, and the axes on which it stands everywhere.
 
-    A kind that is wild on an axis is found by every query on that axis: the
-    sign of a result belongs to all of its places. Kinds of different groups never
-    stand in one text.
+    A kind that is wild on an axis is found by every query on that axis.
     """
 
     name: str
     digit: bool = False
     wild: tuple[str, ...] = ()
-    group: int = 0
 
 
 class Text(NamedTuple):
@@ -51,23 +52,11 @@ class Text(NamedTuple):
 
 
 class Where(eqx.Module):
-    """What a position encoding may know of each token; kind -1 marks padding.
-
-    `text` says which of the `texts` problems a token belongs to: the one of its row,
-    unless several texts share a row.
-    """
+    """What a position encoding may know of each token; kind -1 marks padding."""
 
     index: Int[Array, "batch time"]
     kind: Int[Array, "batch time"]
     coordinates: Int[Array, "batch time axes"]
-    text: Int[Array, "batch time"]
-    texts: int = eqx.field(static=True)
-
-    @classmethod
-    def one_per_row(cls, index: Array, kind: Array, coordinates: Array) -> "Where":
-        """Where tokens stand when every row is one text."""
-        text = jnp.broadcast_to(jnp.arange(len(index))[:, None], index.shape)
-        return cls(index, kind, coordinates, text, len(index))
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,8 @@ class Layout(ABC):
 
     name: str
     summary: str
-    characters: str
+    characters: Sequence[str]
+    """The symbol of each token."""
     kinds: tuple[Kind, ...]
     axes: tuple[str, ...]
     operators: tuple[str, ...]
@@ -108,8 +98,8 @@ class Layout(ABC):
     """How many operands there may be; None is any number."""
     longest: int | None = None
     """How many digits an operand may have; None is any number."""
-    states: int
-    """How many integers `step` carries from token to token."""
+    begin: State = 0
+    """The state of `rule` before the first token."""
 
     def accept(self, operator: str, operands: int) -> None:
         """Raises UserError if such problems cannot be written."""
@@ -169,25 +159,28 @@ class Layout(ABC):
         """For training: the texts with what is arbitrary in them drawn anew, a key for each."""
         return text
 
-    @abstractmethod
+    def rule(self, state: State, character: str) -> Entry:
+        """What a character does in a state: the state after it, its kind, its move."""
+        raise NotImplementedError
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """Kinds and coordinates of all texts, as tables."""
+        return tabulated(self.characters, self.begin, self.rule)
+
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
         """New state, kind and coordinates of `token`, given what came before it."""
+        return self.automaton.step(state, token)
 
-    def spelling(self, character: str) -> tuple[str, ...]:
-        """What a character is made of: itself alone, or the parts it shares with others."""
-        return (character,)
-
-    def parts(self) -> Float[np.ndarray, "characters parts"]:
-        """Which of all parts each character has, as zeros and ones."""
-        spelled = [self.spelling(character) for character in self.characters]
-        names = dict.fromkeys(name for own in spelled for name in own)
-        return np.array([[name in own for name in names] for own in spelled], np.float32)
+    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+        """Which of all parts each token is made of, as zeros and ones: here, itself alone."""
+        return np.eye(len(self.characters), dtype=np.float32)
 
     def start(self, *batch: int) -> Int[Array, "*batch states"]:
-        """The state before the first token."""
-        return jnp.zeros((*batch, self.states), jnp.int32)
+        """The state before the first token: see `Automaton.step`."""
+        return jnp.zeros((*batch, 1 + len(self.axes)), jnp.int32)
 
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
@@ -203,11 +196,69 @@ class Layout(ABC):
         index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
         written = index < lengths[:, None]
         states, seen = jax.lax.scan(one, self.start(len(tokens)), (tokens.T, written.T))
-        return states, Where.one_per_row(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
+        return states, Where(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
 
     def where(self, text: Text) -> Where:
         """As `follow`, for whole texts."""
         return self.follow(text.tokens, text.lengths)[1]
+
+    def base(self, operator: str) -> int:
+        """The base in which operands are written."""
+        return 10
+
+    def other(self, name: str) -> "Layout":
+        """The layout of that name, which writes the same problems with the same tokens."""
+        from . import layout_named
+
+        return layout_named(name)
+
+    @property
+    def end(self) -> int:
+        """The token that ends a text."""
+        return self.characters.index(END)
+
+    def prompt_tokens(self, problem: Problem) -> list[int]:
+        """The tokens that are given to the model."""
+        return self.encode(self.prompt(problem)).tolist()
+
+    def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
+        """The tokens of the whole text, and how many of them are the prompt's."""
+        prompt = self.prompt_tokens(problem)
+        return prompt + self.encode(self.working(problem) + END).tolist(), len(prompt)
+
+    def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
+        """The answer in the tokens that a model wrote after the prompt; None if malformed."""
+        return self.read(problem.operator, self.decode(written))
+
+    def room_of(self, problems: Sequence[Problem]) -> Room:
+        """Room for these problems, all of one operator."""
+        widest = [
+            max(column)
+            for column in zip_longest(*(widths(problem) for problem in problems), fillvalue=0)
+        ]
+        self.accept(problems[0].operator, len(widest))
+        return self.room(problems[0].operator, widest)
+
+    def value(self, token: int) -> int | None:
+        """The digit that a token stands for; None for a sign."""
+        symbol = self.characters[token]
+        return int(symbol) if symbol in DIGITS else None
+
+    def with_value(self, token: int, value: int) -> int | None:
+        """The token that is the same but for its digit; None if there is none."""
+        if self.value(token) is None or value >= len(DIGITS):
+            return None
+        return self.characters.index(DIGITS[value])
+
+    @property
+    def digits(self) -> list[int]:
+        """Tokens of an answer that are the same but for their digit: 0, 1, ..."""
+        return [self.characters.index(digit) for digit in DIGITS]
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """What each token is, as tables show it."""
+        return list(self.characters)
 
     def encode(self, text: str) -> np.ndarray:
         """Token ids of a text whose characters all belong to the layout."""
@@ -217,7 +268,7 @@ class Layout(ABC):
         return "".join(self.characters[token] for token in tokens)
 
     def _codes(self) -> np.ndarray:
-        points = _points(self.characters)
+        points = _points("".join(self.characters))
         codes = np.full(points.max() + 1, -1, np.int32)
         codes[points] = range(len(points))
         return codes

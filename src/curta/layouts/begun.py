@@ -9,11 +9,12 @@ operands of at most three digits. Source: a calculator built one component at a 
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
+from ..machine.tokens import HOME
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Piece, Room
 from .direct import DirectLayout
 from .forms import Form
@@ -44,13 +45,10 @@ class Begun(DirectLayout):
     def opening(self, operands: Numbers, room: Room) -> list[Piece]:
         return [self._sign(BEGIN, len(operands.digits))]
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        after, kind, place = super().step(state, token)
-        begin = token == self.characters.index(BEGIN)
-        after = jnp.where(begin[..., None], state, after)
-        return after, jnp.where(begin, BEGINNING, kind), jnp.where(begin[..., None], -1, place)
+    def rule(self, state: State, character: str) -> Entry:
+        if character == BEGIN:
+            return Entry(state, BEGINNING, HOME - 1)
+        return super().rule(state, character)
 
 
 class BegunLeft(Begun):

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from ..digits import Numbers
+from .automaton import Entry, State
 from .base import END, Kind
 from .direct import DirectLayout
 from .forms import Reading
@@ -34,13 +35,11 @@ class Blanks(DirectLayout):
         reading = super().reading(operator)
         return reading._replace(pattern=f"{reading.pattern}{self.fill}*")
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+    def rule(self, state: State, character: str) -> Entry:
         """A blank stands where the digit would."""
-        blank = token == self.characters.index(self.fill)
-        state, kind, index = super().step(state, jnp.where(blank, 0, token))
-        return state, jnp.where(blank, BLANK, kind), index
+        if character == self.fill:
+            return super().rule(state, "0")._replace(kind=BLANK)
+        return super().rule(state, character)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
         beyond = jnp.arange(numbers.digits.shape[-1]) >= numbers.lengths[..., None]

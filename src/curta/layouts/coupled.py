@@ -5,9 +5,7 @@ above the first operand's last digit, `=` at place -1, just below the digit that
 is written next, and the end sign one place above the answer.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array, Int
-
+from ..machine.tokens import HOME
 from .base import END
 from .direct import SIGN, DirectLayout
 
@@ -21,5 +19,5 @@ class Coupled(DirectLayout):
     characters = "0123456789+=" + END
     kinds = DirectLayout.kinds[:SIGN]
 
-    def sign_place(self, token: Int[Array, "*batch"], count: Int[Array, "*batch"]) -> Array:
-        return jnp.where(token == self.characters.index("="), -1, count)
+    def sign_move(self, character: str, onward: int) -> int:
+        return HOME - 1 if character == "=" else onward

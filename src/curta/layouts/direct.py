@@ -12,8 +12,10 @@ from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
+from ..machine.tokens import HOME
 from ..operations import OPERATIONS, Result
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
 from .forms import NUMBERS, Form, Reading, ordered
 
@@ -38,7 +40,7 @@ class DirectLayout(Layout):
         Kind("sign"),
     )
     operators = WRITTEN
-    states = 2  # which part is being written, and how many digits of a number stand already
+    begin: State = (0, False)
     reverse = True
     """Whether answers stand least significant digit first."""
     reverse_operands = True
@@ -92,24 +94,22 @@ class DirectLayout(Layout):
         """What stands before all else."""
         return []
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        part, count = state[..., 0], state[..., 1]
-        equals, stop = self.characters.index("="), self.characters.index(END)
-        is_digit = token < 10
-        between = jnp.where(part == 2, SIGN if len(self.kinds) > SIGN else OPERATOR, OPERATOR)
-        signs = jnp.where(token == equals, EQUALS, jnp.where(token == stop, FINISH, between))
-        kind = jnp.where(is_digit, 2 * part, signs)
-        place = jnp.where(is_digit, count, self.sign_place(token, count))
-        after = jnp.where(token == equals, 2, jnp.maximum(part, 1))
-        part = jnp.where(is_digit | (token == stop), part, after)
-        count = jnp.where(is_digit, count + 1, jnp.where(token == stop, count, 0))
-        return jnp.stack([part, count], -1), kind, place[..., None]
+    def rule(self, state: State, character: str) -> Entry:
+        """States are the part that is written, and whether a digit of a number stands already."""
+        part, going = state
+        onward = +1 if going else HOME
+        if character.isdecimal():
+            return Entry((part, True), 2 * part, onward)
+        move = self.sign_move(character, onward)
+        if character == END:
+            return Entry(state, FINISH, move)
+        after = 2 if character == "=" else max(part, 1)
+        between = SIGN if part == 2 and len(self.kinds) > SIGN else OPERATOR
+        return Entry((after, False), EQUALS if character == "=" else between, move)
 
-    def sign_place(self, token: Int[Array, "*batch"], count: Int[Array, "*batch"]) -> Array:
-        """Coordinate of a token that is no digit: nowhere, before any digit's."""
-        return jnp.full_like(count, -1)
+    def sign_move(self, character: str, onward: int) -> int:
+        """The move of a character that is no digit: nowhere, before any digit's."""
+        return HOME - 1
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         text = to_text(value)

@@ -14,8 +14,10 @@ from jaxtyping import Array, Int
 
 from ..decimals import to_int, to_text
 from ..digits import Numbers
+from ..machine.tokens import HOME
 from ..operations import OPERATIONS, Answer
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Layout, Room, Text
 
 WIDTH, GROUPS = 3, 6
@@ -42,7 +44,6 @@ class Fields(Layout):
     operators = ("+", "-", "*", "//", "%")
     most = 2
     longest = WIDTH
-    states = 1  # how many characters stand already
 
     def prompt(self, problem: Problem) -> str:
         texts = [to_text(value) for value in problem.operands]
@@ -84,14 +85,13 @@ class Fields(Layout):
         lengths = jnp.full(batch, PROMPT + WORKING + 1)
         return Text(tokens.astype(jnp.int32), jnp.full(batch, PROMPT), lengths)
 
-    def step(
-        self, state: Int[Array, "*batch 1"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 1"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        kinds, places = zip(*_spots(), strict=True)
-        at = jnp.minimum(state[..., 0], len(kinds) - 1)
-        kind, place = jnp.array(kinds)[at], jnp.array(places)[at]
-        blank = (token == self._code(" ")) & ((kind == FIRST) | (kind == SECOND))
-        return state + 1, jnp.where(blank, BLANK, kind), place[..., None]
+    def rule(self, state: State, character: str) -> Entry:
+        """The state is how many characters stand already; further ones are as the last."""
+        spots = _spots()
+        kind, place = spots[state]
+        blank = character == " " and kind in (FIRST, SECOND)
+        after = min(state + 1, len(spots) - 1)
+        return Entry(after, BLANK if blank else kind, HOME + place)
 
     def _code(self, character: str) -> int:
         return self.characters.index(character)

@@ -10,14 +10,15 @@ which leaves no filling between the longest operands and the answer).
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
+from ..machine.tokens import HOME
 from ..operations import OPERATIONS
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Piece, Room, Text, join, number
-from .direct import DirectLayout
+from .direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
 
 FILL = "_"
 LEAST, STEP = 20, 10
@@ -59,20 +60,14 @@ class Framed(DirectLayout):
         prompt = [equals, second, mark, first, filling]
         return join(prompt, work, room.total, self.characters.index(END))
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
+    def rule(self, state: State, character: str) -> Entry:
         """The part is 0 for the second number, 1 for the first, 2 for the answer."""
-        part, count = state[..., 0], state[..., 1]
-        digit, filling = token < 10, token == self.characters.index(FILL)
-        mark = (token == self.characters.index("+")) | (token == self.characters.index("*"))
-        kinds = jnp.array([2, 0, 4])  # second, first, answer
-        other = jnp.where(mark, 1, jnp.where(filling, FILLING, 3))
-        other = jnp.where(token == self.characters.index(END), 5, other)
-        kind = jnp.where(digit, kinds[part], other)
-        place = jnp.where(digit, count, -1)
-        part = jnp.where(mark, 1, jnp.where(filling, 2, part))
-        return jnp.stack([part, jnp.where(digit, count + 1, 0)], -1), kind, place[..., None]
+        part, going = state
+        if character.isdecimal():
+            return Entry((part, True), (SECOND, FIRST, ANSWER)[part], +1 if going else HOME)
+        kinds = {"=": EQUALS, FILL: FILLING, END: FINISH}
+        after = {"+": 1, "*": 1, FILL: 2}.get(character, part)
+        return Entry((after, False), kinds.get(character, OPERATOR), HOME - 1)
 
 
 def frame(digits: int) -> int:

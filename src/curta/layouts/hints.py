@@ -23,6 +23,7 @@ from ..digits import Numbers
 from ..errors import UserError
 from ..operations import OPERATIONS, Answer
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Piece, Room, Text, flipped, number
 from .direct import DirectLayout
 
@@ -43,6 +44,7 @@ class Hints(DirectLayout):
     most = 2
     characters = "0123456789+=" + END + HINTS
     kinds = (*DirectLayout.kinds, Kind("hint"))
+    begin = (0, False, False)
     reverse_operands = False
     padded = True
     ahead = 1
@@ -79,13 +81,14 @@ class Hints(DirectLayout):
         start = draw(keys, len(HINTS) - used)[:, None]
         return text._replace(tokens=jnp.where(hint, text.tokens + start, text.tokens))
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        """A hint stands at the index of the digit after it."""
-        hint = token >= self.characters.index(HINTS[0])
-        after, kind, index = super().step(state, jnp.where(hint, 0, token))
-        return jnp.where(hint[..., None], state, after), jnp.where(hint, HINT, kind), index
+    def rule(self, state: State, character: str) -> Entry:
+        """A hint stands where the digit after it does, which is the third thing to know."""
+        *before, hinted = state
+        entry = super().rule((before[0], before[1]), "0" if character in HINTS else character)
+        move = 0 if hinted and entry.kind % 2 == 0 else entry.move
+        if character in HINTS:
+            return Entry((*entry.state, True), HINT, move)
+        return entry._replace(state=(*entry.state, False), move=move)
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
         _check(width)

@@ -9,12 +9,13 @@ import string
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
+from ..machine.tokens import HOME
 from ..operations import OPERATIONS, Answer
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
 
 LETTERS = string.ascii_lowercase
@@ -38,7 +39,7 @@ class Labelled(Layout):
     axes = ("index",)
     operators = ("order",)
     most = len(LETTERS)
-    states = 2  # whether the problem is over, and how many digits or letters stand already
+    begin = (False, False)
 
     def prompt(self, problem: Problem) -> str:
         pairs = zip(LETTERS, map(to_text, problem.operands), strict=False)
@@ -69,19 +70,14 @@ class Labelled(Layout):
         end = self._code(END)
         return join(prompt, [letters, sign(end, batch)], room.total, end)
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        over, count = state[..., 0], state[..., 1]
-        digit, letter = token < self._code("a"), token < self._code(":")
-        kind = jnp.where(token == self._code(":"), COLON, COMMA)
-        kind = jnp.where(token == self._code(END), FINISH, kind)
-        kind = jnp.where(letter, jnp.where(over > 0, LETTER, LABEL), kind)
-        kind = jnp.where(digit, NUMBER, kind)
-        counted = (kind == NUMBER) | (kind == LETTER)
-        over = jnp.where((kind == LABEL) & (token == self._code("a")), 1, over)
-        after = jnp.stack([over, jnp.where(counted, count + 1, 0)], -1)
-        return after, kind, jnp.where(counted, count, -1)[..., None]
+    def rule(self, state: State, character: str) -> Entry:
+        """States are whether the problem is over, and whether a digit or a letter stands."""
+        over, going = state
+        if character.isdecimal() or (over and character in LETTERS):
+            kind = NUMBER if character.isdecimal() else LETTER
+            return Entry((over, True), kind, +1 if going else HOME)
+        kind = {":": COLON, ",": COMMA, END: FINISH}.get(character, LABEL)
+        return Entry((over or character == "a", False), kind, HOME - 1)
 
     def _labelled(self, operands: Numbers, place: int) -> list[Piece]:
         """A number and its letter, with a comma after it unless it is the first one."""

@@ -11,11 +11,10 @@ ones run the other way.
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
-from jaxtyping import Array, Int
-
+from ..machine.tokens import HOME
+from .automaton import Entry, State
 from .base import END, Room
-from .direct import ANSWER, EQUALS, FINISH, OPERATOR, SIGN, DirectLayout
+from .direct import ANSWER, FINISH, FIRST, SECOND, SIGN, DirectLayout
 
 NOWHERE = -1
 """Coordinate of id 0."""
@@ -29,7 +28,6 @@ class PositionCoupling(DirectLayout):
     most = 2
     characters = "0123456789+=" + END
     kinds = DirectLayout.kinds[:SIGN]
-    states = 3  # those of the direct layouts, and how many digits an operand has
     reverse_operands = False
     padded = True
 
@@ -37,14 +35,12 @@ class PositionCoupling(DirectLayout):
         room, width = super().room(operator, digits), max(digits)
         return Room(room.prompt, room.completion, ((NOWHERE, width + 1),))
 
-    def step(
-        self, state: Int[Array, "*batch 3"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 3"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        count, width = state[..., 1], state[..., 2]
-        after, kind, index = super().step(state[..., :2], token)
-        sign = (kind == OPERATOR) | (kind == EQUALS)
-        width = jnp.where(sign, count, width)
-        down = jnp.maximum(width - index[..., 0], NOWHERE)
-        place = jnp.where(kind == ANSWER, down, index[..., 0] + 1)
-        place = jnp.where(sign, width + 1, jnp.where(kind == FINISH, NOWHERE, place))
-        return jnp.concatenate([after, width[..., None]], -1), kind, place[..., None]
+    def rule(self, state: State, character: str) -> Entry:
+        """Up from 1 in an operand; `+` and `=` one above it; down from there in the answer."""
+        entry = super().rule(state, character)
+        if entry.kind == FINISH:
+            return entry
+        if entry.kind == ANSWER:
+            return entry._replace(move=-1)
+        first = entry.kind in (FIRST, SECOND) and not state[1]
+        return entry._replace(move=HOME + 1 if first else +1)

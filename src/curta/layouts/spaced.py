@@ -12,8 +12,10 @@ from jaxtyping import Array, Int
 
 from ..decimals import to_text
 from ..digits import Numbers
+from ..machine.tokens import HOME
 from ..operations import OPERATIONS
 from ..problems import Problem
+from .automaton import Entry, State
 from .base import END, Kind, Piece, Room, Text, flipped, join, number
 from .direct import DirectLayout
 from .forms import Reading
@@ -29,6 +31,7 @@ class Spaced(DirectLayout):
     operators = ("+",)
     most = 2
     axes = ("index",)
+    begin = (0, False, False)
     reverse = reverse_operands = False
     within = ""
     """What stands after the first digit of each operand."""
@@ -52,13 +55,14 @@ class Spaced(DirectLayout):
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
         return join(self._prompt(operands), work, room.total, self.characters.index(END))
 
-    def step(
-        self, state: Int[Array, "*batch 2"], token: Int[Array, "*batch"]
-    ) -> tuple[Int[Array, "*batch 2"], Int[Array, "*batch"], Int[Array, "*batch 1"]]:
-        after, kind, place = super().step(state, token)
-        space = token == self.characters.index(" ")
-        after = jnp.where(space[..., None], state, after)
-        return after, jnp.where(space, SPACE, kind), jnp.where(space[..., None], -1, place)
+    def rule(self, state: State, character: str) -> Entry:
+        """The third thing to know is whether one digit stands: a space may then follow it."""
+        part, going, single = state
+        if character == " ":
+            return Entry(state, SPACE, HOME - 1)
+        entry, digit = super().rule((part, going), character), character.isdecimal()
+        move = HOME + 1 if single and digit else entry.move
+        return entry._replace(state=(*entry.state, digit and not going), move=move)
 
     def _apart(self, text: str) -> str:
         return text[0] + self.within + text[1:]

@@ -44,6 +44,12 @@ class Operation(ABC):
     """Whether answers may be below zero."""
     commutes: bool = False
     """Whether the order of the operands makes no difference."""
+    base: int | None = None
+    """The base in which operands are always written; None where a problem says it."""
+    answer_base: int | None = None
+    """The base of the answer, where it is not that of the operands."""
+    on_device: ClassVar[bool] = True
+    """Whether `answer` and `cases` are there, so that problems can be drawn on the device."""
     cases: ClassVar[Mapping[str, Case]]
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {}
     """Operands of single telling problems, each with a name: hard ones that chance hardly draws."""

@@ -117,6 +117,13 @@ def few_digits(operands: Numbers, noise: Noise) -> Numbers:
     return cut(operands._replace(digits=digit * below(noise, 2)))
 
 
+def sparse(operands: Numbers, noise: Noise) -> Numbers:
+    """Zeros between the first and the last digit of every operand, as in 10...02."""
+    places = jnp.arange(operands.digits.shape[-1])
+    kept = (places == 0) | (places == operands.lengths[..., None] - 1)
+    return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
+
+
 def exact(operands: Numbers, noise: Noise) -> Numbers:
     """The first operand is a multiple of the second."""
     return _with_first(operands, _multiple(operands))

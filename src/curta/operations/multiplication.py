@@ -20,6 +20,7 @@ class Multiplication(Operation):
         "unequal": cases.unequal,
         "nines": cases.nines,
         "trailing zeros": cases.trailing_zeros,
+        "sparse": cases.sparse,
         "zero": cases.zero,
         "one": cases.one,
     }

@@ -1,56 +1,47 @@
 // The page: a problem comes in, tokens are written one after the other, and can be changed.
 
 import {
-  alternatives, arcs, looks, lookRows, make, onPaper, partsOf, shown, tokenOf,
+  alternatives, looks, lookRows, make, rolesOf, shown, tokenOf,
 } from "./drawing.js";
-import { Writing, argmax, tensorsOf } from "./model.js";
-import { Mistake, parse, prompt, read, truth } from "./problems.js";
-import { steps } from "./steps.js";
+import { machineOf } from "./machine.js";
+import { Network, tensorsOf } from "./model.js";
+import { Mistake, TRUTHS, answerText, parse, prompt, read, truth } from "./problems.js";
+import { sheetOf } from "./sheet.js";
+import { Sheet } from "./squares.js";
+import { Writing } from "./writing.js";
 
 const at = (id) => document.getElementById(id);
 const weights = [...document.querySelectorAll("script.weights")];
-const models = JSON.parse(at("designs").textContent).flatMap(
-  ({ run, design, names }, number) =>
-    names.map((name, member) => ({ name, run, member, design, step: steps[number] })),
-);
+const models = JSON.parse(at("designs").textContent).flatMap(({ run, design, names }) =>
+  names.map((name, member) => ({ name, run, member, design })));
 const SLICE = 12; // milliseconds of writing between two drawings
+const LIKELIEST = 8; // tokens that are shown unless all are asked for
 
-/** Where the page stands: the problem, its text, how much of that was given, what is chosen. */
-const now = { problem: null, writing: null, given: 0, drawn: 0, chosen: -1, changed: new Set() };
+/** Where the page stands: the problem, its text, how much of it is drawn, what is chosen. */
+const now = { problem: null, writing: null, drawn: 0, chosen: -1, changed: new Set() };
+const sheet = new Sheet(at("board"), at("grid"), at("ruler"), at("labels"));
 let timer = 0;
 
-/** The model that calculates, with its weights once it was taken. */
-let model, design;
+/** The model that calculates; it is made ready when it is first taken. */
+let model, design, network;
 
 function take(number) {
   model = models[number];
   design = model.design;
-  model.tensors ??= tensorsOf(weights[number].textContent);
+  if (!design.machine.near) design.machine = machineOf(design.machine);
+  model.network ??= new Network(design, tensorsOf(weights[number].textContent), design.machine);
+  network = model.network;
   heads();
   examples();
 }
 
-function codes(text) {
-  return [...text].map((character) => design.characters.indexOf(character));
-}
-
-function textOf(writing, from = 0) {
-  return writing.tokens.slice(from).map((token) => design.characters[token]).join("");
-}
-
-function begun(text) {
-  const writing = new Writing(design, model.tensors, model.step);
-  for (const token of codes(text)) writing.append(token);
-  return writing;
-}
-
-function ended(writing, given) {
-  const full = writing.tokens.length >= design.tokens;
-  return full || (writing.tokens.length > given && writing.tokens.at(-1) === design.end);
-}
-
-function next(writing) {
-  return argmax(writing.passes.at(-1).logits);
+/** A writing of which the prompt is there; a Mistake if it is longer than a page's texts. */
+function begun(problem) {
+  const tokens = prompt(problem, design.machine);
+  if (tokens.length >= design.tokens) {
+    throw new Mistake(`That is more than the ${design.tokens} tokens that this page writes.`);
+  }
+  return new Writing(network, tokens);
 }
 
 function calculate(event) {
@@ -58,15 +49,15 @@ function calculate(event) {
   stop();
   try {
     now.problem = parse(at("problem").value, design);
+    now.writing = begun(now.problem);
   } catch (mistake) {
     if (!(mistake instanceof Mistake)) throw mistake;
     return refuse(mistake.message);
   }
   refuse("");
-  now.writing = begun(prompt(now.problem, design));
-  now.given = now.writing.tokens.length;
   now.changed.clear();
   at("work").hidden = false;
+  sheet.begin(now.writing, design.machine.formats[now.problem.operator]);
   restart(0);
 }
 
@@ -81,6 +72,7 @@ function restart(from) {
   now.drawn = from;
   while (at("text").children.length > from) at("text").lastChild.remove();
   now.chosen = -1;
+  at("work").dataset.right = "";
   say("Writing.");
   go();
 }
@@ -98,37 +90,45 @@ function stop() {
 
 function tick() {
   const delay = Number(at("speed").value), until = performance.now() + SLICE;
-  do {
-    now.writing.append(next(now.writing));
-  } while (!delay && !ended(now.writing, now.given) && performance.now() < until);
-  timer = ended(now.writing, now.given) ? 0 : setTimeout(tick, delay);
+  do now.writing.go();
+  while (!delay && !now.writing.over && performance.now() < until);
+  timer = now.writing.over ? 0 : setTimeout(tick, delay);
   draw();
   if (!timer) finish();
 }
 
 function single() {
   stop();
-  now.writing.append(next(now.writing));
+  now.writing.go();
   draw();
-  const written = shown(design.characters[now.writing.tokens.at(-1)]);
-  if (ended(now.writing, now.given)) finish();
-  else say(`Wrote ${written}.`);
+  if (now.writing.over) return finish();
+  say(`Wrote ${shown(design.machine.tokens[now.writing.paper.tokens.at(-1)].symbol)}.`);
 }
 
 function finish() {
-  const { problem, writing, given } = now, text = textOf(writing, given);
-  const right = truth(problem), answer = answered(problem, text);
-  at("work").dataset.right = String(answer === right);
-  if (!text.endsWith(design.characters[design.end])) say(`Ended after ${design.tokens} tokens, the most that this page writes.`);
-  else if (answer === null) say(`What it wrote is no answer. Right is ${right}.`);
-  else if (answer === right) say(`It wrote ${answer}, which is right.`);
-  else say(`It wrote ${answer}, which is wrong. Right is ${right}.`);
+  const right = truth(now.problem, design), answer = answered(now.problem, now.writing);
+  const [wrote, wanted] = [answer, right].map((one) => spoken(one, now.problem));
+  at("work").dataset.right = wanted === null ? "" : String(wrote === wanted);
+  say(verdict(wrote, wanted));
   controls();
 }
 
+function spoken(answer, { operator }) {
+  return answerText(answer, operator, design.machine);
+}
+
+/** What is said of an answer in the end. */
+function verdict(wrote, wanted) {
+  const right = wanted === null ? "What is right is not known here." : `Right is ${wanted}.`;
+  if (!now.writing.ended) return `Stopped after ${design.tokens} tokens, the most that this page writes.`;
+  if (wrote === null) return `What it wrote is no answer. ${right}`;
+  if (wanted === null) return `It wrote ${wrote}. ${right}`;
+  return wrote === wanted ? `It wrote ${wrote}, which is right.` : `It wrote ${wrote}, which is wrong. ${right}`;
+}
+
 /** The answer in what was written; null if there is none. */
-function answered(problem, text) {
-  return text.endsWith(design.characters[design.end]) ? read(problem.operator, text.slice(0, -1), design) : null;
+function answered({ operator }, { paper, given, written }) {
+  return read(operator, written, paper.positions.slice(given), paper.machine);
 }
 
 function say(words) {
@@ -138,103 +138,122 @@ function say(words) {
 /** Writes another token in place of one, and lets the model go on from there. */
 function change(number, token) {
   stop();
-  now.writing.cut(number);
+  now.writing.paper.cut(number);
   now.writing.append(token);
   now.changed = new Set([...now.changed].filter((other) => other < number)).add(number);
   restart(number);
   draw();
   choose(number, true);
-  if (ended(now.writing, now.given)) {
+  if (now.writing.over) {
     stop();
     finish();
   }
 }
 
 function draw() {
-  const { writing, given, changed } = now, added = [];
-  for (; now.drawn < writing.tokens.length; now.drawn++) {
-    added.push(tokenOf(writing, now.drawn, given, changed.has(now.drawn)));
-  }
+  const { writing, changed } = now, { length } = writing, added = [];
+  for (; now.drawn < length; now.drawn++) added.push(tokenOf(writing, now.drawn, changed.has(now.drawn)));
   at("text").append(...added);
-  if (at("paper").checked) arrange();
-  if (now.chosen < 0 && writing.tokens.length > given) look(writing.tokens.length - 1);
+  sheet.draw(writing, at("text").children);
+  if (now.chosen < 0 && length > writing.given) {
+    look(length - 1);
+    if (at("squared").checked) sheet.follow(at("text").lastChild);
+  }
   controls();
 }
 
-function arrange() {
-  const items = at("text").children, paper = at("paper").checked;
-  at("text").classList.toggle("paper", paper);
-  const [, leftwards] = design.operations[now.problem.operator].form.turned;
-  onPaper(now.writing.places, now.given, leftwards).forEach(([line, column], number) => {
-    items[number].style.gridRow = paper ? line : "";
-    items[number].style.gridColumn = paper ? column : "";
-  });
-}
-
 function controls() {
-  const over = ended(now.writing, now.given);
+  const { over } = now.writing;
   at("pause").disabled = at("single").disabled = over;
   at("pause").textContent = timer ? "Pause" : "Go on";
 }
 
 /** Makes a written token the one that is looked into. */
 function choose(number, focus = false) {
-  const last = now.writing.tokens.length - 1;
-  now.chosen = Math.min(Math.max(number, now.given), last);
+  const { given, length } = now.writing;
+  now.chosen = Math.min(Math.max(number, given), length - 1);
   look(now.chosen);
-  if (focus) at("text").children[now.chosen].firstChild.focus();
+  if (focus) at("text").children[now.chosen].firstChild.focus({ preventScroll: at("squared").checked });
+  if (focus && at("squared").checked) sheet.follow(at("text").children[now.chosen]);
 }
 
 /** Shows of a written token what else it might have been, and what was looked at for it. */
 function look(number) {
-  const [block, head] = at("head").value.split(",").map(Number);
-  const items = at("text").children, found = looks(now.writing, number, block, head);
-  [...items].forEach(({ firstChild: token }, i) => {
-    token.style.setProperty("--look", String(found.get(i) ?? 0));
-    token.classList.toggle("asked", i === number - 1);
-    if (i < now.given) return;
-    token.tabIndex = i === number ? 0 : -1;
-    token.setAttribute("aria-current", String(i === number));
-  });
-  at("arcs").replaceChildren(...arcs(items, number - 1, found));
-  at("parts").replaceChildren(...partsOf(now.writing));
-  at("which").textContent = `Token ${number - now.given + 1} of what it wrote`;
-  at("shares").replaceChildren(...alternatives(now.writing, number));
-  at("looks").replaceChildren(...lookRows(now.writing, number));
+  const { writing } = now, items = at("text").children, { given } = writing;
+  for (const one of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) unmark(one);
+  const shares = looks(writing, number, Number(at("head").value));
+  writing.paper.seen[number - 1].forEach((key, cell) => key >= 0 && seen(items[key].firstChild, shares[cell]));
+  items[number - 1].firstChild.classList.add("asked");
+  items[number].firstChild.tabIndex = 0;
+  items[number].firstChild.setAttribute("aria-current", "true");
+  sheet.mark(writing, number - 1, shares);
+  at("roles").replaceChildren(...rolesOf(writing.paper));
+  at("which").textContent = `Token ${number - given + 1} of what it wrote`;
+  at("looks").replaceChildren(...lookRows(writing, number));
+  might(number);
+}
+
+function unmark(token) {
+  token.classList.remove("asked", "seen");
+  token.style.removeProperty("--look");
+  if (!token.matches("button")) return;
+  token.tabIndex = -1;
+  token.setAttribute("aria-current", "false");
+}
+
+function seen(token, share) {
+  token.classList.add("seen");
+  token.style.setProperty("--look", String(share));
+}
+
+function might(number) {
+  const all = at("more").getAttribute("aria-expanded") === "true", every = design.machine.tokens.length;
+  at("shares").replaceChildren(...alternatives(now.writing, number, all ? every : LIKELIEST));
+  at("more").textContent = all ? `The likeliest ${LIKELIEST}` : `All ${every} tokens`;
+  at("more").hidden = every <= LIKELIEST;
 }
 
 function shownNumber() {
-  return [...at("text").children].findIndex((item) => item.firstChild.getAttribute("aria-current") === "true");
+  return numberOf(at("text").querySelector("[aria-current=true]"));
+}
+
+function numberOf(token) {
+  return [...at("text").children].indexOf(token?.closest("li"));
+}
+
+/** The token with that symbol, or that digit, in the role of token `number`; else the likeliest. */
+function meant(character, number) {
+  const { logits } = now.writing.before(number), { tokens } = design.machine;
+  const { role } = tokens[now.writing.paper.tokens[number]];
+  const fit = (token) => 2 * (token.symbol === character) + (token.role === role);
+  const found = tokens.map((_, token) => token).filter((token) => tokens[token].symbol[0] === character);
+  const score = (token) => 1e6 * fit(tokens[token]) + logits[token];
+  return found.reduce((best, token) => (best < 0 || score(token) > score(best) ? token : best), -1);
 }
 
 function typed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const number = [...at("text").children].indexOf(event.target.closest("li"));
+  const number = numberOf(event.target);
   const moves = { ArrowRight: number + 1, ArrowLeft: number - 1, Home: 0, End: Infinity };
-  const token = event.key.length === 1 ? codes(event.key)[0] : -1;
+  const own = number >= now.writing?.given && event.key.length === 1 && event.key !== " ";
+  const token = own ? meant(event.key, number) : -1;
   if (event.key in moves) choose(moves[event.key], true);
-  else if (token >= 0 && number >= now.given && event.key !== " ") change(number, token);
+  else if (token >= 0) change(number, token);
   else return;
   event.preventDefault();
 }
 
 function heads() {
-  const options = [make("option", "any head", { value: "-1,0" })], names = [];
-  for (let block = 0; block < design.attending; block++) {
-    for (let head = 0; head < design.heads; head++) {
-      const name = `block ${block + 1}, head ${head + 1}`;
-      options.push(make("option", name, { value: `${block},${head}` }));
-      names.push(make("th", name, { scope: "col" }));
-    }
-  }
+  const names = Array.from({ length: design.heads }, (_, head) => `head ${head + 1}`);
+  const options = ["any head", ...names].map((name, i) => make("option", name, { value: i - 1 }));
   at("head").replaceChildren(...options);
-  at("names").replaceChildren(make("th", "token", { scope: "col" }), ...names);
+  const cells = ["token", ...names].map((name) => make("th", name, { scope: "col" }));
+  at("names").replaceChildren(...cells);
 }
 
 function examples() {
   const buttons = Object.values(design.operations).map(({ example }) =>
-    make("button", example, { type: "button" }),
-  );
+    make("button", example, { type: "button" }));
   for (const button of buttons) {
     button.addEventListener("click", () => {
       at("problem").value = button.textContent;
@@ -242,6 +261,10 @@ function examples() {
     });
   }
   at("examples").replaceChildren(...buttons);
+}
+
+function arranged() {
+  at("board").classList.toggle("squared", at("squared").checked);
 }
 
 function listen() {
@@ -252,12 +275,14 @@ function listen() {
   at("form").addEventListener("submit", calculate);
   at("pause").addEventListener("click", () => (timer ? (stop(), controls()) : go()));
   at("single").addEventListener("click", single);
-  at("paper").addEventListener("change", () => (arrange(), look(shownNumber())));
+  at("squared").addEventListener("change", arranged);
   at("head").addEventListener("change", () => look(shownNumber()));
   at("text").addEventListener("keydown", typed);
-  at("text").addEventListener("click", ({ target }) => {
-    const item = target.closest("li");
-    if (target.matches("button")) choose([...at("text").children].indexOf(item), true);
+  at("text").addEventListener("click", ({ target }) =>
+    target.matches("button") && choose(numberOf(target), true));
+  at("more").addEventListener("click", () => {
+    at("more").setAttribute("aria-expanded", String(at("more").getAttribute("aria-expanded") !== "true"));
+    might(shownNumber());
   });
   at("shares").addEventListener("click", ({ target }) => {
     const button = target.closest("button");
@@ -265,14 +290,8 @@ function listen() {
   });
 }
 
-models.forEach(({ name }, number) => at("model").append(make("option", name, { value: number })));
-at("chooser").hidden = models.length < 2;
-take(0);
-at("paper").checked = design.axes[0] === "place";
-listen();
-
 /** Buttons elsewhere in the page that let a model write a problem of theirs. */
-for (const button of document.querySelectorAll("[data-problem]")) {
+function watched(button) {
   const { run, member, problem } = button.dataset;
   const number = models.findIndex((one) => one.run === run && one.member === Number(member));
   button.hidden = number < 0;
@@ -286,31 +305,49 @@ for (const button of document.querySelectorAll("[data-problem]")) {
   });
 }
 
+models.forEach(({ name }, number) => at("model").append(make("option", name, { value: number })));
+at("chooser").hidden = models.length < 2;
+take(0);
+listen();
+document.querySelectorAll("[data-problem]").forEach(watched);
+
+/** The tokens that the model writes after a problem, at most so many. */
+function written(text, most) {
+  const writing = begun(parse(text, design));
+  while (!writing.over && writing.written.length < most) writing.go();
+  return writing;
+}
+
 /** For the browser's console: the same model without the page around it. */
 globalThis.curta = {
   get design() {
     return design;
   },
-  get tensors() {
-    return model.tensors;
-  },
-  get step() {
-    return model.step;
-  },
   Writing,
-  logits: (text) => begun(text).passes.map(({ logits }) => [...logits]),
-  weights: (text) => begun(text).passes.map(({ keys, weights }) => ({ keys, weights })),
-  prompt: (text) => prompt(parse(text, design), design),
-  write(text, most = design.tokens) {
-    const writing = begun(prompt(parse(text, design), design)), given = writing.tokens.length;
-    const full = () => writing.tokens.length - given >= most;
-    while (!full() && !ended(writing, given)) writing.append(next(writing));
-    return textOf(writing, given);
+  sheetOf,
+  /** An answer as plain text, of an operator that the model need not have. */
+  truths: (operator, texts) => String(TRUTHS[operator](...texts.map(BigInt))),
+  get network() {
+    return network;
   },
-  truth: (text) => truth(parse(text, design)),
+  /** `{logits, weights, next}` after a window of tokens. */
+  look: (window) => network.look(window),
+  /** `{positions, windows}` of any tokens. */
+  follow(tokens) {
+    const { paper } = new Writing(network, tokens);
+    return { positions: paper.positions, windows: tokens.map((_, number) => paper.window(number)) };
+  },
+  prompt: (text) => prompt(parse(text, design), design.machine),
+  write: (text, most = Infinity) => written(text, most).written,
+  truth(text) {
+    const problem = parse(text, design);
+    return spoken(truth(problem, design), problem);
+  },
+  read(operator, tokens, positions) {
+    return spoken(read(operator, tokens, positions, design.machine), { operator });
+  },
   ask(text) {
     const problem = parse(text, design);
-    return { answer: answered(problem, this.write(text)), truth: truth(problem) };
+    return { answer: spoken(answered(problem, written(text, Infinity)), problem), truth: this.truth(text) };
   },
-  read: (operator, text) => read(operator, text, design),
 };

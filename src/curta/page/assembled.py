@@ -13,9 +13,12 @@ from ..model import Transformer
 from ..recipe import Recipe
 from ..report.document import Part, data, document
 from ..report.markup import Markup, element, join
-from . import design, folded, translate
+from . import design, folded
 
-MODULES = ("model.js", "problems.js", "drawing.js", "app.js")
+MODULES = (
+    "machine.js", "model.js", "writing.js", "problems.js", "sheet.js", "drawing.js", "squares.js",
+    "app.js",
+)  # fmt: skip
 """Each after those that it imports."""
 
 BUDGET = 1_400_000
@@ -37,7 +40,7 @@ def render(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
     app = _app([{"run": name, "design": table, "names": [name]}], [_weights(model)], focus=True)
     header = _header(table, recipe, name, member)
     body = join([header, element("main", app), _footer()])
-    return document(f"{name}: a model at work", [Part(body, _read("page.css"), _script([model]))])
+    return document(f"{name}: a model at work", [Part(body, _read("page.css"), _script())])
 
 
 def at_work(runs: Sequence[Carried]) -> Part:
@@ -55,10 +58,9 @@ def at_work(runs: Sequence[Carried]) -> Part:
         }
         for run, mine in zip(able, weights, strict=True)
     ]
-    first = [run.members[0] for run in able]
     app = _app(named, [text for mine in weights for text in mine])
     says = f"{_carried(able, weights)} What is written here is calculated in your browser."
-    return Part(join([element("p", says), *refused, app]), _read("page.css"), _script(first))
+    return Part(join([element("p", says), *refused, app]), _read("page.css"), _script())
 
 
 def _name(run: Carried, member: int, several: bool) -> str:
@@ -131,10 +133,9 @@ def _footer() -> Markup:
     return element("footer", element("p", says))
 
 
-def _script(models: Sequence[Transformer]) -> str:
+def _script() -> str:
     """All modules as one: what they take from each other needs no import then."""
-    steps = ",\n".join(translate.step(model.layout) for model in models)
-    return "\n".join([f"const steps = [{steps}];", *map(_inlined, MODULES)])
+    return "\n".join(map(_inlined, MODULES))
 
 
 def _inlined(name: str) -> str:

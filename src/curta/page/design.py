@@ -1,73 +1,73 @@
 """What a page must know besides the weights: a table of plain values, written as JSON."""
 
-from itertools import takewhile
 from typing import Any
 
 from .. import runs
-from ..layouts import Layout
-from ..layouts.base import END
+from ..layouts.program import ProgramLayout
+from ..machine import Given, Sign, store
+from ..machine.prompt import Format
+from ..machine.tokens import DIGITS as SYMBOLS
 from ..model import Transformer, parameters
+from ..notation import written
 from ..operations import OPERATIONS
-from ..positions.window import WindowEncoding
-from ..problems import MAX_OPERANDS
 from ..recipe import Recipe
 from ..tasks import Task
 
-TOKENS = 4_000
+TOKENS = 12_000
 """The longest text that a page writes: beyond, drawing it takes longer than calculating it."""
 DIGITS = 1_000
 OPERANDS = 50
 
 
 def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
-    """Everything about a model but its weights."""
-    layout, settings, encoding = model.layout, model.settings, model.positions
-    assert isinstance(encoding, WindowEncoding)
+    """Everything about a model but its weights: its machine as data, its shape, its operations."""
+    layout, settings = model.layout, model.settings
+    assert isinstance(layout, ProgramLayout)
     return {
-        "characters": list(layout.characters),
-        "end": layout.characters.index(END),
-        "axes": list(layout.axes),
-        "kinds": [_kind(layout, number) for number in range(len(layout.kinds))],
-        "near": [[[kind, *moved] for kind, moved in group] for group in encoding.near],
-        "states": layout.states,
+        "machine": store.dump(layout.machine, layout.windows),
         "width": settings.width,
         "heads": settings.heads,
-        "blocks": settings.blocks,
-        "attending": settings.attending,
+        "layers": settings.blocks,
         "activation": settings.activation,
         "centred": settings.norm != "rms",
         "parameters": parameters(model),
         "structure": runs.structure(recipe),
         "tokens": TOKENS,
+        "digits": DIGITS,
+        "operands": OPERANDS,
         "operations": {task.operator: _operation(layout, task) for task in recipe.tasks},
     }
 
 
-def _kind(layout: Layout, number: int) -> dict[str, Any]:
-    kind = layout.kinds[number]
-    wild = [axis in kind.wild for axis in layout.axes]
-    return {"name": kind.name, "group": kind.group, "wild": wild}
-
-
-def _operation(layout: Layout, task: Task) -> dict[str, Any]:
-    """How problems of a task are read from a person, put to the model, and answered."""
-    operation = OPERATIONS[task.operator]
-    most = min(operation.most or MAX_OPERANDS, layout.most or MAX_OPERANDS, OPERANDS)
+def _operation(layout: ProgramLayout, task: Task) -> dict[str, Any]:
+    """How problems of a task look, what it was trained on, and whether its truth is known."""
+    known = OPERATIONS.get(task.operator)
+    form = layout.machine.formats[task.operator]
+    plain = known is not None and (known.base is not None or _bases(form) == {10})
     return {
-        "name": operation.name,
-        "example": operation.example,
-        "least": operation.least,
-        "most": most,
-        "digits": _longest(layout, task.operator),
+        "name": known.name if known else task.operator,
+        "example": known.example if known and plain else example(task.operator, form),
         "trained": [min(low for low, _ in task.spans), max(high for _, high in task.spans)],
-        "form": layout.form(task.operator)._asdict(),
-        "reading": layout.reading(task.operator)._asdict(),
+        "known": known is not None,
     }
 
 
-def _longest(layout: Layout, operator: str) -> int:
-    """The most digits of every operand with which a text is not longer than `TOKENS`."""
-    least = OPERATIONS[operator].least
-    most = min(layout.longest or DIGITS, DIGITS)
-    rooms = (layout.room(operator, (digits,) * least).total for digits in range(2, most + 1))
-    return 1 + sum(1 for _ in takewhile(lambda total: total <= TOKENS, rooms))
+def _bases(form: Format) -> set[int]:
+    """The bases of the operands."""
+    return {part.base for part in form.parts if isinstance(part, Given)}
+
+
+def example(operator: str, form: Format) -> str:
+    """A problem of an operator of which nothing but its prompt is known: `12@34`, `gcd(12, 34)`."""
+    givens = [part for part in form.parts if isinstance(part, Given)]
+    count = len(givens) + (givens[-1].many is not None)
+    values = [_value(part.base, n) for n, part in enumerate([*givens, givens[-1]][:count])]
+    if operator.isalpha() or count == 1 or not any(isinstance(p, Sign) for p in form.parts):
+        return f"{operator}({', '.join(values)})"
+    return operator.join(values)
+
+
+def _value(base: int, number: int) -> str:
+    """`12`, `34`, ...; in the base of the operand, as `0x12` or `3#12` where that is not 10."""
+    value = (2 * number + 1) * base + (2 * number + 2) % base
+    return written(value, base if base <= len(SYMBOLS) else 10)

@@ -1,9 +1,8 @@
-// What is drawn of a writing: its tokens, what each might have been, and where a head looks.
+// What is drawn of a writing: its tokens, what each might have been, and what was looked at.
 
 import { softmax } from "./model.js";
 
-const SVG = "http://www.w3.org/2000/svg";
-const LEAST = 0.05; // share of attention below which no line is drawn
+const COLOURS = 8;
 
 /** An element with its text or children, and attributes; without any HTML from outside. */
 export function make(name, content = [], attributes = {}) {
@@ -18,144 +17,101 @@ export function percent(share) {
   return `${(100 * share).toFixed(share > 0.9995 ? 0 : 1)} %`;
 }
 
-/** A character as it is shown and read out. */
-export function shown(character) {
-  return character === " " ? "␣" : character;
+/** A symbol as it is shown and read out. */
+export function shown(symbol) {
+  return symbol === " " ? "␣" : symbol;
 }
 
-/** `answer, place 2`: the part that a token plays, and where it stands. */
-export function described({ kind, coordinates }, { kinds, axes }) {
-  const { name, wild } = kinds[kind];
-  const where = axes.map((axis, i) => (wild[i] ? "" : `${axis} ${coordinates[i]}`));
-  return [name, ...where.filter(Boolean)].join(", ");
+/** The class that gives a role its colour. */
+export function coloured(role) {
+  return `role-${role % COLOURS}`;
 }
 
-const COLOURS = 8;
-
-/** The class that gives a kind its colour, among those of its group. */
-export function coloured(kind, { kinds }) {
-  const { group } = kinds[kind];
-  const mine = kinds.map((_, number) => number).filter((number) => kinds[number].group === group);
-  return `kind-${mine.indexOf(kind) % COLOURS}`;
+/** `sum, place 2, row 0`: the role of token `number` of a text, and where it stands. */
+export function described({ machine, tokens, positions }, number) {
+  const role = machine.role[tokens[number]];
+  const where = machine.axes.map((axis, i) =>
+    machine.wide[role][i] ? "" : `${axis} ${positions[number][i]}`);
+  return [machine.names[role], ...where.filter(Boolean)].join(", ");
 }
 
-/** The parts that tokens of a writing play, with their colours. */
-export function partsOf({ places, design }) {
-  const present = [...new Set(places.map(({ kind }) => kind))].sort((a, b) => a - b);
-  return present.map((kind) => make("li", design.kinds[kind].name, { class: coloured(kind, design) }));
+/** `place +1, row home`: how the pen moves to write a token. */
+export function moved({ home, offset }, axes) {
+  const parts = axes.map((axis, i) => {
+    const steps = offset[i] ? `${offset[i] > 0 ? "+" : "−"}${Math.abs(offset[i])}` : "";
+    return home[i] ? `${axis} home${steps}` : steps && `${axis} ${steps}`;
+  });
+  return parts.filter(Boolean).join(", ") || "stays";
 }
 
-/** Where a token stands on the first axis; nothing if it stands everywhere. */
-function placeOf({ kind, coordinates }, { kinds }) {
-  return kinds[kind].wild[0] ? "" : String(coordinates[0]);
+/** The roles in a text, with their colours. */
+export function rolesOf({ tokens, machine }) {
+  const present = [...new Set(tokens.map((token) => machine.role[token]))].sort((a, b) => a - b);
+  return present.map((role) => make("li", machine.names[role], { class: coloured(role) }));
 }
 
 /** A token of the writing: one that was given is text, one that was written can be chosen. */
-export function tokenOf(writing, number, given, changed) {
-  const { design, tokens, places, passes } = writing;
-  const character = shown(design.characters[tokens[number]]);
-  const told = described(places[number], design);
-  const where = { "data-place": placeOf(places[number], design), title: told };
-  const part = coloured(places[number].kind, design);
-  if (number < given) return make("li", make("span", character, { ...where, class: `token ${part}` }));
-  const share = softmax(passes[number - 1].logits)[tokens[number]];
-  const label = `${character}: ${told}, ${changed ? "your change, " : ""}${percent(share)}`;
-  const classes = `token ${part}${changed ? " changed" : ""}`;
-  const settings = { ...where, type: "button", class: classes, tabindex: "-1", title: label };
-  const button = make("button", character, { ...settings, "aria-label": label });
-  button.style.setProperty("--doubt", String(1 - share));
+export function tokenOf(writing, number, changed) {
+  const { paper } = writing, { machine } = paper, token = paper.tokens[number];
+  const symbol = shown(machine.tokens[token].symbol), told = described(paper, number);
+  const kind = `token ${coloured(machine.role[token])}${symbol.length > 2 ? " long" : ""}`;
+  if (number < writing.given) {
+    return make("li", make("span", symbol, { class: `${kind} given`, title: `${symbol}: ${told}` }));
+  }
+  const share = softmax(writing.before(number).logits)[token];
+  const label = `${symbol}: ${told}, ${changed ? "your change, " : ""}${percent(share)}`;
+  const classes = `${kind}${changed ? " changed" : ""}`;
+  const settings = { type: "button", class: classes, tabindex: "-1", title: label };
+  const button = make("button", symbol, { ...settings, "aria-label": label });
+  if (share < 0.995) button.style.setProperty("--doubt", String(1 - share));
   return make("li", button);
 }
 
-/** Every character that might have been written, the likeliest first. */
-export function alternatives(writing, number) {
-  const { design, tokens, passes } = writing;
-  const shares = softmax(passes[number - 1].logits);
+/** Tokens that might have been written, the likeliest first, at most so many. */
+export function alternatives(writing, number, most) {
+  const { machine } = writing.paper, shares = softmax(writing.before(number).logits);
   const order = shares.map((_, token) => token).sort((a, b) => shares[b] - shares[a]);
-  return order.map((token) => {
-    const character = shown(design.characters[token]);
-    const label = `Write ${character} here, ${percent(shares[token])}`;
-    const parts = [make("b", character), " ", make("span", percent(shares[token]))];
-    const settings = { type: "button", "data-token": token, "aria-label": label };
-    const button = make("button", parts, settings);
-    button.setAttribute("aria-pressed", String(token === tokens[number]));
+  return order.slice(0, most).map((token) => {
+    const { symbol, role } = machine.tokens[token], how = moved(machine.tokens[token], machine.axes);
+    const label = `Write ${shown(symbol)}, ${role}, ${how}: ${percent(shares[token])}`;
+    const parts = [make("b", shown(symbol)), make("span", `${role}, ${how}`), make("i", percent(shares[token]))];
+    const button = make("button", parts, { type: "button", "data-token": token, "aria-label": label });
+    button.setAttribute("aria-pressed", String(token === writing.paper.tokens[number]));
     button.style.setProperty("--share", String(shares[token]));
     return make("li", button);
   });
 }
 
-/** How much each token is looked at for token `number`: by one head, or the most by any. */
-export function looks(writing, number, block, head) {
-  const { keys, weights } = writing.passes[number - 1], found = new Map();
-  const heads = block < 0 ? weights.flat() : [weights[block][head]];
-  for (const shares of heads) {
-    const mine = new Map();
-    keys.forEach((key, n) => mine.set(key, (mine.get(key) ?? 0) + shares[n]));
-    for (const [key, share] of mine) found.set(key, Math.max(found.get(key) ?? 0, share));
-  }
-  return found;
+/** How much each cell of a window is looked at for token `number`: by one head, or most by any. */
+export function looks(writing, number, head) {
+  const { weights } = writing.before(number);
+  if (head >= 0) return weights[head];
+  return weights[0].map((_, cell) => Math.max(...weights.map((shares) => shares[cell])));
 }
 
-/** Lines from the token that was asked to those it looked at, as thick as their shares. */
-export function arcs(items, asked, found) {
-  const from = items[asked];
-  return [...found].filter(([key, share]) => key !== asked && share >= LEAST).map(([key, share]) => {
-    const line = document.createElementNS(SVG, "path");
-    line.setAttribute("d", arc(from, items[key]));
-    line.setAttribute("stroke-width", String(1 + 4 * share));
-    return line;
-  });
-}
-
-/** Over tokens of one line; from the upper edge of a token to the lower edge of one above it. */
-function arc(from, to) {
-  const [fromX, toX] = [from, to].map(({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2);
-  const above = to.offsetTop < from.offsetTop, toY = to.offsetTop + (above ? to.offsetHeight : 0);
-  const wide = Math.abs(toX - fromX), lift = above ? 0 : Math.min(18, 6 + wide / 4);
-  const overX = (fromX + toX) / 2 + (above && wide < 1 ? from.offsetWidth / 2 : 0);
-  const overY = above ? (from.offsetTop + toY) / 2 : Math.min(from.offsetTop, toY) - lift;
-  return `M${fromX} ${from.offsetTop}Q${overX} ${overY} ${toX} ${toY}`;
-}
-
-/** Rows of a table: each token that is looked at, and its share in every head. */
+/** Rows of a table: each cell of the window, the token in it, and its share in every head. */
 export function lookRows(writing, number) {
-  const { design, tokens, places, passes } = writing;
-  const { weights } = passes[number - 1];
-  const columns = weights.flatMap((heads, b) => heads.map((_, h) => looks(writing, number, b, h)));
-  const keys = [...looks(writing, number, -1, 0).keys()].sort((a, b) => a - b);
-  return keys.map((key) => {
-    const character = shown(design.characters[tokens[key]]);
-    const cells = columns.map((column) => share(column.get(key) ?? 0));
-    const name = make("th", [make("b", character), ` ${described(places[key], design)}`]);
+  const { paper } = writing, { machine, tokens } = paper, { weights } = writing.before(number);
+  const near = machine.near[machine.role[tokens[number - 1]]];
+  return paper.seen[number - 1].map((key, cell) => {
+    const symbol = key < 0 ? "–" : shown(machine.tokens[tokens[key]].symbol);
+    const name = make("th", [make("b", symbol), ` ${cellName(cell, near, machine)}`]);
     name.scope = "row";
-    return make("tr", [name, ...cells]);
+    if (key < 0) name.append(" (empty)");
+    return make("tr", [name, ...weights.map((shares) => share(shares[cell]))]);
   });
+}
+
+/** `a, place +1`: the role of a neighbour, and where it is looked for. */
+function cellName(cell, near, { names, axes }) {
+  if (!cell) return "the token itself";
+  const [role, displacement] = near[cell - 1], home = axes.map(() => false);
+  const how = moved({ home, offset: displacement }, axes);
+  return how === "stays" ? `${names[role]}, same square` : `${names[role]}, ${how}`;
 }
 
 function share(value) {
   const cell = make("td", percent(value));
   cell.style.setProperty("--look", String(value));
   return cell;
-}
-
-/**
- * Line and column of every token as on paper: equal places below each other, and a line as long
- * as places do not go back. What is written begins a line, unless an equals sign just has.
- */
-export function onPaper(places, given, leftwards) {
-  const found = [], widths = new Map();
-  let line = 0, last = -Infinity, within = 0, held = 0;
-  places.forEach(({ coordinates: [place] }, number) => {
-    const breaks = place < last || (number === given && held > 1);
-    within = place === last && !breaks ? within + 1 : 0;
-    held = breaks ? 1 : held + 1;
-    line += Number(breaks);
-    last = place;
-    widths.set(place, Math.max(widths.get(place) ?? 0, within + 1));
-    found.push({ line, place, within });
-  });
-  const order = [...widths.keys()].sort((a, b) => (leftwards ? b - a : a - b));
-  const starts = new Map();
-  order.reduce((at, place) => (starts.set(place, at), at + widths.get(place)), 1);
-  return found.map(({ line, place, within }) => [line + 1, starts.get(place) + within]);
 }

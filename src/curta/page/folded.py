@@ -1,8 +1,10 @@
 """A member's weights with everything folded into them that does not depend on the text.
 
-Gains go into the matrices after their norm, the scale of the scores into the queries, what
-a letter is made of into the vectors of the letters, and keys and values that queries share
-are repeated. What is left for the page is matrices, and norms without gains.
+Under a window the one attention layer is the first, so the vector of a token, its query, its key
+and its value depend on nothing but the token: they are tables with a row for each token. Gains
+go into the matrices after their norm, the scale of the scores into the queries, and keys and
+values that queries share are repeated. What is left for the page is tables, matrices, and norms
+without gains.
 """
 
 import jax
@@ -10,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..blocks import normed
 from ..errors import UserError
+from ..layouts.program import ProgramLayout
 from ..model import Transformer
 from ..positions.window import WindowEncoding
 
@@ -26,45 +30,59 @@ def refuse(model: Transformer) -> None:
 
 def reason(model: Transformer) -> str | None:
     """The first reason for which a page cannot calculate a model; None if it can."""
-    design, layout = model.settings, model.layout
-    reasons = {
-        f"a page has no text of layout {layout.name!r}": not layout.told,
-        f"model.loops {design.loops} is more than a page runs": design.loops > 1,
-        f"model.inject {design.inject!r} is not in a page": design.inject != "none",
-        "without model.causal nothing is written token by token": not design.causal,
-        "a page has positions 'window' only": not isinstance(model.positions, WindowEncoding),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    if not isinstance(model.positions, WindowEncoding):
+        return "a page has positions 'window' only"
+    if model.settings.loops > 1:
+        return f"model.loops {model.settings.loops} is more than a page runs"
+    return None
 
 
 def tensors(model: Transformer) -> Tensors:
-    """Matrices by name; those of several blocks are stacked, a row for each input."""
+    """Tables and matrices by name; matrices of several layers are stacked, a row for each input."""
     model = jax.tree.map(jnp.asarray, model)  # those of a checkpoint are NumPy's
-    attention, mlp = model.attention, model.mlp
-    found = {
-        "tokens": model.characters(),
-        "query": _gained(attention.query, attention.gain) * _scale(model),
-        "key": _repeated(model, _gained(attention.key, attention.gain)),
-        "value": _repeated(model, _gained(attention.value, attention.gain)),
-        "out": attention.out,
-        "bias": _encoding(model).biases,
+    mlp = model.mlp
+    found = _tables(model) | {
+        "out": model.attention.out,
+        "bias": _biases(model),
         "up": _gained(mlp.up, mlp.gain),
         "down": mlp.down,
         "head": _gained(_head(model), model.gain),
     }
     optional = {
-        "kinds": model.kinds,
         "gate": None if mlp.gate is None else _gained(mlp.gate, mlp.gain),
-        "attended": attention.after,
-        "thought": mlp.after,
+        "attended": model.attention.after,
+        "fed": mlp.after,
     }
     found |= {name: tensor for name, tensor in optional.items() if tensor is not None}
     return {name: np.asarray(tensor, np.float32, order="C") for name, tensor in found.items()}
 
 
-def _encoding(model: Transformer) -> WindowEncoding:
-    assert isinstance(model.positions, WindowEncoding)
-    return model.positions
+def _tables(model: Transformer) -> dict[str, Array]:
+    """A row for each token: its vector, and its query, key and value in the attention layer."""
+    design, attention = model.settings, model.attention
+    x = _vectors(model)
+    h = normed(design, x, None if attention.gain is None else attention.gain[0])
+    scale = design.features**-0.5 if design.attention_scale else 1.0
+    return {
+        "vectors": x,
+        "query": h @ attention.query[0] * scale,
+        "key": _repeated(model, h @ attention.key[0]),
+        "value": _repeated(model, h @ attention.value[0]),
+    }
+
+
+def _vectors(model: Transformer) -> Float[Array, "tokens width"]:
+    """The vector of each token, its role's included."""
+    assert isinstance(model.layout, ProgramLayout)
+    if model.kinds is None:
+        return model.characters()
+    return model.characters() + model.kinds[model.layout.machine.role]
+
+
+def _biases(model: Transformer) -> Float[Array, "heads roles cells"]:
+    encoding = model.positions
+    assert isinstance(encoding, WindowEncoding)
+    return encoding.biases[0].reshape(model.settings.heads, -1, encoding.cells)
 
 
 def _gained(weight: Array, gain: Array | None) -> Array:
@@ -72,20 +90,16 @@ def _gained(weight: Array, gain: Array | None) -> Array:
     return weight if gain is None else gain[..., None] * weight
 
 
-def _scale(model: Transformer) -> float:
-    """What scores are multiplied by."""
-    return model.settings.features**-0.5 if model.settings.attention_scale else 1.0
-
-
-def _repeated(model: Transformer, weight: Array) -> Array:
+def _repeated(model: Transformer, table: Float[Array, "tokens _"]) -> Float[Array, "tokens width"]:
     """Keys or values, each as often as there are queries that share it."""
     design = model.settings
-    split = weight.reshape(*weight.shape[:-1], design.remembered, design.features)
-    heads = jnp.repeat(split, design.heads // design.remembered, axis=-2)
-    return heads.reshape(*weight.shape[:-1], design.width)
+    split = table.reshape(len(table), design.remembered, design.features)
+    heads = jnp.repeat(split, design.heads // design.remembered, axis=1)
+    return heads.reshape(len(table), design.width)
 
 
 def _head(model: Transformer) -> Array:
     if model.head is None:
-        return model.characters().T * model.settings.width**-0.5
+        head: Array = model.characters().T * model.settings.width**-0.5
+        return head
     return model.head

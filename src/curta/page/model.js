@@ -1,9 +1,7 @@
-// The forward pass of a windowed transformer, one token at a time, with a cache.
-// What is calculated is what positions/window.py, blocks.py and model.py say; gains, scales and
-// shared keys are folded into the matrices already.
+// The forward pass of a transformer under a window: what follows a few tokens, nothing else.
+// What is calculated is what `Transformer.of_windows` says; queries, keys and values depend on the
+// token alone and come as tables, gains and scales are folded into them and the matrices.
 
-const NOBODY = -1;
-const SELF = -2;
 const EPSILON = 1e-6;
 
 const ACTIVATIONS = {
@@ -13,112 +11,72 @@ const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** A text that grows token by token: where its tokens stand, and their keys and values. */
-export class Writing {
-  constructor(design, tensors, step) {
-    Object.assign(this, { design, tensors, step });
-    this.tokens = [];
-    this.places = []; // of each token {state, kind, coordinates}
-    this.passes = []; // of each token {logits, keys, weights}
-    this.index = new Map(); // from an address to the token that stands there
-    this.cache = Array.from({ length: design.attending }, () => ({ keys: [], values: [] }));
+/** A model, and every window that was asked so far: the same window is calculated once. */
+export class Network {
+  constructor(design, tensors, machine) {
+    Object.assign(this, { design, tensors, machine });
+    this.memo = new Map();
   }
 
-  /** Appends a token. Returns the logits of the next, the tokens seen, and each head's weights. */
-  append(token) {
-    const last = this.places.at(-1)?.state ?? new Array(this.design.states).fill(0);
-    const [state, kind, coordinates] = this.step(last, token);
-    this.tokens.push(token);
-    this.places.push({ state, kind, coordinates });
-    this.index.set(this.address(kind, coordinates), this.tokens.length - 1);
-    this.passes.push(this.pass(token, kind, coordinates));
-    return this.passes.at(-1);
+  /** `{logits, weights, next}` after a window; `weights` are each head's shares of the cells. */
+  look(window) {
+    const key = window.join();
+    if (!this.memo.has(key)) this.memo.set(key, this.calculate(window));
+    return this.memo.get(key);
   }
 
-  /** Leaves only the first `length` tokens, as if the others had never been written. */
-  cut(length) {
-    for (const list of [this.tokens, this.places, this.passes]) list.length = length;
-    for (const { keys, values } of this.cache) keys.length = values.length = length;
-    this.index.clear();
-    this.places.forEach((p, i) => this.index.set(this.address(p.kind, p.coordinates), i));
-  }
-
-  /** Kind and coordinates as one word, without the axes on which the kind is everywhere. */
-  address(kind, coordinates) {
-    const { wild } = this.design.kinds[kind];
-    let text = String(kind);
-    for (let axis = 0; axis < wild.length; axis++) text += wild[axis] ? ",*" : "," + coordinates[axis];
-    return text;
-  }
-
-  pass(token, kind, coordinates) {
-    const { design, tensors } = this;
-    const links = this.links(kind, coordinates);
-    let x = row(tensors.tokens, token, design.width);
-    if (tensors.kinds) x = plus(x, row(tensors.kinds, kind, design.width));
-    const weights = [];
-    for (let block = 0; block < design.blocks; block++) {
-      if (block < design.attending) {
-        const seen = this.attend(block, this.normed(x), links);
-        weights.push(seen.weights);
-        x = this.added(x, times(seen.mixed, tensors.out, block), tensors.attended, block);
-      }
-      x = this.added(x, this.think(block, this.normed(x)), tensors.thought, block);
+  calculate(window) {
+    const { design, tensors } = this, [own] = window;
+    const { mixed, weights } = this.attend(window);
+    let x = row(tensors.vectors, own);
+    x = this.added(x, times(mixed, tensors.out, 0), tensors.attended, 0);
+    for (let layer = 0; layer < design.layers; layer++) {
+      x = this.added(x, this.feedforward(layer, this.normed(x)), tensors.fed, layer);
     }
-    return { logits: times(this.normed(x), tensors.head, 0), keys: links.keys, weights };
+    const logits = times(this.normed(x), tensors.head, 0);
+    return { logits, weights, next: argmax(logits) };
   }
 
-  /** The neighbours that have been written: their tokens, and where their biases stand. */
-  links(kind, coordinates) {
-    const { near, kinds } = this.design;
-    const { group } = kinds[kind];
-    const keys = [], places = [];
-    near[group].forEach(([neighbour, ...moved], number) => {
-      const key = this.neighbour(neighbour, coordinates, moved);
-      if (key === undefined) return;
-      keys.push(key);
-      places.push(group * near[group].length + number);
-    });
-    return { keys, places };
-  }
-
-  neighbour(kind, coordinates, moved) {
-    if (kind === NOBODY) return undefined;
-    if (kind === SELF) return this.tokens.length - 1;
-    return this.index.get(this.address(kind, coordinates.map((c, axis) => c + moved[axis])));
-  }
-
-  attend(block, h, { keys, places }) {
-    const { design, tensors } = this, cache = this.cache[block];
-    const query = times(h, tensors.query, block);
-    cache.keys.push(times(h, tensors.key, block));
-    cache.values.push(times(h, tensors.value, block));
-    const { heads, width } = design, features = width / heads;
-    const biases = tensors.bias.shape[2];
+  attend(window) {
+    const { heads, width } = this.design, size = width / heads;
     const mixed = new Float64Array(width), weights = [];
     for (let head = 0; head < heads; head++) {
-      const from = head * features, to = from + features;
-      const bias = (block * heads + head) * biases;
-      const scores = keys.map(
-        (key, n) => dot(query, cache.keys[key], from, to) + tensors.bias.data[bias + places[n]],
-      );
-      const shares = softmax(scores);
+      const shares = softmax(this.scores(window, head, size));
       weights.push(shares);
-      keys.forEach((key, n) => {
-        const value = cache.values[key];
-        for (let i = from; i < to; i++) mixed[i] += shares[n] * value[i];
-      });
+      shares.forEach((share, cell) => this.take(mixed, window[cell], share, head * size, size));
     }
     return { mixed, weights };
   }
 
-  think(block, h) {
+  /** How well the key of every cell fits the query, and the head's bias for that cell.
+   *  Where nothing was written, key and value are zero. */
+  scores(window, head, size) {
+    const { query, key, bias } = this.tensors, { machine } = this, [own] = window;
+    const width = this.design.width, from = head * size;
+    const cells = bias.shape[2], begin = (head * machine.roles.length + machine.role[own]) * cells;
+    return window.map((token, cell) => {
+      let sum = bias.data[begin + cell];
+      if (cell > machine.near[machine.role[own]].length) return -Infinity; // no such cell
+      if (token === machine.none) return sum;
+      const q = own * width + from, k = token * width + from;
+      for (let i = 0; i < size; i++) sum += query.data[q + i] * key.data[k + i];
+      return sum;
+    });
+  }
+
+  take(mixed, token, share, from, size) {
+    if (token === this.machine.none) return;
+    const { value } = this.tensors, start = token * this.design.width;
+    for (let i = from; i < from + size; i++) mixed[i] += share * value.data[start + i];
+  }
+
+  feedforward(layer, h) {
     const { design, tensors } = this, activate = ACTIVATIONS[design.activation];
-    const up = times(h, tensors.up, block);
+    const up = times(h, tensors.up, layer);
     const inner = tensors.gate
-      ? times(h, tensors.gate, block).map((g, i) => activate(g) * up[i])
+      ? times(h, tensors.gate, layer).map((g, i) => activate(g) * up[i])
       : up.map(activate);
-    return times(inner, tensors.down, block);
+    return times(inner, tensors.down, layer);
   }
 
   normed(x) {
@@ -129,11 +87,11 @@ export class Writing {
     return centred.map((value) => value * scale);
   }
 
-  /** The state after a sub-layer; normed with these gains where the design has any. */
-  added(x, change, gains, block) {
-    const sum = plus(x, change);
+  /** The state after a sub-layer; normed with these gains where the model has any. */
+  added(x, change, gains, layer) {
+    const sum = x.map((value, i) => value + change[i]);
     if (!gains) return sum;
-    const gain = row(gains, block, sum.length);
+    const gain = row(gains, layer);
     return this.normed(sum).map((value, i) => value * gain[i]);
   }
 }
@@ -164,10 +122,10 @@ export function argmax(numbers) {
   return numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);
 }
 
-/** A vector times the matrix of one block. */
-function times(vector, { shape, data }, block) {
+/** A vector times one matrix of a stack. */
+function times(vector, { shape, data }, number) {
   const columns = shape.at(-1), sums = new Float64Array(columns);
-  let at = block * vector.length * columns;
+  let at = number * vector.length * columns;
   for (const factor of vector) {
     if (factor !== 0) for (let j = 0; j < columns; j++) sums[j] += factor * data[at + j];
     at += columns;
@@ -175,16 +133,8 @@ function times(vector, { shape, data }, block) {
   return sums;
 }
 
-function row({ data }, number, width) {
+/** One row of a matrix. */
+function row({ shape, data }, number) {
+  const width = shape.at(-1);
   return Float64Array.from(data.subarray(number * width, (number + 1) * width));
-}
-
-function plus(left, right) {
-  return left.map((value, i) => value + right[i]);
-}
-
-function dot(left, right, from, to) {
-  let sum = 0;
-  for (let i = from; i < to; i++) sum += left[i] * right[i];
-  return sum;
 }

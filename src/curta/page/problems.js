@@ -1,101 +1,265 @@
-// Problems as people write them, as the model is given them, and their answers.
+// Problems as people write them, as the model is given them, and their answers: by a machine's
+// prompt and answer formats, which are data.
+
+import { keyOf } from "./machine.js";
 
 /** What a person wrote cannot be calculated; the message says why, in one line. */
 export class Mistake extends Error {}
 
-const TRUTHS = {
+const NUMBER = /0[xbo][0-9a-z]+|[0-9]+#[0-9a-z]+|[0-9]+/gi;
+const PREFIXES = { 2: "0b", 8: "0o", 16: "0x" };
+const DIGITS = 36; // signs for digits: bases beyond have none
+const SIGNS = "+-*/%<>^&|";
+
+const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Answers by the browser's own whole numbers: one, several, or whether something is so. */
+export const TRUTHS = {
   "+": (...values) => values.reduce((a, b) => a + b),
   "-": (a, b) => a - b,
   "*": (a, b) => a * b,
   "//": (a, b) => a / b,
   "%": (a, b) => a % b,
   "<": (a, b) => a < b,
-  sort: (...values) => values.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)).join(","),
+  sort: (...values) => values.sort(ascending),
+  order: (...values) =>
+    values.map((_, n) => n).sort((a, b) => ascending(values[a], values[b])).map((n) => BigInt(n + 1)),
   copy: (a) => a,
-  reverse: (a) => BigInt([...String(a)].reverse().join("")),
+  reverse: (a) => reversed(a, 10),
+  gcd: (a, b) => divisor(a, b),
+  lcm: (a, b) => (a && b ? (a * b) / divisor(a, b) : 0n),
+  isqrt: (a) => root(a),
+  binary: (a) => a,
+  decimal: (a) => a,
+  luhn: (a) => checkDigit(a),
 };
 
-/** `{operator, operands}` of a text such as `12+34` or `sort 3,1,2`; operands are BigInts. */
-export function parse(text, { operations, tokens }) {
+/** `{operator, operands}` of a text such as `12+34`, `sort 3,1,2`, `gcd(6, 4)` or `0xff+0x1`. */
+export function parse(text, design) {
   const plain = text.trim().replace(/=$/, "").trim();
-  const examples = Object.values(operations).map((operation) => operation.example);
-  if (!plain) throw new Mistake(`Write a problem, such as ${examples.join(" or ")}.`);
-  if (plain.length > tokens) throw new Mistake(`A problem has at most ${tokens} characters here.`);
-  const { operator, numbers } = named(plain) ?? infix(plain, examples);
-  const operation = Object.hasOwn(operations, operator) ? operations[operator] : undefined;
-  if (!operation) {
-    throw new Mistake(`This model has no ${operator}: it was trained on ${listed(operations)}.`);
+  if (!plain) throw new Mistake(`Write a problem, such as ${exampleOf(design)}.`);
+  if (plain.length > design.tokens) {
+    throw new Mistake(`A problem has at most ${design.tokens} characters here.`);
   }
-  check(operator, operation, numbers);
-  return { operator, operands: numbers.map(BigInt) };
+  const { operator, numbers } = called(plain, design) ?? infix(plain, design);
+  if (!Object.hasOwn(design.operations, operator)) {
+    const known = Object.keys(design.operations).join(" ");
+    throw new Mistake(`This model has no ${shortened(operator)}: it was trained on ${known}.`);
+  }
+  check(operator, numbers, design);
+  const operands = numbers.map((number) => valueOf(number).value);
+  const divides = operator === "//" || operator === "%";
+  if (divides && !operands[1]) throw new Mistake("Division by zero has no answer.");
+  return { operator, operands };
 }
 
-/** The text that the model is given: what stands before, between and after the operands. */
-export function prompt({ operator, operands }, { operations }) {
-  const { before, between, after, turned, fill, ahead } = operations[operator].form;
-  const texts = operands.map(String);
-  const width = fill ? Math.max(...texts.map((t) => t.length)) + ahead : 0;
-  const written = texts.map((t, i) => ordered(t.padStart(width, fill), turned[Math.min(i, 1)]));
-  return before + written.join(between) + after;
+/** The tokens that the model is given. */
+export function prompt({ operator, operands }, machine) {
+  const format = machine.formats[operator], rest = digitsOf(operands, givensOf(format));
+  const keys = format.parts.flatMap((part) => {
+    if (part.kind === "sign") return [signOf(part, machine)];
+    const mine = part.many ? rest.splice(0) : rest.splice(0, 1);
+    return mine.flatMap((digits, number) => operandOf(part, digits, number, machine));
+  });
+  return keys.map((key) => machine.numbers.get(keyOf({ carry: 0, ...key })));
 }
 
-/** The answer in a text without its end sign, as people write it; null if there is none. */
-export function read(operator, text, { operations }) {
-  const { pattern, turned, drop } = operations[operator].reading;
-  const kept = [...text].filter((character) => !drop.includes(character)).join("");
-  const match = kept.match(new RegExp(`^(?:${pattern})$`));
+/** The answer in written tokens and where they stand; null if there is none. */
+export function read(operator, tokens, positions, machine) {
+  const { role, base, high_first: high, sign, many, truth } = machine.formats[operator].answer;
+  const lines = new Map(), axis = machine.axes.indexOf(many);
+  if (tokens.at(-1) !== machine.end) return null;
+  const written = tokens.map((token) => machine.tokens[token]);
+  written.forEach((token, i) => {
+    if (token.role !== role || token.value === null) return;
+    const line = many ? positions[i][axis] : 0;
+    if (!lines.has(line)) lines.set(line, []);
+    lines.get(line).push(token.value);
+  });
+  const highFirst = [...lines.values()].map((digits) => (high ? digits : digits.reverse()));
+  const numbers = highFirst.map((digits) => numberIn(digits, base));
+  if (numbers.includes(null)) return null;
+  if (many) return numbers;
+  if (!numbers.length) return null;
+  if (truth) return numbers[0] < 2n ? numbers[0] === 1n : null;
+  const minus = sign && written.some((token) => token.role === sign && token.symbol === "-");
+  return minus ? -numbers[0] : numbers[0];
+}
+
+/** The right answer; undefined for an operator of which this page knows nothing. */
+export function truth({ operator, operands }, { operations, machine }) {
+  if (!operations[operator].known || !Object.hasOwn(TRUTHS, operator)) return undefined;
+  const [first] = givensOf(machine.formats[operator]);
+  return operator === "reverse" ? reversed(operands[0], first.base) : TRUTHS[operator](...operands);
+}
+
+/** An answer as people write it, in the base in which the model answers. */
+export function answerText(answer, operator, machine) {
+  if (answer === null || answer === undefined) return null;
+  if (Array.isArray(answer)) return answer.map((one) => answerText(one, operator, machine)).join(",");
+  if (typeof answer === "boolean") return String(answer);
+  const { base } = machine.formats[operator].answer, size = answer < 0 ? -answer : answer;
+  return (answer < 0 ? "-" : "") + spelled(size, base);
+}
+
+/** A whole number from 0 up: `255`, `0xff`, `3#100110`; in decimal where a base has no signs. */
+function spelled(value, base) {
+  if (base === 10 || base > DIGITS) return String(value);
+  return `${PREFIXES[base] ?? `${base}#`}${value.toString(base)}`;
+}
+
+/** `{value, base}` of a number as it was typed; null if it is none. */
+function valueOf(text) {
+  const plain = text.toLowerCase(), { 1: before, 2: after } = plain.match(/^([0-9]+#|0[xbo])?(.*)$/);
+  const known = Object.entries(PREFIXES).find(([, prefix]) => prefix === before);
+  const base = known ? Number(known[0]) : before ? Number.parseInt(before, 10) : 10;
+  const digits = [...after].map((sign) => Number.parseInt(sign, DIGITS));
+  if (!digits.length || base < 2 || base > DIGITS || digits.some(Number.isNaN)) return null;
+  const value = numberIn(digits, base);
+  return value === null ? null : { value, base };
+}
+
+/** Whether a number may be written so for a part of the prompt: plainly only where that is. */
+function accepted(number, { base }) {
+  return valueOf(number).base !== 10 || base === 10 || base > DIGITS;
+}
+
+/** Examples of what can be asked, two at most. */
+function exampleOf({ operations }) {
+  return Object.values(operations).map(({ example }) => example).slice(0, 2).join(" or ");
+}
+
+/** A problem that begins with its operator; null if this one does not. */
+function called(text, { operations }) {
+  const match = text.match(/^([^\d\s(),]+)\s*\((.*)\)$/) ?? text.match(/^([a-z_]\w*)(?:\s+(.*))?$/i);
   if (!match) return null;
-  const sign = match[1] === "-" ? -1n : 1n;
-  const numbers = match[2].split(",").map((number) => sign * BigInt(ordered(number, turned)));
-  if (operator === "sort") return numbers.join(",");
-  if (numbers.length > 1) return null;
-  if (operator === "<") return ["false", "true"][numbers[0]] ?? null;
-  return String(numbers[0]);
+  const inner = (match[2] ?? "").trim();
+  const operator = Object.hasOwn(operations, match[1]) ? match[1] : match[1].toLowerCase();
+  return { operator, numbers: inner.split(inner.includes(",") ? /\s*,\s*/ : /\s+/) };
 }
 
-/** The right answer, by the browser's own whole numbers. */
-export function truth({ operator, operands }) {
-  return String(TRUTHS[operator](...operands));
+function infix(text, design) {
+  const operators = Object.keys(design.operations), known = [...operators, SIGNS].join("");
+  const parts = text.split(NUMBER).map((part) => part.trim());
+  const strange = [...parts.join("")].find((one) => !known.includes(one.trim()));
+  const signs = [...new Set(parts.filter(Boolean))], [operator, other] = signs;
+  const write = `; write ${exampleOf(design)}.`;
+  if (strange) throw new Mistake(`${strange} is no digit and no operator${write}`);
+  if (negative(text, operators)) throw new Mistake("Operands are whole numbers from 0 up.");
+  if (parts.slice(1, -1).includes("")) {
+    throw new Mistake(`Two numbers have no operator between them${write}`);
+  }
+  if (!operator) throw new Mistake(`An operator is missing${write}`);
+  if (other) throw new Mistake(`${operator} and ${other} together: one operation at a time.`);
+  return { operator, numbers: text.split(operator).map((part) => part.trim()) };
 }
 
-function named(text) {
-  const match = text.match(/^([a-z]+)\s+(.*)$/i);
-  if (!match) return null;
-  return { operator: match[1], numbers: match[2].split(/\s*,\s*|\s+/) };
+function negative(text, operators) {
+  const own = operators.some((operator) => operator.length > 1 && operator.endsWith("-"));
+  return !own && /(^|[^\w\s]\s*)-\s*\d/.test(text);
 }
 
-function infix(text, examples) {
-  const strange = text.match(/[^-+*/%<\d\s]/u);
-  if (strange) throw new Mistake(`${strange[0]} is no digit and no operator; write ${examples[0]}.`);
-  const signs = [...new Set(text.match(/\/\/|[-+*/%<]/g))];
-  if (!signs.length) throw new Mistake(`An operator is missing; write ${examples.join(" or ")}.`);
-  if (/(^|[-+*/%<]\s*)-\s*\d/.test(text)) throw new Mistake("Operands are whole numbers from 0 up.");
-  if (signs.length > 1) throw new Mistake(`${signs.join(" and ")} together: one operation at a time.`);
-  return { operator: signs[0], numbers: text.split(signs[0]).map((part) => part.trim()) };
-}
-
-function check(operator, { example, least, most, digits }, numbers) {
-  const wrong = numbers.find((number) => !/^\d+$/.test(number));
+function check(operator, numbers, { operations, machine, digits, operands }) {
+  const { example } = operations[operator];
+  const wrong = numbers.find((number) => !valueOf(number));
   if (wrong !== undefined) {
-    const what = wrong ? `${wrong} is no whole number from 0 up` : "An operand is missing";
+    const what = wrong ? `${shortened(wrong)} is no whole number from 0 up` : "An operand is missing";
     throw new Mistake(`${what}; write ${example}.`);
   }
+  const givens = givensOf(machine.formats[operator]);
+  const least = givens.length, most = givens.at(-1).many ? operands : least;
   if (numbers.length < least || numbers.length > most) {
-    const count = least === most ? least : `${least} to ${most}`;
-    throw new Mistake(`${operator} takes ${count} operands, not ${numbers.length}; write ${example}.`);
+    const count = least === most ? `${least}` : `${least} to ${most}`;
+    const what = most === 1 ? "operand" : "operands";
+    throw new Mistake(`${operator} takes ${count} ${what}, not ${numbers.length}; write ${example}.`);
   }
   const longest = Math.max(...numbers.map((number) => number.length));
   if (longest > digits) {
-    throw new Mistake(`Operands of ${operator} have at most ${digits} digits here, not ${longest}.`);
+    throw new Mistake(`Operands have at most ${digits} digits here, not ${longest}.`);
   }
-  const divides = operator === "//" || operator === "%";
-  if (divides && BigInt(numbers[1]) === 0n) throw new Mistake("Division by zero has no answer.");
+  const bare = numbers.find((number, n) => !accepted(number, givens[Math.min(n, least - 1)]));
+  if (bare) throw new Mistake(`Operands of ${operator} are written as in ${example}.`);
 }
 
-function listed(operations) {
-  return Object.keys(operations).join(" ");
+function shortened(text) {
+  return text.length > 30 ? `${text.slice(0, 12)}…${text.slice(-12)}` : text;
 }
 
-function ordered(text, turned) {
-  return turned ? [...text].reverse().join("") : text;
+function givensOf({ parts }) {
+  return parts.filter(({ kind }) => kind === "given");
+}
+
+/** Digits of each operand, least significant first, with the zeros that its part asks for. */
+function digitsOf(operands, givens) {
+  const mine = operands.map((_, n) => givens[Math.min(n, givens.length - 1)]);
+  const found = operands.map((value, n) => digitsIn(value, BigInt(mine[n].base)));
+  const longest = Math.max(...found.map((digits) => digits.length));
+  return found.map((digits, n) => {
+    const { filled, multiple = 1 } = mine[n], wanted = filled ? longest : digits.length;
+    const zeros = Math.ceil(wanted / multiple) * multiple - digits.length;
+    return [...digits, ...new Array(zeros).fill(0)];
+  });
+}
+
+function digitsIn(value, base) {
+  if (base === 10n) return [...String(value)].reverse().map(Number);
+  const digits = [];
+  do {
+    digits.push(Number(value % base));
+    value /= base;
+  } while (value);
+  return digits;
+}
+
+/** The number of these digits, most significant first; null if one is no digit of the base. */
+function numberIn(digits, base) {
+  if (digits.some((digit) => digit >= base)) return null;
+  if (base === 10) return BigInt(digits.join(""));
+  return digits.reduce((number, digit) => number * BigInt(base) + BigInt(digit), 0n);
+}
+
+function signOf({ symbol, role, at, step }, { axes }) {
+  const name = role || (symbol === "=" ? "equals" : "operator");
+  const square = (axis, i) => at[axis] ?? (i ? 0 : -1);
+  const offset = step ? axes.map((axis) => step[axis] ?? 0) : axes.map(square);
+  return { symbol, value: null, role: name, home: axes.map(() => !step), offset };
+}
+
+/** The digits of the operand of that number, and what stands before it. */
+function operandOf(part, digits, number, { axes }) {
+  const on = (axis, value) => axes.map((name) => (name === axis ? value : 0));
+  const none = axes.map(() => false), { role, along } = part;
+  const order = part.high_first ? [...digits].reverse() : digits;
+  const found = order.map((value) => ({ value, role, home: none, offset: on(along, 1) }));
+  if (!number) Object.assign(found[0], { home: axes.map(() => true), offset: on("", 0) });
+  if (part.gap) {
+    const gap = { symbol: part.gap, value: null, role: `${role} gap`, home: none, offset: on("", 0) };
+    found.splice(1, 0, gap);
+  }
+  if (!number) return found;
+  const offset = axes.map((name) => (name === part.many ? 1 : name === along ? -1 : 0));
+  const home = axes.map((name) => name === along);
+  return [{ symbol: part.between, value: null, role: `${role} between`, home, offset }, ...found];
+}
+
+function reversed(value, base) {
+  return numberIn(digitsIn(value, BigInt(base)), base);
+}
+
+function divisor(a, b) {
+  return b ? divisor(b, a % b) : a;
+}
+
+/** Newton's method, from above. */
+function root(value) {
+  if (value < 2n) return value;
+  let guess = 1n << BigInt(Math.ceil(value.toString(2).length / 2));
+  for (let next; (next = (guess + value / guess) >> 1n) < guess; ) guess = next;
+  return guess;
+}
+
+function checkDigit(value) {
+  const digits = [...String(value)].reverse().map(Number);
+  const parts = digits.map((digit, i) => (i % 2 ? digit : Math.floor(digit / 5) + ((2 * digit) % 10)));
+  return BigInt((10 - (parts.reduce((a, b) => a + b, 0) % 10)) % 10);
 }

@@ -7,6 +7,7 @@ from .coupled import Coupled
 from .fire import FIRE
 from .learned import Learned
 from .nope import NoPE
+from .own import Own
 from .position_coupling import PositionCoupling
 from .randomised import Randomised
 from .rope import RoPE
@@ -16,7 +17,7 @@ from .window import Window
 
 Positions = (
     Learned | NoPE | Sinusoidal | Randomised | RoPE | ALiBi | T5 | FIRE
-    | Abacus | Coupled | PositionCoupling | Window
+    | Abacus | Coupled | PositionCoupling | Window | Own
 )  # fmt: skip
 """Settings of every encoding; `name` in a recipe tells them apart."""
 

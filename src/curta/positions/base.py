@@ -49,11 +49,6 @@ class Encoding(eqx.Module):
     """No positions at all; base of all encodings."""
 
     @property
-    def packs(self) -> bool:
-        """Whether several texts may share a row without seeing each other."""
-        return False
-
-    @property
     def layers(self) -> Any:
         """Parameters with the attending blocks as leading axis."""
         return ()
@@ -90,7 +85,7 @@ class Encoding(eqx.Module):
         batch, _, axes = like.coordinates.shape
         never = jnp.full((batch, slots), jnp.iinfo(jnp.int32).max, jnp.int32)
         kind, coordinates = jnp.full_like(never, -1), jnp.zeros((batch, slots, axes), jnp.int32)
-        return Where.one_per_row(never, kind, coordinates)
+        return Where(never, kind, coordinates)
 
     def insert(self, index: Any, new: Where) -> Any:
         """The index after more tokens have been written at the slots `new.index`."""

@@ -1,11 +1,12 @@
 """Probes: what trained members have learned. A new one is one file and one line here."""
 
 import dataclasses
+import inspect
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from .. import files, runs
+from .. import files, runs, userfiles
 from ..errors import UserError, unknown
 from ..recipe import Recipe
 from ..report.probed import FOLDER
@@ -44,10 +45,26 @@ PROBES: dict[str, type[Probe]] = {
 
 
 def probe_named(name: str) -> type[Probe]:
-    """The probe of that name; a UserError with the nearest one otherwise."""
+    """The probe of that name, or the one in a user's file; UserError if there is none."""
+    if name.endswith(".py"):
+        return _in_file(name)
     if name not in PROBES:
         raise unknown("probe", name, PROBES)
     return PROBES[name]
+
+
+def _in_file(path: str) -> type[Probe]:
+    """The probe that a file defines; its name and its options must be its own."""
+    file = userfiles.load(path)
+    found = [one for one in file.classes() if issubclass(one, Probe)]
+    if len(found) != 1 or not dataclasses.is_dataclass(found[0]):
+        raise UserError(f"{file.name}: a probe is one frozen dataclass that extends Probe")
+    missing = [field for field in ("name", "summary") if not hasattr(found[0], field)]
+    if missing or inspect.isabstract(found[0]):
+        raise UserError(f"{file.name}: a probe has name, summary and examine(subject)")
+    if found[0].name in PROBES:
+        raise UserError(f"{file.name}: {found[0].name!r} is a probe of Curta's own")
+    return found[0]
 
 
 def options(name: str) -> list[tuple[str, str, type, Any]]:
@@ -79,7 +96,7 @@ def examine(
         raise UserError(_refusal(run, kind))
     found = probe.examine(Subject(run, asked, tasks))
     table = _table(run, probe, asked, found)
-    files.write(run.folder.path / FOLDER / f"{name}.json", json.dumps(table) + "\n")
+    files.write(run.folder.path / FOLDER / f"{kind.name}.json", json.dumps(table) + "\n")
     run.write_report()
     return table
 

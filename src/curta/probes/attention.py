@@ -14,7 +14,6 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..evaluation import room_for
 from ..layouts import Layout, Room, Text
 from ..model import Transformer
 from ..problems import Problem
@@ -47,7 +46,7 @@ class Attention(Probe):
         rows = []
         for task in subject.tasks:
             exam = problems(task.operator, RANDOM, task.widest, self.count, self.seed)
-            room = room_for(subject.models, exam)
+            room = subject.room(exam)
             looks = [look(subject, problem, room) for problem in exam]
             rows += _rows(subject, looks, task.operator)
         kinds = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
@@ -66,7 +65,7 @@ ASKED = ("operator", "member", "block", "head")
 class Look(NamedTuple):
     """Attention in one text, from those tokens after which the model is asked for the next."""
 
-    line: str
+    line: list[str]
     queries: range
     weights: Float[np.ndarray, "members blocks heads queries keys"]
     sources: Int[np.ndarray, "queries keys"]
@@ -82,8 +81,9 @@ class Look(NamedTuple):
 def look(subject: Subject, problem: Problem, room: Room) -> Look:
     """Text by text: weights grow with the square of its length."""
     layout = subject.layout
-    line, prompt = layout.write(problem), len(layout.prompt(problem))
-    text = subject.text([line], [prompt], room.total)
+    tokens, prompt = layout.tokens_of(problem)
+    line = [layout.characters[token] for token in tokens]
+    text = subject.text([(tokens, prompt)], room)
     where = layout.where(text)
     kinds, places = np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
     asked, keys = slice(prompt - 1, len(line) - 1), slice(len(line) - 1)
@@ -157,8 +157,8 @@ def _by_source(rows: list[Row]) -> list[Panel]:
 
 def _one(subject: Subject, problem: Problem) -> Finding:
     """Of one problem: a row for each query, a picture of every query against every key."""
-    found = look(subject, problem, room_for(subject.models, [problem]))
-    line, mean = found.line, found.weights.mean(axis=2)
+    found = look(subject, problem, subject.room([problem]))
+    line, whole, mean = found.line, "".join(found.line), found.weights.mean(axis=2)
     shares = found.shares(found.sources, len(SOURCES)).mean(axis=2)
     rows: list[Row] = [
         {"member": member, "block": block, "index": index, "after": line[index]}
@@ -174,11 +174,11 @@ def _one(subject: Subject, problem: Problem) -> Finding:
         for block in range(mean.shape[1])
     ]
     shows = (
-        f"Attention in {line}, mean over heads: from each token after which the model writes (rows,"
-        " with what it is to write) to every token so far (columns)."
+        f"Attention in {whole}, mean over heads: from each token after which the model writes"
+        " (rows, with what it is to write) to every token so far (columns)."
     )
     columns = ("member", "block", "index", "after", "next", *SOURCES)
-    note = f"Problem {problem}, written {line}."
+    note = f"Problem {problem}, written {whole}."
     return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
 
 
@@ -189,7 +189,7 @@ def _map(found: Look, title: str, mean: Float[np.ndarray, "queries keys"]) -> Pa
         "title": title,
         "across": "looked at",
         "down": "after → to write",
-        "columns": list(line[:-1]),
+        "columns": line[:-1],
         "rows": [f"{line[i]} → {line[i + 1]}" for i in found.queries],
         "values": [
             [float(value) if key <= query else None for key, value in enumerate(row)]

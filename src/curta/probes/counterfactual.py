@@ -1,9 +1,9 @@
 """What if the model had written another digit: which of its next tokens would be others?
 
-In the text of each problem of a sample every digit that the model writes (in a trace, every
-letter too) is replaced, one at a time, by another digit drawn at random. All that follows
-stays as it was; the model is asked for each of the later tokens before and after. A
-prediction is `changed` when its likeliest token is another one.
+In the text of each problem of a sample every digit that the model writes is replaced, one at
+a time, by another digit drawn at random; what else its token says (role, carry, move) stays.
+All that follows stays as it was; the model is asked for each of the later tokens before and
+after. A prediction is `changed` when its likeliest token is another one.
 
 For sums that are written as their digits alone, least significant first, it can be said
 what a changed digit implies. The digit s at a place, with the operands' digits a and b
@@ -23,7 +23,6 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..decimals import to_text
-from ..evaluation import room_for
 from ..layouts import Layout, Room
 from ..problems import Problem
 from ..report.pictures import Panel
@@ -31,23 +30,22 @@ from ..tasks import RANDOM, Task, problems
 from .base import SPREAD, Finding, Probe, Row, option, spread
 from .subject import Subject
 
-DIGITS = "0123456789"
-
 FARTHEST = 12
 """Effects at more tokens or places than this are left out of the table."""
 
 
 class Change(NamedTuple):
-    """One digit of a text replaced by another; the next digit, if the change implies one."""
+    """One token of a text replaced by another; what follows, if the change implies it."""
 
     problem: Problem
     slot: int
-    digit: str
-    implied: str = ""
+    token: int
+    implied: int = -1
 
-    def line(self, layout: Layout) -> str:
-        text = layout.write(self.problem)
-        return text[: self.slot] + self.digit + text[self.slot + 1 :]
+    def text(self, layout: Layout) -> tuple[list[int], int]:
+        """The changed text, and how many of its tokens are the prompt's."""
+        tokens, prompt = layout.tokens_of(self.problem)
+        return [*tokens[: self.slot], self.token, *tokens[self.slot + 1 :]], prompt
 
 
 class Effects(NamedTuple):
@@ -94,6 +92,8 @@ class Counterfactual(Probe):
         exam = problems(task.operator, RANDOM, task.widest, self.count, self.seed)
         rng = Random(self.seed)
         changes = [change for p in exam for change in at_random(p, subject.layout, rng)]
+        if not changes:
+            return []
         seen = effects(subject, changes)
         near = range(-FARTHEST, FARTHEST + 1)
         by_token = [
@@ -130,10 +130,16 @@ class Counterfactual(Probe):
 
 def at_random(problem: Problem, layout: Layout, rng: Random) -> Iterator[Change]:
     """Every digit that the model writes, replaced by another one."""
-    line, prompt = layout.write(problem), len(layout.prompt(problem))
-    for index, token in enumerate(line):
-        if index >= prompt and token.isalnum():
-            yield Change(problem, index, rng.choice([d for d in DIGITS if d != token]))
+    tokens, prompt = layout.tokens_of(problem)
+    for slot, token in enumerate(tokens[prompt:], prompt):
+        if others := [t for t in alike(layout, token) if t != token]:
+            yield Change(problem, slot, rng.choice(others))
+
+
+def alike(layout: Layout, token: int) -> list[int]:
+    """Tokens that are the same but for their digit, itself among them; none for a sign."""
+    found = (layout.with_value(token, value) for value in range(len(layout.digits)))
+    return [other for other in found if other is not None]
 
 
 def other_carry(problem: Problem, layout: Layout) -> Iterator[Change]:
@@ -143,13 +149,19 @@ def other_carry(problem: Problem, layout: Layout) -> Iterator[Change]:
     """
     if not _reverses(layout) or len(problem.operands) != 2:
         return
-    working, prompt = layout.working(problem), len(layout.prompt(problem))
+    tokens, prompt = layout.tokens_of(problem)
     columns = list(zip(*_columns(problem), strict=True))
     for place, ((a, b), (above_a, above_b)) in enumerate(pairwise(columns)):
-        came = (int(working[place]) - a - b) % 10
+        slot = prompt + place
+        came = ((layout.value(tokens[slot]) or 0) - a - b) % 10
         carries = (a + b + (1 - came)) // 10
         digit, implied = (a + b + 1 - came) % 10, (above_a + above_b + carries) % 10
-        yield Change(problem, prompt + place, str(digit), str(implied))
+        other, follows = (
+            layout.with_value(token, value)
+            for token, value in zip(tokens[slot : slot + 2], (digit, implied), strict=True)
+        )
+        if other is not None and follows is not None:
+            yield Change(problem, slot, other, follows)
 
 
 IMPLIED = {"+": other_carry}
@@ -162,13 +174,12 @@ IMPLIED_CASES = ("carry",)
 def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
     """What each change does to the tokens after it, with the text as it was otherwise."""
     layout, exam = subject.layout, list(dict.fromkeys(change.problem for change in changes))
-    room, texts = room_for(subject.models, exam), [layout.write(problem) for problem in exam]
+    room, texts = subject.room(exam), [layout.tokens_of(problem) for problem in exam]
     row = {problem: number for number, problem in enumerate(exam)}
     mine = np.array([row[change.problem] for change in changes])
-    prompts = np.array([len(layout.prompt(problem)) for problem in exam])
-    lengths = np.array([len(text) for text in texts])[mine, None]
-    where = layout.where(subject.text(texts, prompts.tolist(), room.total))
-    before = subject.likeliest(texts, prompts.tolist(), room)[:, mine]
+    lengths = np.array([len(tokens) for tokens, _ in texts])[mine, None]
+    where = layout.where(subject.text(texts, room))
+    before = subject.likeliest(texts, room)[:, mine]
     after = _after(subject, changes, room)
     token = np.arange(1, room.total)  # after token i - 1 the model foretells token i
     moved = token - np.array([change.slot for change in changes])[:, None]
@@ -195,25 +206,21 @@ def followed(
     and whether the implied one is another than the true one.
     """
     layout = subject.layout
-    room = room_for(subject.models, [change.problem for change in changes])
-    true = [layout.write(change.problem)[change.slot + 1] for change in changes]
-    unchanged = [
-        change._replace(digit=layout.write(change.problem)[change.slot]) for change in changes
-    ]
+    room = subject.room([change.problem for change in changes])
+    texts = [layout.tokens_of(change.problem)[0] for change in changes]
+    both = list(zip(changes, texts, strict=True))
+    true = np.array([tokens[change.slot + 1] for change, tokens in both])
+    unchanged = [change._replace(token=tokens[change.slot]) for change, tokens in both]
     spot = np.arange(len(changes)), np.array([change.slot for change in changes])
     after, before = (_after(subject, every, room)[:, *spot] for every in (changes, unchanged))
-    implied = [change.implied for change in changes]
-    other = np.array([a != b for a, b in zip(implied, true, strict=True)])
-    wanted, known = layout.encode("".join(implied)), layout.encode("".join(true))
-    return after == wanted, before == known, other
+    implied = np.array([change.implied for change in changes])
+    return after == implied, before == true, implied != true
 
 
 def _after(
     subject: Subject, changes: Sequence[Change], room: Room
 ) -> Int[np.ndarray, "members changes time"]:
-    layout = subject.layout
-    prompts = [len(layout.prompt(change.problem)) for change in changes]
-    return subject.likeliest([change.line(layout) for change in changes], prompts, room)
+    return subject.likeliest([change.text(subject.layout) for change in changes], room)
 
 
 def _places(

@@ -4,7 +4,7 @@ Source: McLeish et al., arXiv 2405.17399, and its reproduction with grids for 1,
 and 32 loops of a block that was trained with 16.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import jax
@@ -66,7 +66,7 @@ class Loops(Probe):
 
 def looped(models: Models, loops: int) -> Models:
     """The same weights, run over so many times."""
-    return models._replace(stacked=jax.vmap(lambda one: one.looped(loops))(models.stacked))
+    return replace(models, stacked=jax.vmap(lambda one: one.looped(loops))(models.stacked))
 
 
 def _panels(task: Task, rows: list[Row], members: int) -> list[Panel]:

@@ -1,11 +1,11 @@
 """What a probe asks: some members of a run, and those of its tasks that it is about."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -17,13 +17,14 @@ from ..layouts import Layout, Room, Text
 from ..model import Transformer
 from ..operations import Answer
 from ..problems import Problem, parse
+from ..records import padded_texts
 from ..session import Run
 from ..tasks import Task
 
 Shares = Float[np.ndarray, " members"]
 
-FILL = "0"
-"""Character that fills the rows of a batch to one width; no text sees what follows it."""
+Tokens = tuple[list[int], int]
+"""A written text, and how many of its tokens are its prompt's."""
 
 
 class Subject:
@@ -34,7 +35,7 @@ class Subject:
 
     @property
     def layout(self) -> Layout:
-        return self.models.layout
+        return self.run.layout
 
     @cached_property
     def models(self) -> Models:
@@ -44,7 +45,7 @@ class Subject:
         """The chosen ones of all members."""
         chosen = np.array(self.members)
         stacked = jax.tree.map(lambda leaf: leaf[chosen], models.stacked)
-        return models._replace(stacked=stacked, members=len(self.members))
+        return replace(models, stacked=stacked, members=len(self.members))
 
     def problem(self, text: str | None) -> Problem:
         """The problem that was asked for; without one, an example of the first task."""
@@ -59,6 +60,10 @@ class Subject:
         except UserError:
             return False
         return True
+
+    def room(self, exam: Sequence[Problem]) -> Room:
+        """Room for whole texts of these problems; UserError if the model has no positions."""
+        return room_for(self.models, exam) or self.layout.room_of(exam)
 
     def right(self, exam: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
         """Whether each member writes each text without an error, working included."""
@@ -85,49 +90,40 @@ class Subject:
 
     def _answers(self, exam: Sequence[Problem], member: int) -> list[Answer | None]:
         texts = self.run.write(exam, member)
-        return [self.layout.read(p.operator, t) for p, t in zip(exam, texts, strict=True)]
+        return [self.layout.answer(p, t) for p, t in zip(exam, texts, strict=True)]
 
-    def text(self, lines: Sequence[str], prompts: Sequence[int], width: int) -> Text:
-        """Written texts as a batch; `prompts` are the lengths of what was given."""
-        filled = [self.layout.encode(line.ljust(width, FILL)) for line in lines]
-        lengths = [len(line) for line in lines]
-        return Text(
-            jnp.asarray(np.stack(filled)),
-            jnp.asarray(prompts, jnp.int32),
-            jnp.asarray(lengths, jnp.int32),
-        )
+    def text(self, texts: Sequence[Tokens], room: Room) -> Text:
+        """Written texts as a batch."""
+        return padded_texts(texts, room.total, self.layout.end)
 
     def logits(
-        self, lines: Sequence[str], prompts: Sequence[int], room: Room
+        self, texts: Sequence[Tokens], room: Room
     ) -> Float[np.ndarray, "members texts time vocabulary"]:
         """Logits after every token of whole texts, right or wrong ones.
 
         Of an encoder, which is shown the prompts only: those for each token after them.
         """
-        return np.concatenate(list(self._logits(lines, prompts, room)), axis=1)
+        return np.concatenate(list(self._logits(texts, room)), axis=1)
 
     def likeliest(
-        self, lines: Sequence[str], prompts: Sequence[int], room: Room
+        self, texts: Sequence[Tokens], room: Room
     ) -> Int[np.ndarray, "members texts time"]:
         """The token that each member would write after every token of whole texts."""
-        found = [part.argmax(axis=-1) for part in self._logits(lines, prompts, room)]
+        found = [part.argmax(axis=-1) for part in self._logits(texts, room)]
         return np.concatenate(found, axis=1)
 
-    def _logits(
-        self, lines: Sequence[str], prompts: Sequence[int], room: Room
-    ) -> Iterator[np.ndarray]:
+    def _logits(self, texts: Sequence[Tokens], room: Room) -> Iterator[np.ndarray]:
         """Some texts after the other, as many at once as fit the caches."""
-        size = self._together(room, len(lines))
-        for start in range(0, len(lines), size):
-            count = len(lines[start : start + size])
-            part = [*range(start, start + count), *[start] * (size - count)]
-            text = self.text([lines[i] for i in part], [prompts[i] for i in part], room.total)
+        size = self._together(room, len(texts))
+        for start in range(0, len(texts), size):
+            part = texts[start : start + size]
+            count = len(part)
+            text = self.text([*part, *[part[0]] * (size - count)], room)
             yield np.asarray(_logits(self.layout, room)(self.models.stacked, text))[:, :count]
 
     def _together(self, room: Room, count: int) -> int:
         """How many texts fit the caches, as a power of two."""
-        pairs = room.total * self.models.stacked.positions.fan_in(room)
-        fits = max(1, evaluation.BUDGET // pairs).bit_length() - 1
+        fits = max(1, evaluation.BUDGET // room.total**2).bit_length() - 1
         return 1 << min(fits, (count - 1).bit_length())
 
 

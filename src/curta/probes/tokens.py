@@ -4,6 +4,9 @@ The last vectors are projected onto the two directions in which they vary most (
 components, by singular value decomposition of the centred table); earlier ones, and those
 that training began with, are drawn in the same plane. Each member has a plane of its own.
 They are those of the run's history, if it has one, and else those of the kept checkpoints.
+
+Of a program the vectors are those of ten tokens of the answer that differ in their digit alone;
+where embeddings are composed, they differ just as the vectors of the digits themselves do.
 """
 
 from dataclasses import dataclass
@@ -13,13 +16,10 @@ import numpy as np
 from jaxtyping import Float
 
 from .. import checkpoints, history
-from ..layouts import layout_named
 from ..planes import principal
 from ..report.pictures import Panel
 from .base import Finding, Probe, Row
 from .subject import Subject
-
-DIGITS = "0123456789"
 
 Tables = Float[np.ndarray, "moments members digits width"]
 
@@ -31,13 +31,14 @@ class Tokens(Probe):
 
     def examine(self, subject: Subject) -> Finding:
         steps, tables = remembered(subject) or checkpointed(subject)
+        names = [subject.layout.characters[token] for token in subject.layout.digits]
         rows, panels = [], []
         for number, member in enumerate(subject.members):
             mine = tables[:, number]
             plane = principal(mine[-1])
             paths = np.stack([plane.project(table) for table in mine])
-            rows += _rows(member, steps, paths)
-            panels.append(_panel(member, plane.share, paths))
+            rows += _rows(member, steps, names, paths)
+            panels.append(_panel(f"member {member}: {plane.share:.0%} of variance", names, paths))
         shows = (
             f"The vectors of the digits in the plane in which those at step {steps[-1]:,} vary"
             f" most, each from its random start over {len(steps) - 1:,} later moments of training."
@@ -50,8 +51,8 @@ COLUMNS = ("member", "step", "digit", "x", "y")
 
 def remembered(subject: Subject) -> tuple[list[int], Tables] | None:
     """Steps and digits' vectors of the run's history; None if it has none."""
-    layout = layout_named(subject.run.recipe.layout)
-    found = history.moments(subject.run.folder.history, layout.encode(DIGITS))
+    digits = np.array(subject.layout.digits)
+    found = history.moments(subject.run.folder.history, digits)
     if found is None:
         return None
     steps, tables = found
@@ -61,23 +62,25 @@ def remembered(subject: Subject) -> tuple[list[int], Tables] | None:
 def checkpointed(subject: Subject) -> tuple[list[int], Tables]:
     """Steps and digits' vectors of the random start and of the checkpoints."""
     steps = [0, *checkpoints.steps(subject.run.folder.checkpoints)]
-    digits = subject.layout.encode(DIGITS)
+    digits = np.array(subject.layout.digits)
     models = (subject.of(subject.run.at(step)).stacked for step in steps)
     return steps, np.stack([history.vectors(stacked)[:, digits] for stacked in models])
 
 
-def _rows(member: int, steps: list[int], paths: Float[np.ndarray, "steps digits two"]) -> list[Row]:
+def _rows(
+    member: int, steps: list[int], names: list[str], paths: Float[np.ndarray, "steps digits two"]
+) -> list[Row]:
     return [
         {"member": member, "step": step, "digit": digit, "x": float(x), "y": float(y)}
         for step, points in zip(steps, paths, strict=True)
-        for digit, (x, y) in zip(DIGITS, points, strict=True)
+        for digit, (x, y) in zip(names, points, strict=True)
     ]
 
 
-def _panel(member: int, share: float, paths: Float[np.ndarray, "steps digits two"]) -> Panel:
+def _panel(title: str, names: list[str], paths: Float[np.ndarray, "steps digits two"]) -> Panel:
     return {
         "form": "paths",
-        "title": f"member {member}: {share:.0%} of variance",
-        "names": list(DIGITS),
+        "title": title,
+        "names": names,
         "paths": [path.tolist() for path in np.swapaxes(paths, 0, 1)],
     }

@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from ..evaluation import room_for
 from ..problems import Problem
 from ..report.pictures import Panel
 from .base import Finding, Probe, Row, option
@@ -31,28 +30,36 @@ class Top(Probe):
 
     def examine(self, subject: Subject) -> Finding:
         problem = subject.problem(self.problem)
-        line, prompt = subject.layout.write(problem), len(subject.layout.prompt(problem))
-        room = room_for(subject.models, [problem])
+        tokens, prompt = subject.layout.tokens_of(problem)
+        line = [subject.layout.characters[token] for token in tokens]
         first = 1 if subject.run.recipe.model.causal else prompt
-        logits = subject.logits([line], [prompt], room)[:, 0, : len(line) - first]
+        logits = subject.logits([(tokens, prompt)], subject.room([problem]))
+        logits = logits[:, 0, : len(line) - first]
         rows = [
             self._row(subject, member, index, line, prompt, chances)
             for member, every in zip(subject.members, softmax(logits), strict=True)
             for index, chances in enumerate(every, first)
         ]
-        panels = [self._panel(problem, line, prompt, rows, member) for member in subject.members]
-        given = "the true text before it" if first == 1 else f"{line[:prompt]} alone"
+        whole, asked = "".join(line), "".join(line[:prompt])
+        given = "the true text before it" if first == 1 else f"{asked} alone"
+        panels = [self._panel(problem, asked, rows, member) for member in subject.members]
         shows = (
-            f"The {self.k} likeliest tokens at each position of {line}, given {given}."
+            f"The {self.k} likeliest tokens at each position of {whole}, given {given}."
             " Shown are those that the model is asked for."
         )
         ranks = [f"{what} {rank}" for rank in range(1, self.k + 1) for what in ("top", "p")]
         columns = ("member", "index", "true", "scored", "entropy", *ranks)
-        note = f"Problem {problem}, written {line}; entropy in bits."
+        note = f"Problem {problem}, written {whole}; entropy in bits."
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
 
     def _row(
-        self, subject: Subject, member: int, index: int, line: str, prompt: int, chances: np.ndarray
+        self,
+        subject: Subject,
+        member: int,
+        index: int,
+        line: list[str],
+        prompt: int,
+        chances: np.ndarray,
     ) -> Row:
         """The chances of every token to stand at `index`."""
         positive = chances[chances > 0]
@@ -70,16 +77,14 @@ class Top(Probe):
             row[f"p {rank}"] = None if token is None else float(chances[token])
         return row
 
-    def _panel(
-        self, problem: Problem, line: str, prompt: int, rows: list[Row], member: int
-    ) -> Panel:
+    def _panel(self, problem: Problem, asked: str, rows: list[Row], member: int) -> Panel:
         """Ranks below each other, each with its token, at those positions that are scored."""
         mine = [row for row in rows if row["member"] == member and row["scored"]]
         ranks = range(1, self.k + 1)
         return {
             "form": "heat",
             "title": f"{problem}, member {member}",
-            "across": f"what stands in the text, after {line[:prompt]}",
+            "across": f"what stands in the text, after {asked}",
             "down": "rank",
             "columns": [row["true"] for row in mine],
             "rows": [str(rank) for rank in ranks],

@@ -2,6 +2,7 @@
 
 from statistics import median
 
+from ..machine.tokens import CARRIES
 from .examples import folded, marked, number_cell, watch
 from .markup import Markup, cells, element, heading_cells, table
 from .run_folder import Length, Run, Slip
@@ -71,19 +72,33 @@ def _worst(row: Length) -> str:
 def written(slip: Slip) -> Markup:
     """The text around the first wrong token, which is marked."""
     text, at = shown(slip["written"]), slip["at"] - slip["start"]
-    first, last = max(0, at - AROUND), at + 1 + AROUND
+    wrong = _symbol(text, at)
+    first, stop = max(0, at - AROUND), at + len(wrong)
     before = "…" if slip["start"] + first else ""
-    wrong = element("mark", text[at] if at < len(text) else "∅")
-    after = text[at + 1 : last] + ("…" if len(text) > last else "")
-    return element("code", before, text[first:at], wrong, element("span", after, class_="after"))
+    after = text[stop : stop + AROUND] + ("…" if len(text) > stop + AROUND else "")
+    mark = element("mark", wrong or "∅")
+    return element("code", before, text[first:at], mark, element("span", after, class_="after"))
 
 
 def _told(slip: Slip) -> Markup:
     """`token 3: 7 instead of 4`."""
-    at = slip["at"] - slip["start"]
-    pair = (shown(text)[at : at + 1] for text in (slip["written"], slip["right"]))
-    wrote, right = (element("code", character or "nothing") for character in pair)
-    return element("small", f"token {slip['at'] + 1:,}: ", wrote, " instead of ", right)
+    at, token = slip["at"] - slip["start"], slip.get("token", slip["at"])
+    wrote, right = (_symbol(shown(slip[text]), at) for text in ("written", "right"))
+    if wrote == right:
+        return element("small", f"token {token + 1:,}: a ", element("code", wrote), _ELSEWHERE)
+    pair = (element("code", symbol or "nothing") for symbol in (wrote, right))
+    return element("small", f"token {token + 1:,}: ", next(pair), " instead of ", next(pair))
+
+
+_ELSEWHERE = " with another role or move"
+
+
+def _symbol(text: str, at: int) -> str:
+    """The symbol that begins there, with what it carries; nothing behind the end."""
+    end = at + 1
+    while end < len(text) and text[end] in CARRIES:
+        end += 1
+    return text[at:end]
 
 
 def shown(text: str) -> str:

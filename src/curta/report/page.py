@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
-from . import charts, figures, probed, results, sections, trails
+from . import certificate, certified, charts, figures, probed, results, sections, trails
 from .document import Part, document, own
 from .errors import errors
 from .examples import examples
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PLACES = {
     "work": "Let it calculate",
+    "certificate": "Certificate",
     "results": "Exact match",
     "grid": "Pairs of lengths",
     "errors": "Errors",
@@ -36,7 +37,7 @@ PLACES = {
 """The parts of a report in their order, as they are called in its list of contents."""
 
 
-MOVING = ("heat", "player")
+MOVING = ("heat", "player", "learned")
 """What a script of the same name makes alive."""
 
 
@@ -48,6 +49,7 @@ class Shown:
     trails: trails.Trails | None
     plots: Mapping[str, Figure]
     probes: Mapping[str, Figure]
+    certified: certified.Certified | None = None
 
 
 def write_report(folder: Path, work: Part | None = None, out: Path | None = None) -> Path:
@@ -78,7 +80,10 @@ def show(folder: Path) -> Shown:
         plots["learning"] = figures.learning_curves(run.metrics, run.stopped)
     if run.evaluation["lengths"]:
         plots["lengths"] = figures.exact_by_length(run.evaluation, run.trained)
-    return Shown(run, trails.read(folder, run), plots, probed.draw(run))
+    proof = certified.read(folder)
+    if proof is not None:
+        plots["certificate"] = certificate.growth(proof.content)
+    return Shown(run, trails.read(folder, run), plots, probed.draw(run), proof)
 
 
 def _figures(shown: Shown) -> dict[str, Figure]:
@@ -96,7 +101,8 @@ def render(shown: Shown, work: Part) -> str:
     run, found = shown.run, parts(shown, "") | {"work": at_work(work)}
     main = [placed(f"part-{name}", found[name]) for name in PLACES if found[name]]
     links = {f"part-{name}": title for name, title in PLACES.items() if found[name]}
-    body = join([sections.header(run), contents(links), element("main", *main), sections.footer()])
+    header = sections.header(run, certificate.said(shown.certified))
+    body = join([header, contents(links), element("main", *main), sections.footer()])
     title = f"{run.name}: training report"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 
@@ -108,6 +114,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Markup]:
     """
     run, plots = shown.run, _inlined(shown.plots, prefix)
     return {
+        "certificate": certificate.section(shown.certified, plots.get("certificate")),
         "results": results.results(run, plots.get("lengths")),
         "grid": results.grid(run, sections.DESCRIPTIONS["grid"]),
         "errors": errors(run),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from .pictures import Picture
 
-FORMAT = 1
+FORMAT = 2
 """Version of the folder layout that this reader understands."""
 
 Span = tuple[int, int]
@@ -64,12 +64,16 @@ class Generated(TypedDict):
 
 
 class Slip(TypedDict):
-    """The first wrong token of a text, counted from 0, and both texts from `start` on."""
+    """The first wrong token of a text, and both texts from `start` on.
+
+    `at` and `start` count characters from 0, `token` counts tokens.
+    """
 
     at: int
     start: int
     written: str
     right: str
+    token: NotRequired[int]
 
 
 class Error(TypedDict):

@@ -15,8 +15,11 @@ DESCRIPTIONS = {
     "operator: every member in its hardest category and the median over members. "
     "The table above holds the values of every category.",
     "grid": "Heat map of the median exact match for every pair of operand lengths.",
+    "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
 }
 """What each figure shows, for readers who cannot see it."""
+
+NONE = Markup()
 
 _NOTES = {
     "training": "Training had not finished when this page was written.",
@@ -24,7 +27,7 @@ _NOTES = {
 }
 
 
-def header(run: Run) -> Markup:
+def header(run: Run, certified: Markup = NONE) -> Markup:
     """Name, status, what is to be known first, and the facts of the run."""
     status = run.info.get("status", "unknown")
     notes = [element("p", text, class_="note", role="note") for text in _notes(run, status)]
@@ -32,6 +35,7 @@ def header(run: Run) -> Markup:
         "header",
         element("p", "Training report", class_="kind"),
         element("h1", run.name, " ", element("span", status, class_="status")),
+        certified,
         headline(run),
         join(notes),
         _structure(run),
@@ -69,7 +73,10 @@ def recipe(run: Run) -> Markup:
 
 def footer() -> Markup:
     """Where the numbers come from."""
-    text = "Written by Curta from run.json, recipe.toml, metrics.jsonl, evaluation.json and probes."
+    text = (
+        "Written by Curta from run.json, recipe.toml, metrics.jsonl, evaluation.json, "
+        "certificate.json and probes."
+    )
     return element("footer", element("p", text))
 
 

@@ -12,8 +12,9 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from ..machine.machine import Machine
 from ..planes import principal
 from .document import data
 from .markup import Markup, element, saved
@@ -38,26 +39,65 @@ class Member(NamedTuple):
     share: float
 
 
+class Digits(NamedTuple):
+    """Tokens that stand for the digits, what they are called, and their role in a program."""
+
+    tokens: Int[np.ndarray, " digits"]
+    names: Sequence[str]
+    role: str
+
+
 class Trails(NamedTuple):
-    """The ways of all digits in every member, from step to step."""
+    """The ways of all digits in every member, from step to step.
+
+    Of a program they are those of its digits in one role, which is named.
+    """
 
     steps: list[int]
     members: list[Member]
+    names: Sequence[str] = DIGITS
+    role: str = ""
 
 
 def read(folder: Path, run: Run) -> Trails | None:
-    """From the files of a run; None if it kept no vectors of its characters."""
+    """From the files of a run; None if it kept no vectors of its digits."""
     if not (folder / "history").is_dir():
         return None
     from .. import history
-    from ..layouts import layout_named
 
-    layout = layout_named(tomllib.loads(run.recipe)["layout"])
-    found = history.moments(folder / "history", layout.encode(DIGITS))
-    if found is None:
+    digits = _digits(folder, run)
+    found = history.moments(folder / "history", digits.tokens) if digits else None
+    if digits is None or found is None:
         return None
     steps, tables = found
-    return Trails(steps, [_member(tables[:, number]) for number in range(tables.shape[1])])
+    members = [_member(tables[:, number]) for number in range(tables.shape[1])]
+    return Trails(steps, members, digits.names, digits.role)
+
+
+def _digits(folder: Path, run: Run) -> Digits | None:
+    """The digits of the layout or, of a program, those of its answer; None without all of them."""
+    from ..layouts import layout_named
+    from ..machine import store
+
+    layout = tomllib.loads(run.recipe).get("layout")
+    if layout is not None:
+        return Digits(layout_named(layout).encode(DIGITS), DIGITS, "")
+    machine, _ = store.read(folder / "machine.json", run.name)
+    answer = next(iter(machine.formats.values())).answer
+    return digits_of(machine, answer.role, answer.base)
+
+
+def digits_of(machine: Machine, role: str, base: int) -> Digits | None:
+    """A token for each digit of a role, all with one move: they differ in the digit alone."""
+    by_move: dict[tuple[int, ...], dict[int, int]] = {}
+    for number, token in enumerate(machine.tokens):
+        if token.role == role and token.value is not None and not token.carry:
+            by_move.setdefault(token.move, {})[token.value] = number
+    whole = [found for found in by_move.values() if set(found) >= set(range(base))]
+    if not whole:
+        return None
+    tokens = [whole[0][value] for value in range(base)]
+    return Digits(np.array(tokens), [machine.tokens[t].symbol for t in tokens], role)
 
 
 def _member(tables: Float[np.ndarray, "moments names width"]) -> Member:
@@ -74,7 +114,7 @@ def picture(trails: Trails) -> Picture:
             {
                 "form": "paths",
                 "title": _title(number, member),
-                "names": list(DIGITS),
+                "names": list(trails.names),
                 "paths": member.paths.tolist(),
             }
             for number, member in enumerate(trails.members)
@@ -85,7 +125,7 @@ def picture(trails: Trails) -> Picture:
 def player(trails: Trails, metrics: Sequence[Metric]) -> Markup:
     """All members' ways, with a button, and a slider over the steps."""
     moments = {"steps": trails.steps, "losses": list(_losses(trails.steps, metrics))}
-    panels = (_panel(number, member) for number, member in enumerate(trails.members))
+    panels = (_panel(number, member, trails.names) for number, member in enumerate(trails.members))
     return element(
         "div",
         element("div", class_="controls row", hidden=""),
@@ -108,11 +148,11 @@ def _losses(steps: Sequence[int], metrics: Sequence[Metric]) -> Iterator[float |
         yield None if last is None else float(f"{last:.3g}")
 
 
-def _panel(number: int, member: Member) -> Markup:
+def _panel(number: int, member: Member, names: Sequence[str]) -> Markup:
     title = _title(number, member)
     says = f"The vectors of the digits of {title}: thin lines from a circle to a diamond."
     placed = _placed(member.paths)
-    ways = (_way(name, path) for name, path in zip(DIGITS, placed, strict=True))
+    ways = (_way(name, path) for name, path in zip(names, placed, strict=True))
     drawn = element("svg", *ways, viewBox=f"0 0 {SIZE} {SIZE}", role="img", aria_label=says)
     return element("figure", drawn, element("figcaption", title))
 
@@ -145,10 +185,12 @@ def section(trails: Trails | None, metrics: Sequence[Metric]) -> Markup:
     """The ways, and what they are."""
     if trails is None:
         return Markup()
+    which = f" that is written as {trails.role}" if trails.role else ""
     says = (
-        "The vector of each digit, as the model uses it, from its random start (circle) to the "
-        "end of training (diamond), in the plane in which the member's last vectors vary most. "
-        "Every member has a plane of its own; left and right, up and down mean nothing."
+        f"The vector of each digit{which}, as the model uses it, from its random start "
+        "(circle) to the end of training (diamond), in the plane in which the member's last "
+        "vectors vary most. Every member has a plane of its own; left and right, up and down "
+        "mean nothing."
     )
     return element(
         "section",

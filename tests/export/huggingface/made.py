@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 import tiny
-from curta import api, checkpoints, training
 from curta.export import Exported
 from curta.export.huggingface import HuggingFace
-from curta.layouts import layout_named
+from curta.export.huggingface.tokenizer import texts
 from curta.model import Transformer
 from curta.recipe import Recipe
-from curta.session import Run
-from page.made import drawn
+
+from ..made import drawn
 
 GPT2: dict[str, Any] = {
     "layout": "plain", "positions__name": "learned", "positions__length": 40,
@@ -25,21 +23,13 @@ LLAMA: dict[str, Any] = {
     "layout": "reversed", "positions__name": "rope", "model__activation": "gelu",
     "model__kinds": False,
 }  # fmt: skip
+COUPLED = tiny.DENSE | {"positions__name": "rope"}
 
 
 def folder(at: Path, of: Recipe, model: Transformer | None = None) -> Path:
     """A model, by default one of random weights and gains, written as a folder."""
     HuggingFace().write(Exported("mine", 3, of, drawn(of) if model is None else model), at)
     return at
-
-
-def begun(**changes: Any) -> Run:
-    """A run called mine with the weights that training begins with."""
-    overrides = {path.replace("__", "."): value for path, value in changes.items()}
-    run = api.begin("addition", 1, "mine", tiny.overrides() | overrides)
-    state = training.init(run.recipe, jax.numpy.asarray(run.seeds))
-    checkpoints.save(run.folder.checkpoints, 1, state)
-    return run
 
 
 def opened(at: Path) -> Any:
@@ -55,17 +45,19 @@ def tokenizer(at: Path) -> Any:
     return AutoTokenizer.from_pretrained(at, trust_remote_code=True)
 
 
-def theirs(model: Any, at: Path, texts: Sequence[str]) -> list[np.ndarray]:
-    """The library's logits for what follows each character, texts filled up on the left."""
+def told(model: Transformer, rows: Sequence[Sequence[int]]) -> list[str]:
+    """Tokens as the tokenizer writes them."""
+    return ["".join(texts(model.layout)[token] for token in row) for row in rows]
+
+
+def theirs(model: Any, at: Path, written: Sequence[str]) -> list[np.ndarray]:
+    """The library's logits for what follows each token, texts filled up on the left."""
     import torch
 
-    given = tokenizer(at)(list(texts), return_tensors="pt", padding=True)
+    given = tokenizer(at)(list(written), return_tensors="pt", padding=True)
     places = (given["attention_mask"].cumsum(-1) - 1).clamp(min=0)
     more = {} if model.config.model_type == "curta" else {"position_ids": places}
     with torch.no_grad():
         logits = model(**given, **more).logits.numpy()
-    return [row[-len(text) :] for row, text in zip(logits, texts, strict=True)]
-
-
-def layout_of(recipe: Recipe) -> Any:
-    return layout_named(recipe.layout)
+    lengths = given["attention_mask"].sum(-1).tolist()
+    return [row[-length:] for row, length in zip(logits, lengths, strict=True)]

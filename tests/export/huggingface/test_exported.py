@@ -17,13 +17,15 @@ from curta.cli import main
 from curta.errors import UserError
 from curta.export import bring
 from curta.export.huggingface import HuggingFace, family_of
+from curta.machine.writing import limit_of
 from curta.model import Transformer
-from page.made import drawn
 
-from .made import GPT2, LLAMA, begun, folder, opened
+from ..made import begun, drawn
+from .made import COUPLED, GPT2, LLAMA, folder, opened
 from .test_logits import CLASSES, OWN
 
-ALL = {name: changes for name, (_, changes) in CLASSES.items()} | OWN | {"window": {}}
+ALL = {name: changes for name, (_, changes) in CLASSES.items()} | OWN
+SMALL = {path: value for path, value in tiny.overrides().items() if path != "program"}
 LIBRARIES = ("torch", "transformers", "tokenizers", "huggingface_hub")
 
 
@@ -46,8 +48,8 @@ def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, GPT2 | {"model__tied": True, "model__width": 24}, LLAMA],
-    ids=["own", "gpt2", "llama"],
+    [{}, COUPLED, GPT2 | {"model__tied": True, "model__width": 24}, LLAMA],
+    ids=["program", "own", "gpt2", "llama"],
 )
 def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, Any]) -> None:
     """All weights but a changed one, and the last norm's gain changed by its factor."""
@@ -69,7 +71,7 @@ def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, An
 
 
 def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = begun()
+    run = begun(**SMALL)
     assert export() == 0
     out = run.folder.path / "huggingface-0"
     assert out.is_dir()
@@ -80,6 +82,7 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     again = api.load("again")
     assert tiny.same(again.model(), run.model())
     assert again.recipe == run.recipe
+    assert again.folder.machine.read_bytes() == run.folder.machine.read_bytes()
     assert again.write(["1+2"]) == run.write(["1+2"])
     again.evaluate(count=2, generated=2)
     assert again.report.exists()
@@ -97,7 +100,7 @@ def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
 
 
 def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
-    begun()
+    begun(**SMALL)
     refuse = f"import sys\nfor name in {LIBRARIES}: sys.modules[name] = None\n"
     calls = [
         ["export", "mine", "--to", "huggingface", "--out", str(tmp_path / "out")],
@@ -120,7 +123,7 @@ def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
 def test_what_cannot_be_expressed_is_refused_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], says: str
 ) -> None:
-    api.begin("addition", 1, "mine", changes)
+    api.begin("addition", 1, "mine", SMALL | changes)
     assert export("--out", str(tmp_path / "out")) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"curta: huggingface cannot express run 'mine': {says}")
@@ -157,6 +160,10 @@ def damaged(at: Path, what: str) -> None:
             del config["curta"]["seed"]
         case "another class":
             config["model_type"] = "bert"
+        case "no machine":
+            del config["curta"]["machine"]
+        case "half a machine":
+            del config["curta"]["machine"]["tokens"]
         case "outside":
             config["curta"]["run"] = "../mine"
     (at / "config.json").write_text(json.dumps(config))
@@ -172,6 +179,8 @@ def damaged(at: Path, what: str) -> None:
         ("another width", "has shape"),
         ("half", "curta.seed is missing"),
         ("another class", "model_type 'bert'"),
+        ("no machine", "curta.machine is missing"),
+        ("half a machine", "the machine is damaged"),
         ("outside", "is no name for a run"),
     ],
 )
@@ -187,13 +196,20 @@ def test_what_is_no_export_is_one_line(
 
 
 def test_the_card_says_what_was_found(tmp_path: Path) -> None:
-    run = begun()
+    run = begun(**SMALL)
     row = {"operator": "+", "size": "3", "category": "carry", "count": 8, "exact": [0.625]}
     run.folder.save_evaluation({"lengths": [row]})
     assert export("--out", str(tmp_path / "out")) == 0
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "| `+` | 3 | carry | 8 | 0.625 |" in card
     assert "library_name: transformers" in card
+    assert "model.prompt('+', 12, 34)" in card
+    assert "2 a home\n1 a +1\n+ operator home-1\n4 b home\n3 b +1\n= equals home-1\n" in card
+    assert "0 steps of 8 windows, of those in 100 problems" in card
+
+
+def test_the_card_of_a_layout_shows_its_texts(tmp_path: Path) -> None:
+    card = (folder(tmp_path / "own", tiny.dense()) / "README.md").read_text("utf-8")
     assert "| `12+34` = 46 | `21+43=` | `64$` |" in card
     assert "trust_remote_code=True" in card
 
@@ -228,7 +244,12 @@ def lengths(at: Path) -> tuple[int, int | None]:
 
 def test_answers_are_as_long_as_the_exam_s(tmp_path: Path) -> None:
     """Where the model has positions for them: 40 of them hold 8 digits, not 20."""
-    long = tiny.recipe(evaluation__digits=[20])
+    long = tiny.dense(evaluation__digits=[20])
     assert lengths(folder(tmp_path / "long", long)) == (22, None)
     few = tiny.recipe(**GPT2 | {"evaluation__digits": [8, 20]})
     assert lengths(folder(tmp_path / "few", few)) == (10, 40)
+
+
+def test_a_program_s_texts_may_be_as_long_as_curta_s(tmp_path: Path) -> None:
+    of = tiny.recipe(evaluation__digits=[20])
+    assert lengths(folder(tmp_path / "own", of)) == (limit_of(42), None)

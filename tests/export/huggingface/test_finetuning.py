@@ -11,11 +11,11 @@ from curta import data
 from curta.export.huggingface import HuggingFace
 from curta.layouts import layout_named
 
-from .made import GPT2, folder, opened, tokenizer
+from .made import COUPLED, GPT2, folder, opened, tokenizer
 
 
 @pytest.mark.filterwarnings("ignore:`gradient_checkpointing` is deprecated")  # TRL's own default
-@pytest.mark.parametrize("changes", [{}, GPT2], ids=["own", "gpt2"])
+@pytest.mark.parametrize("changes", [COUPLED, GPT2], ids=["own", "gpt2"])
 def test_a_step_of_sft(tmp_path: Path, changes: dict[str, Any]) -> None:
     """Prompts and completions; only what Curta's models have is learned."""
     from datasets import load_dataset

@@ -1,15 +1,18 @@
-"""The tokenizer: characters by their places in the layout, in the library as in Curta."""
+"""The tokenizer: characters, or the lines of a program, in the library as in Curta."""
 
 from pathlib import Path
 
 import pytest
 
 import tiny
-from curta.export.huggingface.tokenizer import written
+from curta.export.huggingface.tokenizer import texts, written
 from curta.layouts import LAYOUTS
+from curta.layouts.program import ProgramLayout
 from curta.problems import parse
+from curta.recipe import Recipe
 
-from .made import folder, tokenizer
+from ..made import any_machine, drawn, program, rows
+from .made import folder, tokenizer, told
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -27,14 +30,31 @@ def test_a_token_is_a_character(name: str) -> None:
         reads.encode("\u2603")
 
 
-def test_the_end_sign_ends_texts_and_fills_batches(tmp_path: Path) -> None:
-    reads = tokenizer(folder(tmp_path / "own", tiny.recipe()))
-    layout = LAYOUTS["coupled"]
-    text = layout.write(parse("12+34"))
-    found = reads([text, "1+2="], padding=True)
+@pytest.mark.parametrize("layout", [program("multiplication"), any_machine()], ids=["*", "any"])
+def test_a_token_of_a_program_is_a_line(layout: ProgramLayout) -> None:
+    from tokenizers import Tokenizer
+
+    reads, known = Tokenizer.from_str(written(layout)["tokenizer.json"]), texts(layout)
+    tokens = [*range(len(known)), *reversed(range(len(known)))]
+    text = "".join(known[token] for token in tokens)
+    assert len(set(known)) == len(known)
+    assert reads.encode(text).ids == tokens
+    assert reads.decode(tokens, skip_special_tokens=False) == text
+    for wrong in ("7 sum", "no such token\n"):
+        with pytest.raises(Exception, match="WordLevel error"):
+            reads.encode(wrong)
+
+
+@pytest.mark.parametrize("of", [tiny.dense(), tiny.recipe()], ids=["layout", "program"])
+def test_the_end_sign_ends_texts_and_fills_batches(tmp_path: Path, of: Recipe) -> None:
+    model = drawn(of)
+    reads, end = tokenizer(folder(tmp_path / "own", of, model)), model.layout.end
+    tokens, short = rows(model, [parse("12+34"), parse("1+2")])
+    text, prompt = told(model, [tokens, short[:4]])
+    found = reads([text, prompt], padding=True)
     assert list(found) == ["input_ids", "attention_mask"]
-    end = layout.characters.index("$")
-    assert found["input_ids"][0] == layout.encode(text).tolist()
-    assert found["input_ids"][1][:5] == [end] * 5
+    assert found["input_ids"][0] == tokens
+    assert found["input_ids"][1] == [end] * (len(tokens) - 4) + short[:4]
     assert reads.eos_token_id == reads.pad_token_id == end
-    assert reads.decode(found["input_ids"][0], skip_special_tokens=True) == text[:-1]
+    without = reads.decode(found["input_ids"][0], skip_special_tokens=True)
+    assert without == told(model, [tokens[:-1]])[0]

@@ -15,10 +15,12 @@ import safetensors.numpy
 from ... import files
 from ... import recipe as recipes
 from ...evaluation import refusal
-from ...layouts import Layout, layout_named
+from ...layouts import Layout
+from ...layouts.program import ProgramLayout
+from ...machine.writing import limit_of
 from ...recipe import Recipe
 from ...tasks import as_size
-from ..base import Exported, Exporter, Importer
+from ..base import Exported, Exporter, Importer, machine_data
 from . import parts, tokenizer
 from .base import Family
 from .card import card
@@ -59,7 +61,7 @@ def _content(member: Exported) -> dict[str, bytes | str]:
     recipe, model, family = member.recipe, member.model, family_of(member.recipe)
     made = family.parts(model)
     config = _config(member, family)
-    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(recipe)}
+    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(member)}
     generation |= {"use_cache": config["use_cache"]}
     return {
         "model.safetensors": safetensors.numpy.save(
@@ -84,6 +86,7 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
         "recipe": recipes.as_table(member.recipe),
         "fixed": [part.name for part in made if isinstance(part, parts.Constant)],
         "former": parts.former(made, model),
+        "machine": machine_data(model.layout),
     }
     return {
         "model_type": family.kind,
@@ -99,14 +102,17 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
 
 
 def _ends(layout: Layout) -> dict[str, int | None]:
-    end = tokenizer.end(layout)
-    return {"bos_token_id": None, "eos_token_id": end, "pad_token_id": end}
+    return {"bos_token_id": None, "eos_token_id": layout.end, "pad_token_id": layout.end}
 
 
-def _longest(recipe: Recipe) -> int:
-    """Tokens of the longest completion, of training and of the exam."""
-    layout = layout_named(recipe.layout)
-    return max(layout.room(operator, digits).completion for operator, digits in _asked(recipe))
+def _longest(member: Exported) -> int:
+    """Tokens of the longest completion, of training and of the exam; a limit for programs."""
+    layout, asked = member.model.layout, list(_asked(member.recipe))
+    if not isinstance(layout, ProgramLayout):
+        return max(layout.room(operator, digits).completion for operator, digits in asked)
+    forms = layout.machine.formats
+    prompts = [forms[o].write([10**count - 1 for count in digits]) for o, digits in asked]
+    return limit_of(max(map(len, prompts)))
 
 
 def _asked(recipe: Recipe) -> Iterator[tuple[str, tuple[int, ...]]]:

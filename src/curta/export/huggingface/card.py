@@ -4,13 +4,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...layouts import Layout
+from ...layouts.program import ProgramLayout
 from ...model import parameters
 from ...operations import OPERATIONS
-from ...problems import answer_text, parse
+from ...positions.window import Window
+from ...problems import Problem, answer_text, parse
 from ...runs import structure, versions
 from ..base import Exported
 from .base import Family
 from .parts import Constant, Parts
+from .tokenizer import texts
 
 
 def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:
@@ -50,29 +53,64 @@ def _about(member: Exported, family: Family, own: bool) -> str:
 
 
 def _use(member: Exported, own: bool) -> str:
-    layout, operators = member.model.layout, [task.operator for task in member.recipe.tasks]
-    problem = parse(OPERATIONS[operators[0]].example)
-    trust = ", trust_remote_code=True" if own else ""
-    code = f"""```python
-from transformers import AutoModelForCausalLM, AutoTokenizer
+    program = isinstance(member.model.layout, ProgramLayout)
+    return _use_of_program(member) if program else _use_of_layout(member, own)
 
-folder = "."  # this folder, or its name on the Hub
-tokenizer = AutoTokenizer.from_pretrained(folder{trust})
-model = AutoModelForCausalLM.from_pretrained(folder{trust})
-given = tokenizer({layout.prompt(problem)!r}, return_tensors="pt")
-print(tokenizer.decode(model.generate(**given)[0]))
-```"""
+
+def _use_of_layout(member: Exported, own: bool) -> str:
+    layout, operators = member.model.layout, [task.operator for task in member.recipe.tasks]
+    given = f"""given = tokenizer({layout.prompt(_asked(operators[0]))!r}, return_tensors="pt")
+print(tokenizer.decode(model.generate(**given)[0]))"""
     rows = [_example(layout, operator) for operator in operators]
     table = "\n".join(["| problem | prompt | right completion |", "|---|---|---|", *rows])
     about = (
         f"A token is a character. Texts are those of Curta's layout `{layout.name}`:"
         f" {layout.summary}. `$` ends a text."
     )
-    return f"{code}\n\n{about}\n\n{table}"
+    return f"{_opened(own)}\n{given}\n```\n\n{about}\n\n{table}"
+
+
+def _use_of_program(member: Exported) -> str:
+    """How problems are put, which are no text that people write, and what a token is."""
+    layout, operator = member.model.layout, member.recipe.tasks[0].operator
+    problem = _asked(operator)
+    operands = ", ".join(map(str, problem.operands))
+    given = f"""given = model.prompt({operator!r}, {operands})
+written = model.generate(given)
+print(model.answer({operator!r}, written[0], given.shape[1]))  # {answer_text(problem.truth)}
+print(tokenizer.decode(written[0]))  # a token on each line"""
+    lines = "".join(texts(layout)[token] for token in layout.prompt_tokens(problem))
+    return f"""{_opened(own=True)}
+{given}
+```
+
+The model writes what a program writes on squared paper, symbol after symbol. A token is a line:
+its symbol, the part that it plays, and how the pen moves to it on each axis
+({", ".join(layout.axes)}), from where it stood or from `home`. The prompt of `{problem}` is
+
+```
+{lines}```
+
+`$` ends a text. Operators are {", ".join(f"`{task.operator}`" for task in member.recipe.tasks)};
+`asking_curta.py` is all that `prompt` and `answer` do, and needs nothing but Python."""
+
+
+def _opened(own: bool) -> str:
+    trust = ", trust_remote_code=True" if own else ""
+    return f"""```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+folder = "."  # this folder, or its name on the Hub
+tokenizer = AutoTokenizer.from_pretrained(folder{trust})
+model = AutoModelForCausalLM.from_pretrained(folder{trust})"""
+
+
+def _asked(operator: str) -> Problem:
+    return parse(OPERATIONS[operator].example)
 
 
 def _example(layout: Layout, operator: str) -> str:
-    problem = parse(OPERATIONS[operator].example)
+    problem = _asked(operator)
     prompt, text = layout.prompt(problem), layout.write(problem)
     asked = f"`{problem}` = {answer_text(problem.truth)}"
     return f"| {asked} | `{prompt}` | `{text.removeprefix(prompt)}` |"
@@ -80,7 +118,14 @@ def _example(layout: Layout, operator: str) -> str:
 
 def _training(member: Exported) -> Iterator[str]:
     steps = member.summary.get("training", {}).get("steps", 0)
-    yield f"{steps:,} steps of {member.recipe.training.batch} problems:\n"
+    training = member.recipe.training
+    if isinstance(member.recipe.positions, Window):
+        yield (
+            f"{steps:,} steps of {training.batch:,} windows, of those in {training.problems:,}"
+            " problems:\n"
+        )
+    else:
+        yield f"{steps:,} steps of {training.batch:,} problems:\n"
     for task in member.recipe.tasks:
         low, high = min(a for a, _ in task.spans), max(b for _, b in task.spans)
         counts = " to ".join(map(str, dict.fromkeys(task.counts)))

@@ -13,8 +13,12 @@ import safetensors.flax
 from ... import recipe as recipes
 from ... import training
 from ...errors import UserError
+from ...kept import formats_known
+from ...layouts import Layout, layout_named
+from ...machine import store
 from ...model import Transformer
 from ...recipe import Recipe
+from ...texts import stored
 from ..base import Exported
 from . import parts
 from .base import Family
@@ -31,8 +35,10 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
     """The member that lies in a folder; UserError if none does, or it can be none any more."""
     config = _config(folder)
     about = _about(folder, config)
+    if isinstance(about.get("machine"), dict):
+        formats_known(store.load(about["machine"], f"config.json in {str(folder)!r}")[0])
     recipe = recipes.parse(about["recipe"], where=f"the recipe in {str(folder)!r}")
-    family, blank = _family(config, families), _blank(recipe)
+    family, blank = _family(config, families), _blank(recipe, _layout(folder, recipe, about))
     tensors = _tensors(folder / "model.safetensors")
     try:
         model = _model(family, blank, tensors, about["former"])
@@ -87,9 +93,20 @@ def _about(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     return about
 
 
-def _blank(recipe: Recipe) -> Transformer:
+def _layout(folder: Path, recipe: Recipe, about: Mapping[str, Any]) -> Layout:
+    """How its problems are written; of programs by the machine that came with it."""
+    if recipe.layout is not None:
+        return layout_named(recipe.layout)
+    machine = about.get("machine")
+    where = f"config.json in {str(folder)!r}"
+    if not isinstance(machine, dict):
+        raise UserError(f"{where} is damaged: curta.machine is missing")
+    return stored(recipe, *store.load(machine, where))
+
+
+def _blank(recipe: Recipe, layout: Layout) -> Transformer:
     """A model of the recipe with zeros for weights."""
-    state = jax.eval_shape(lambda: training.init(recipe, jnp.zeros(1, jnp.int32)))
+    state = jax.eval_shape(lambda: training.init(recipe, layout, jnp.zeros(1, jnp.int32)))
     return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
 
 

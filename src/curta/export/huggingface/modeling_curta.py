@@ -16,7 +16,8 @@ from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 
-from .positions_curta import FLOAT, POSITIONS, Positions, Readers, Spot
+from .asking_curta import answer, prompt
+from .positions_curta import POSITIONS, Positions, Readers, Spot
 
 EPSILON = 1e-6
 
@@ -29,7 +30,10 @@ ACTIVATIONS = {
 
 
 class CurtaConfig(PretrainedConfig):
-    """Settings of the model, of its positions and of the layout of its texts."""
+    """Settings of the model, of its positions and of the layout of its texts.
+
+    There are `vectors` of tokens, or of the `parts` that each token is made of.
+    """
 
     model_type = "curta"
 
@@ -38,9 +42,12 @@ class CurtaConfig(PretrainedConfig):
         design: dict[str, Any] | None = None,
         positions: dict[str, Any] | None = None,
         layout: dict[str, Any] | None = None,
+        vectors: int = 0,
+        parts: list[list[int]] | None = None,
         **rest: Any,
     ) -> None:
         self.design, self.positions, self.layout = design or {}, positions or {}, layout or {}
+        self.vectors, self.parts = vectors, parts
         super().__init__(**rest)
 
 
@@ -150,7 +157,7 @@ class CurtaModel(CurtaPreTrainedModel):
         super().__init__(config)
         design, layout = config.design, config.layout
         width = design["width"]
-        self.tokens = nn.Embedding(layout["vectors"], width)
+        self.tokens = nn.Embedding(config.vectors, width)
         self.kinds = nn.Embedding(len(layout["kinds"]), width) if design["kinds"] else None
         self.positions = POSITIONS[config.positions["kind"]](config)
         self.dropout = nn.Dropout(design["dropout"])
@@ -187,15 +194,20 @@ class CurtaModel(CurtaPreTrainedModel):
         return x + self.positions.embed(spot)
 
     def _characters(self, tokens: Tensor) -> Tensor:
-        """Vectors of characters; of one that is made of parts, the sum of theirs."""
-        spelled = self.config.layout["spelled"]
-        if not spelled:
+        """Vectors of tokens; of one that is made of parts, the sum of theirs."""
+        parts = self.config.parts
+        if parts is None:
             return self.tokens(tokens)
-        return tokens.new_tensor(spelled, dtype=FLOAT)[tokens].to(self.dtype) @ self.tokens.weight
+        return self.tokens(tokens.new_tensor(parts)[tokens]).sum(dim=-2)
 
 
 class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
-    """The model with its head: logits of the character that follows each."""
+    """The model with its head: logits of the token that follows each.
+
+    Of a model that writes as a program does, problems are put by `prompt` and answers are read
+    by `answer`: `written = model.generate(given := model.prompt("+", 12, 34))`, and then
+    `model.answer("+", written[0], given.shape[1])`.
+    """
 
     _tied_weights_keys = {"head.weight": "model.tokens.weight"}  # noqa: RUF012
 
@@ -232,3 +244,12 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     ) -> dict[str, Any]:
         """The whole text, at every token."""
         return {"input_ids": input_ids, "attention_mask": attention_mask}
+
+    def prompt(self, operator: str, *operands: int) -> Tensor:
+        """The tokens of a problem, as a batch of one."""
+        tokens = prompt(self.config.curta["machine"], operator, operands)
+        return torch.tensor([tokens], device=self.device)
+
+    def answer(self, operator: str, text: Tensor, start: int) -> Any:
+        """The answer in a text that was written from token `start` on; None if there is none."""
+        return answer(self.config.curta["machine"], operator, text.tolist(), start)

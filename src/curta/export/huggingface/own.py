@@ -1,7 +1,7 @@
 """Every other decoder as a class of its own, `modeling_curta.py`, which travels with the model.
 
 Weights are written as they are. Kinds and coordinates are found from the tokens by the layout's
-`step`, written out as Python.
+tables; a program's machine is kept too, by which problems are put and answers read.
 """
 
 import dataclasses
@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ...layouts import Layout
-from ...layouts.translated import Dialect, translated
+from ...layouts.program import ProgramLayout
 from ...model import Transformer
 from ...positions.fire import THRESHOLD
 from ...positions.t5 import buckets
 from ...recipe import Recipe
+from ..base import parts_of
 from .base import Family, first
 from .parts import Part, Parts, weights_of
 
@@ -36,38 +37,9 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "abacus": lambda encoding: {},
     "coupled": lambda encoding: {},
     "position-coupling": lambda encoding: {"kind": "coupled"},
-    "window": lambda encoding: {"near": encoding.near},
+    "window": lambda encoding: {"near": _near(encoding.layout)},
 }
 """The encodings that the class has, and what it must be told of them besides their settings."""
-
-INFIX = {
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-    "and": "and", "or": "or", "add": "+", "sub": "-", "mul": "*",
-}  # fmt: skip
-
-PYTHON = Dialect(
-    name="Python",
-    line="{} = {}",
-    binary={name: f"{{}} {sign} {{}}" for name, sign in INFIX.items()}
-    | {"max": "max({}, {})", "min": "min({}, {})"},
-    negated="not {}",
-    chosen="{1} if {0} else {2}",
-    integer="int({})",
-    boolean="bool({})",
-    first="[{0}, True].index(True) % {1}",
-    clamped="min(max({}, 0), {})",
-    literal=repr,
-)
-
-STEP = '''"""Where the tokens of layout {name!r} stand, written by Curta from the layout itself."""
-
-STATES = {states}
-
-
-def step(state: list[int], token: int) -> tuple[list[int], int, list[int]]:
-    """What is carried on to the next token, and the token's kind and coordinates."""
-    {lines}
-'''
 
 
 class Own(Family):
@@ -94,7 +66,9 @@ class Own(Family):
             "num_attention_heads": design.heads,
             "design": dataclasses.asdict(design),
             "positions": _positions(recipe, model),
-            "layout": _layout(model),
+            "layout": layout_table(model.layout),
+            "vectors": len(np.asarray(model.tokens)),
+            "parts": parts_of(model.layout) if design.spelled else None,
         }
 
     def parts(self, model: Transformer) -> Parts:
@@ -111,17 +85,8 @@ class Own(Family):
         return found
 
     def code(self, model: Transformer) -> dict[str, str]:
-        shipped = (f"{MODULE}.py", "positions_curta.py")
-        texts = {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
-        return texts | {"layout_curta.py": step(model.layout)}
-
-
-def step(layout: Layout) -> str:
-    """The file that follows a text: `step(state, token)` in plain Python."""
-    lines, state, kind, coordinates = translated(layout, PYTHON)
-    result = f"return [{state}], {kind}, [{coordinates}]"
-    written = "\n    ".join([*lines, result])
-    return STEP.format(name=layout.name, states=layout.states, lines=written)
+        shipped = (f"{MODULE}.py", "positions_curta.py", "asking_curta.py")
+        return {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
 
 
 def _positions(recipe: Recipe, model: Transformer) -> dict[str, Any]:
@@ -142,25 +107,30 @@ def _randomised(encoding: Any) -> dict[str, Any]:
     return {"kind": "sinusoidal", "base": encoding.vectors.base, "width": encoding.vectors.width}
 
 
-def _layout(model: Transformer) -> dict[str, Any]:
-    layout = model.layout
+def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
+    """What each role sees besides itself: roles by number, and how far they are."""
+    numbers = {kind.name: number for number, kind in enumerate(layout.kinds)}
+    return [
+        [(numbers[other], list(moved)) for other, moved in layout.windows.get(kind.name, ())]
+        for kind in layout.kinds
+    ]
+
+
+def layout_table(layout: Layout) -> dict[str, Any]:
+    """How texts are followed: kinds, and tables by state and token."""
     kinds = [
         {
             "name": kind.name,
             "digit": kind.digit,
-            "group": kind.group,
             "wild": [axis in kind.wild for axis in layout.axes],
         }
         for kind in layout.kinds
     ]
-    spelled = layout.parts().astype(int).tolist() if model.settings.spelled else None
     return {
         "name": layout.name,
-        "characters": layout.characters,
         "axes": len(layout.axes),
         "kinds": kinds,
-        "vectors": len(np.asarray(model.tokens)),
-        "spelled": spelled,
+        "automaton": layout.automaton.tables(),
     }
 
 

@@ -1,7 +1,11 @@
 """Where the tokens of a text stand, and what each of them sees: part of `modeling_curta.py`.
 
-Kinds and coordinates follow from the tokens so far, by `layout_curta.step`. What
-`attention_mask` hides is no part of a text, on whichever side it stands.
+Kinds and coordinates follow from the tokens so far, by tables that config.json holds. For each
+state and token these say the next state, the token's kind and the move of a pen:
+
+    position = where(home[state, token], 0, position) + offset[state, token]
+
+What `attention_mask` hides is no part of a text, on whichever side it stands.
 """
 
 from dataclasses import dataclass
@@ -12,10 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PretrainedConfig
 
-from .layout_curta import STATES, step
-
 HIDDEN = -1e9
-NOBODY, SELF = -1, -2
 PADDING = ABSENT = -1
 
 
@@ -23,18 +24,18 @@ PADDING = ABSENT = -1
 class Spot:
     """Where the tokens of a batch stand, and which keys each of them sees.
 
-    With a window `keys` are the listed neighbours, else every token, in order.
+    With a window `keys` are the cells of each token's window, else every token, in order.
     """
 
     index: Tensor  # batch time
     kind: Tensor  # batch time
     coordinates: Tensor  # batch time axes
-    keys: Tensor | None  # batch time neighbours
-    visible: Tensor  # batch time neighbours, or batch time time
+    keys: Tensor | None  # batch time cells
+    visible: Tensor  # batch time cells, or batch time time
 
 
 class Place(NamedTuple):
-    """Where one token stands, and the slots of its listed neighbours."""
+    """Where one token stands, and the slots of what its window holds, itself first."""
 
     kind: int
     coordinates: list[int]
@@ -45,10 +46,12 @@ class Reader:
     """Reads one text from left to right, in plain numbers, and goes on where it stopped."""
 
     def __init__(self, config: PretrainedConfig) -> None:
-        self.kinds, self.near = config.layout["kinds"], config.positions.get("near")
-        width = len(self.near[0]) if self.near else 0
-        self.nowhere = Place(PADDING, [0] * config.layout["axes"], [ABSENT] * width)
-        self.state = [0] * STATES
+        layout, self.near = config.layout, config.positions.get("near")
+        self.kinds = layout["kinds"]
+        self.tables = [layout["automaton"][name] for name in ("next", "kind", "home", "offset")]
+        self.cells = 1 + max(map(len, self.near)) if self.near else 0
+        self.state, self.position = 0, [0] * layout["axes"]
+        self.nowhere = Place(PADDING, self.position, [ABSENT] * self.cells)
         self.found: dict[tuple[int, ...], int] = {}
         self.text: list[tuple[int, int]] = []
         self.places: list[Place] = []
@@ -66,20 +69,19 @@ class Reader:
         return self.places
 
     def _next(self, token: int, slot: int) -> Place:
-        self.state, kind, coordinates = step(self.state, token)
+        """The machine's step, and what is seen from there."""
+        after, kind, home, offset = (table[self.state][token] for table in self.tables)
+        moves = zip(self.position, home, offset, strict=True)
+        self.position = [move if first else at + move for at, first, move in moves]
+        self.state = after
         if self.near is None:
-            return Place(kind, coordinates, [])
-        self.found[self._address(kind, coordinates)] = slot
-        group = self.near[self.kinds[kind]["group"]]
-        seen = [self._seen(near, moved, coordinates, slot) for near, moved in group]
-        return Place(kind, coordinates, seen)
+            return Place(kind, self.position, [])
+        self.found[self._address(kind, self.position)] = slot
+        seen = [slot, *(self._seen(other, moved) for other, moved in self.near[kind])]
+        return Place(kind, self.position, seen + [ABSENT] * (self.cells - len(seen)))
 
-    def _seen(self, kind: int, moved: list[int], coordinates: list[int], slot: int) -> int:
-        if kind == SELF:
-            return slot
-        if kind == NOBODY:
-            return ABSENT
-        wanted = [at + far for at, far in zip(coordinates, moved, strict=True)]
+    def _seen(self, kind: int, moved: list[int]) -> int:
+        wanted = [at + far for at, far in zip(self.position, moved, strict=True)]
         return self.found.get(self._address(kind, wanted), ABSENT)
 
     def _address(self, kind: int, coordinates: list[int]) -> tuple[int, ...]:
@@ -222,20 +224,25 @@ class Coupled(Positions):
 
 
 class Window(Positions):
-    """Attention to listed neighbours, each with a bias of its own."""
+    """Attention to the cells of a window, each with a bias of its own.
+
+    A neighbour that is not there is a zero vector, and attended to like the others.
+    """
 
     def attend(self, block: int, spot: Spot, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         rows = torch.arange(len(k), device=k.device)[:, None, None]
-        scores = (q[:, :, None] * k[rows, spot.keys]).sum(dim=-1) * q.shape[-1] ** -0.5
-        scores = scores + self._biases(block, spot)
-        weights = scores.masked_fill(~spot.visible[..., None], HIDDEN).softmax(dim=2)
-        return (weights[..., None] * v[rows, spot.keys]).sum(dim=2)
+        there = spot.visible[..., None, None]
+        key, value = (part[rows, spot.keys].masked_fill(~there, 0.0) for part in (k, v))
+        scores = (q[:, :, None] * key).sum(dim=-1) * q.shape[-1] ** -0.5
+        weights = (scores + self._biases(block, spot)).softmax(dim=2)
+        return (weights[..., None] * value).sum(dim=2)
 
     def _biases(self, block: int, spot: Spot) -> Tensor:
-        """Batch x time x neighbours x heads."""
-        groups = spot.kind.new_tensor([kind["group"] for kind in self.kinds])
-        table = self.biases[block].unflatten(-1, (len(self.settings["near"]), -1))
-        return table.permute(1, 2, 0)[groups[spot.kind]]
+        """Batch x time x cells x heads; cells that a kind's window has not are hidden."""
+        table = self.biases[block].unflatten(-1, (len(self.kinds), -1)).permute(1, 2, 0)
+        counts = spot.kind.new_tensor([1 + len(near) for near in self.settings["near"]])
+        none = torch.arange(table.shape[1], device=counts.device) >= counts[:, None]
+        return table.masked_fill(none[..., None], HIDDEN)[spot.kind.clamp(min=0)]
 
 
 FLOAT = torch.float32

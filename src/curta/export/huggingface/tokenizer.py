@@ -1,7 +1,8 @@
-"""A tokenizer of single characters: each is its place in the layout's alphabet.
+"""A tokenizer of single characters, or of lines where a program writes.
 
-`tokenizer.json` is a word-level vocabulary over a text that is split at every character, so it
-needs no code of its own. A character that the layout does not have is an error there, not a
+`tokenizer.json` is a word-level vocabulary over a text that is split at every character, or
+after every line, so it needs no code of its own. A token of a program is a line, such as
+`7 sum +1`: its symbol, its role and its move. What is not in the vocabulary is an error, not a
 token. The end sign ends a text and fills batches up.
 """
 
@@ -9,26 +10,31 @@ import json
 from typing import Any
 
 from ...layouts import Layout
-from ...layouts.base import END
+from ...layouts.program import ProgramLayout
+
+LINE, CHARACTER = "[^\\n]*\\n", "[\\s\\S]"
+"""What a token is, as a regular expression."""
 
 
-def end(layout: Layout) -> int:
-    """The token that ends a text."""
-    return layout.characters.index(END)
+def texts(layout: Layout) -> list[str]:
+    """Each token as the tokenizer reads and writes it."""
+    ending = "\n" if isinstance(layout, ProgramLayout) else ""
+    return [text + ending for text in layout.vocabulary]
 
 
 def written(layout: Layout, length: int | None = None) -> dict[str, str]:
     """The tokenizer's files; `length` is the most tokens that a text may have, None any number."""
     return {
         "tokenizer.json": _json(_model(layout)),
-        "tokenizer_config.json": _json(_settings(length)),
+        "tokenizer_config.json": _json(_settings(texts(layout)[layout.end], length)),
     }
 
 
 def _model(layout: Layout) -> dict[str, Any]:
-    final = {"id": end(layout), "content": END, "special": True, "normalized": False}
-    apart = {"type": "Split", "pattern": {"Regex": "[\\s\\S]"}, "behavior": "Isolated"}
-    vocabulary = {character: number for number, character in enumerate(layout.characters)}
+    vocabulary = {text: number for number, text in enumerate(texts(layout))}
+    end, one = texts(layout)[layout.end], LINE if isinstance(layout, ProgramLayout) else CHARACTER
+    final = {"id": layout.end, "content": end, "special": True, "normalized": False}
+    apart = {"type": "Split", "pattern": {"Regex": one}, "behavior": "Isolated"}
     return {
         "version": "1.0",
         "truncation": None,
@@ -44,11 +50,11 @@ def _model(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _settings(length: int | None) -> dict[str, Any]:
+def _settings(end: str, length: int | None) -> dict[str, Any]:
     return ({} if length is None else {"model_max_length": length}) | {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "eos_token": END,
-        "pad_token": END,
+        "eos_token": end,
+        "pad_token": end,
         "padding_side": "left",
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,

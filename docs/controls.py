@@ -1,0 +1,235 @@
+"""What the window, the network and the moves are each worth: `python docs/controls.py`.
+
+Every contender learns from the same recorded problems, three seeds each, and answers the same
+random problems: within the sizes of training, and beyond them.
+
+dictionary     the windows of training, looked up; nothing is learned
+mlp            two hidden layers on the same window, as many steps
+transformer    the recipe as it is
+wide           the recipe, with twice as many neighbours in every window
+moves given    the recipe, asked for symbol and role alone; moves are the program's own
+rope, nope, abacus   whole texts instead of windows, two attention layers
+"""
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import programs as tables
+from curta import api, devices, memo, records, training
+from curta.layouts.program import ProgramLayout
+from curta.machine.finding import displacements
+from curta.machine.recording import Recording, Squares, seen
+from curta.problems import Problem
+from curta.recipe import Recipe
+from curta.tasks import RANDOM, problems
+from curta.texts import layout_of
+
+RESULTS = Path(__file__).parent / "results" / "controls.json"
+SEEDS = (0, 1, 2)
+SIZES = {"addition": (10, 20, 100), "multiplication": (6, 10, 20)}
+COUNT = 100
+DENSE = {
+    "rope": {"positions.name": "rope"},
+    "nope": {"positions.name": "nope"},
+    "abacus": {"positions.name": "abacus", "positions.rows": 512},
+}
+WHOLE = {"model.attending": 2, "training.batch": 64, "training.steps": 1500}
+
+Right = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Whether each window (rows, targets) is answered rightly."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", help="which programs (all)")
+    devices.configure()
+    for name in parser.parse_args().programs or SIZES:
+        keep(name, {"seeds": SEEDS, "count": COUNT, "rows": dict(contenders(name))})
+    for page in tables.PAGES:
+        tables.write_tables(page, json.loads(tables.RESULTS.read_text("utf-8")), TABLES)
+
+
+def keep(name: str, found: dict[str, Any]) -> None:
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps(known | {name: found}, indent=1) + "\n", "utf-8")
+
+
+def contenders(name: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
+    recipe = api.resolve(name, {})
+    layout = layout_of(recipe)
+    assert isinstance(layout, ProgramLayout)
+    yield "dictionary", scored(name, layout, [dictionary(recipe, layout, s) for s in SEEDS])
+    yield "mlp", scored(name, layout, [mlp(recipe, layout, s) for s in SEEDS])
+    yield "transformer", scored(name, layout, transformers(recipe, layout))
+    yield "moves given", scored(name, layout, transformers(recipe, layout, _still(layout)))
+    wide = ProgramLayout(layout.machine, widened(recipe, layout), layout.recorder)
+    yield "wide", scored(name, wide, transformers(recipe, wide))
+    for encoding, changes in DENSE.items():
+        yield encoding, whole(name, changes)
+
+
+def scored(name: str, layout: ProgramLayout, models: Sequence[Right]) -> dict[str, list[float]]:
+    """The share of problems of each size whose every window is answered rightly, by seed."""
+    found: dict[str, list[float]] = {}
+    for size in SIZES[name]:
+        exam = exam_of(layout, size)
+        windows = seen(
+            layout.machine, Recording.of([layout.tokens_of(p) for p in exam]), layout.windows
+        )
+        for right in models:
+            good = right(windows.rows, windows.targets)
+            wrong = np.bincount(windows.text, weights=~good, minlength=len(exam))
+            found.setdefault(str(size), []).append(float((wrong == 0).mean()))
+    return found
+
+
+def exam_of(layout: ProgramLayout, size: int) -> list[Problem]:
+    return problems(layout.operators[0], RANDOM, (size, size), COUNT, 1)
+
+
+def dictionary(recipe: Recipe, layout: ProgramLayout, seed: int) -> Right:
+    table = records.shown_to(recipe, layout, seed)
+    return lambda rows, targets: table.find(rows) >= 0
+
+
+def transformers(
+    recipe: Recipe, layout: ProgramLayout, same: np.ndarray | None = None
+) -> list[Right]:
+    """The recipe's own training, with tokens that are the `same` taken for one."""
+    data, rooms = records.recorded(recipe, layout, SEEDS)
+    like = np.arange(len(layout.machine.tokens)) if same is None else same
+    data = data._replace(shared=(data.shared[0], jnp.asarray(like)[data.shared[1]]))
+    mesh = training.training_mesh(recipe, len(SEEDS))
+    state = training.spread(training.init(recipe, layout, jnp.asarray(SEEDS)), mesh)
+    step = training.compiled(recipe, training.Written(layout, rooms), mesh)
+    data = training.placed(data, mesh)
+    for first in range(0, recipe.training.steps, training.CHUNK):
+        state, _ = step(state, data, jnp.int32(first), jnp.int32(training.CHUNK))
+
+    def right(rows: np.ndarray, targets: np.ndarray, member: int) -> np.ndarray:
+        token = memo.calculate(state.model, rows, targets).token[member]
+        return like[token] == like[targets]
+
+    return [lambda r, t, m=m: right(r, t, m) for m in range(len(SEEDS))]
+
+
+def _still(layout: ProgramLayout) -> np.ndarray:
+    """For each token the first one with its symbol and role, whatever its move."""
+    first: dict[tuple[str, str], int] = {}
+    return np.array([
+        first.setdefault((token.symbol, token.role), number)
+        for number, token in enumerate(layout.machine.tokens)
+    ])  # fmt: skip
+
+
+def widened(recipe: Recipe, layout: ProgramLayout) -> dict[str, Any]:
+    """Every window with as many neighbours more: the nearest that are ever there."""
+    machine, task = layout.machine, recipe.tasks[0]
+    drawn = records.problems(recipe, layout, task, 0)[:300]
+    assert layout.recorder is not None
+    recording = Recording.of([layout.recorder.record(task.operator, o) for o in drawn])
+    squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
+    roles = machine.role[recording.tokens[query]]
+    found = {}
+    for role, near in layout.windows.items():
+        number = next(n for n, r in enumerate(machine.roles) if r.name == role)
+        around = squares.around(query[roles == number])
+        more = [
+            (other.name, moved)
+            for moved in displacements(len(machine.axes), 1)
+            for n, other in enumerate(machine.roles)
+            if not any(m and w for m, w in zip(moved, machine.wide[n], strict=True))
+            if (other.name, moved) not in near
+            if (around.find(n, moved) < len(machine.tokens)).any()
+        ]
+        found[role] = (*near, *more[: max(2, len(near))])
+    return found
+
+
+def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Right:
+    """Embeddings of all cells side by side, two hidden layers, AdamW as in the recipe."""
+    table = records.shown_to(recipe, layout, seed)
+    rows, targets = jnp.asarray(table.rows), jnp.asarray(table.targets)
+    tokens, cells, steps = len(layout.machine.tokens), rows.shape[1], recipe.training.steps
+    keys = jax.random.split(jax.random.key(seed), 5)
+    shapes = [(tokens + 1, 16), (16 * cells, wide), (wide, wide), (wide, tokens)]
+    weights = [
+        jax.random.normal(key, shape) * (1.0 if place == 0 else shape[0] ** -0.5)
+        for place, (key, shape) in enumerate(zip(keys, shapes, strict=False))
+    ]
+    rate = optax.warmup_cosine_decay_schedule(0.0, 3e-3, steps // 20, steps)
+    chain = optax.adamw(rate)
+
+    def logits(weights: Any, rows: Any) -> Any:
+        x = weights[0][rows].reshape(len(rows), -1)
+        for weight in weights[1:3]:
+            x = jax.nn.relu(x @ weight)
+        return x @ weights[3]
+
+    def step(carry: Any, number: Any) -> Any:
+        weights, state = carry
+        chosen = jax.random.randint(
+            jax.random.fold_in(keys[4], number), (recipe.training.batch,), 0, len(rows)
+        )
+
+        def loss(weights: Any) -> Any:
+            found = logits(weights, rows[chosen])
+            return optax.softmax_cross_entropy_with_integer_labels(found, targets[chosen]).mean()
+
+        updates, state = chain.update(jax.grad(loss)(weights), state, weights)
+        return (optax.apply_updates(weights, updates), state), None
+
+    train = jax.jit(lambda carry: jax.lax.scan(step, carry, jnp.arange(steps))[0])
+    weights, _ = train((weights, chain.init(weights)))
+    answer = jax.jit(lambda rows: jnp.argmax(logits(weights, rows), axis=1))
+    return lambda rows, targets: np.asarray(answer(jnp.asarray(rows))) == targets
+
+
+def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
+    """The same program as whole texts; sizes for which there are no positions score nothing."""
+    overrides = (
+        WHOLE | changes | {"evaluation.digits": list(SIZES[name][:2]), "evaluation.count": COUNT}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CURTA_RUNS"] = folder
+        run = api.train(name, SEEDS, overrides=overrides)
+        rows = run.folder.evaluation["lengths"]
+        return {str(row["size"]): row["exact"] for row in rows if row["category"] == RANDOM}
+
+
+def _table(_: dict[str, Any]) -> Iterator[str]:
+    """A row for each contender, a column for each program and size."""
+    found = json.loads(RESULTS.read_text("utf-8"))
+    heads = [f"{name}, {size}" for name in found for size in SIZES[name]]
+    yield "| contender | " + " | ".join(heads) + " |"
+    yield "|---|" + "---|" * len(heads)
+    for contender in next(iter(found.values()))["rows"]:
+        cells = [
+            _cell(one["rows"][contender].get(str(size)))
+            for name, one in found.items()
+            for size in SIZES[name]
+        ]
+        yield f"| {contender} | " + " | ".join(cells) + " |"
+
+
+def _cell(shares: list[float] | None) -> str:
+    if shares is None:
+        return ""
+    return f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})"
+
+
+TABLES = {"controls": _table}
+
+if __name__ == "__main__":
+    main()

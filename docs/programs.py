@@ -1,0 +1,155 @@
+"""Trains every recipe of a program and keeps what was found: `make results`.
+
+Eight seeds of each (the calculator: three), none left out, in docs/results/programs.json: seconds,
+windows, the certificate, exact match far beyond training. The tables of README.md and of the
+pages in docs are made from that file alone, between their marks.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results" / "programs.json"
+PAGES = (FOLDER.parent / "README.md", FOLDER / "results.md", FOLDER / "methods.md")
+
+Tables = dict[str, Callable[[dict[str, Any]], Iterator[str]]]
+
+SEEDS = {"calculator": 3}
+"""Where they are not eight."""
+
+RECIPES = (
+    "addition", "subtraction", "sums", "multiplication", "division", "sorting", "comparison",
+    "copying", "gcd", "isqrt", "binary", "luhn", "calculator",
+)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("recipes", nargs="*", help="which recipes (all)")
+    parser.add_argument("--tables", action="store_true", help="only write the tables anew")
+    options = parser.parse_args()
+    if not options.tables:
+        for recipe in options.recipes or RECIPES:
+            keep(recipe, measured(recipe))
+    for page in PAGES:
+        write_tables(page, json.loads(RESULTS.read_text("utf-8")))
+
+
+def keep(recipe: str, found: dict[str, Any]) -> None:
+    """Enters a recipe's results, the others left as they are."""
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(known | {recipe: found}, indent=1) + "\n", "utf-8")
+
+
+def measured(recipe: str) -> dict[str, Any]:
+    """One seed is timed alone, its program compiled before; then all seeds are trained."""
+    import os
+
+    from curta import api
+
+    seeds = SEEDS.get(recipe, 8)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CURTA_RUNS"] = folder
+        seconds = [_seconds(api, recipe) for _ in range(3)][1:]
+        run = api.train(recipe, seeds)
+        print(f"{recipe}: {median(seconds):.1f} s a seed", flush=True)
+        return {
+            "command": f"curta train {recipe} --seeds {seeds}",
+            "commit": _commit(),
+            "versions": run.folder.info["versions"],
+            "device": run.folder.info["device"],
+            "seeds": run.seeds,
+            "parameters": run.folder.info["parameters"],
+            "tokens": len(run.layout.characters),
+            "training": run.folder.info["trained_digits"],
+            "seconds_one_seed": [round(one, 2) for one in seconds],
+            "certificate": _certificate(run),
+            "lengths": _lengths(run),
+        }
+
+
+def _seconds(api: Any, recipe: str) -> float:
+    """From the recipe's name to trained weights: recording, training, saving; one seed."""
+    begun = time.perf_counter()
+    run = api.begin(recipe, 1, None, {})
+    run.train()
+    return time.perf_counter() - begun - run.folder.info["compile_seconds"]
+
+
+def _certificate(run: Any) -> dict[str, Any]:
+    content = json.loads((run.folder.path / "certificate.json").read_text("utf-8"))
+    content["listing"]["growth"] = content["listing"]["growth"][-1:]
+    content.pop("format")
+    return content
+
+
+def _lengths(run: Any) -> list[dict[str, Any]]:
+    kept = ("operator", "size", "category", "count", "exact", "token_accuracy")
+    return [{key: row[key] for key in kept} for row in run.folder.evaluation["lengths"]]
+
+
+def _commit() -> str:
+    call = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write_tables(page: Path, found: dict[str, Any], tables: Tables | None = None) -> None:
+    """Fills everything between `<!-- table: NAME -->` and `<!-- /table -->`."""
+    text = page.read_text("utf-8") if page.exists() else ""
+    for name, rows in (tables or TABLES).items():
+        begin, end = f"<!-- table: {name} -->", "<!-- /table -->"
+        head, mark, rest = text.partition(begin)
+        if mark:
+            text = f"{head}{begin}\n" + "\n".join(rows(found)) + f"\n{end}{rest.partition(end)[2]}"
+    if text:
+        page.write_text(text, "utf-8")
+
+
+def _programs(found: dict[str, Any]) -> Iterator[str]:
+    """Every recipe: its windows, its certificate, its worst category at its largest sizes."""
+    heads = ("recipe", "trained on", "windows", "grade", "wrong", "exact at", "seconds a seed")
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---|---|---|---|---|---|---|"
+    for recipe, one in found.items():
+        wrong = [member["wrong"] for member in one["certificate"]["members"]]
+        low, high = one["training"]
+        yield "| " + " | ".join([
+            f"`{recipe}`",
+            f"{low} to {high} digits",
+            f"{one['certificate']['windows']:,}",
+            one["certificate"]["grade"],
+            _wrong(wrong),
+            _reached(one["lengths"]),
+            f"{median(one['seconds_one_seed']):.1f}",
+        ]) + " |"  # fmt: skip
+
+
+def _wrong(wrong: list[int]) -> str:
+    """The most wrong windows of a seed, and how many seeds have any."""
+    bad = sum(map(bool, wrong))
+    return f"up to {max(wrong):,}, in {bad} of {len(wrong)} seeds" if bad else f"0 in {len(wrong)}"
+
+
+def _reached(lengths: list[dict[str, Any]]) -> str:
+    """Of each operator the largest size, and the least seed in its hardest category there."""
+    shown = []
+    for operator in dict.fromkeys(row["operator"] for row in lengths):
+        rows = [row for row in lengths if row["operator"] == operator]
+        largest = [row for row in rows if row["size"] == rows[-1]["size"]]
+        least = min(min(row["exact"]) for row in largest)
+        shown.append(f"{operator} {rows[-1]['size']}: {least:.3f}")
+    return ", ".join(shown)
+
+
+TABLES: Tables = {"programs": _programs}
+
+if __name__ == "__main__":
+    main()

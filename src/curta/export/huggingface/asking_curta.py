@@ -1,0 +1,124 @@
+"""Problems as prompts, and answers read from what was written: plain Python over plain data.
+
+A machine is what config.json holds of it: its `tokens`, each with the `home` and the `offset` of
+its move on every axis, and for each operator a format, the `parts` of a prompt and where an
+`answer` stands.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Key = tuple[Any, ...]
+"""What tells tokens apart: digit or sign, role, carry, and the move on each axis."""
+
+
+def prompt(machine: dict[str, Any], operator: str, operands: Sequence[int]) -> list[int]:
+    """The tokens that put this problem."""
+    if operator not in machine["formats"]:
+        raise ValueError(f"operator {operator!r} is none of {', '.join(machine['formats'])}")
+    numbers = {_key(token): number for number, token in enumerate(machine["tokens"])}
+    parts, axes, keys = machine["formats"][operator]["parts"], machine["axes"], list[Key]()
+    rest = _operands([part for part in parts if part["kind"] == "given"], operands)
+    for part in parts:
+        if part["kind"] == "sign":
+            keys.append(_sign(part, axes))
+            continue
+        several, rest = ([rest[0]], rest[1:]) if part["many"] is None else (rest, [])
+        for number, digits in enumerate(several):
+            keys += _number(part, digits, number, axes)
+    return [numbers[key] for key in keys]
+
+
+def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: int) -> Any:
+    """The answer in a text that was written from token `start` on; None if there is none."""
+    form, places = machine["formats"][operator]["answer"], list(_written(machine, text))[start:]
+    if not places or places[-1][0]["role"] != "end":
+        return None
+    lines: dict[int, list[int]] = {}
+    for token, position in places:
+        if token["role"] == form["role"] and token["value"] is not None:
+            line = position[machine["axes"].index(form["many"])] if form["many"] else 0
+            lines.setdefault(line, []).append(token["value"])
+    order = -1 if form["high_first"] else 1
+    if any(digit >= form["base"] for digits in lines.values() for digit in digits):
+        return None
+    numbers = [_value(digits[::order], form["base"]) for digits in lines.values()]
+    if form["many"]:
+        return tuple(numbers)
+    if not numbers or form["truth"]:
+        return bool(numbers[0]) if numbers and numbers[0] in (0, 1) else None
+    minus = any(t["role"] == form["sign"] and t["symbol"] == "-" for t, _ in places)
+    return -numbers[0] if minus else numbers[0]
+
+
+def _written(
+    machine: dict[str, Any], text: Sequence[int]
+) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Each token and where it stands, up to the end sign."""
+    position = [0] * len(machine["axes"])
+    for number in text:
+        token = machine["tokens"][number]
+        moves = zip(position, token["home"], token["offset"], strict=True)
+        position = [offset if home else at + offset for at, home, offset in moves]
+        yield token, position
+        if token["role"] == "end":
+            return
+
+
+def _key(token: dict[str, Any]) -> Key:
+    move = tuple(zip(token["home"], token["offset"], strict=True))
+    symbol = token["symbol"] if token["value"] is None else token["value"]
+    return symbol, token["role"], token["carry"], move
+
+
+def _sign(part: dict[str, Any], axes: Sequence[str]) -> Key:
+    """One square before the origin, unless it is said where."""
+    role = part["role"] or {"=": "equals"}.get(part["symbol"], "operator")
+    if part["step"] is not None:
+        move = tuple((False, part["step"].get(axis, 0)) for axis in axes)
+    else:
+        move = tuple((True, part["at"].get(axis, -(place == 0))) for place, axis in enumerate(axes))
+    return part["symbol"], role, 0, move
+
+
+def _operands(parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> list[list[int]]:
+    """The digits of each, filled up with zeros where the prompt is written so."""
+    each = [*parts, *[parts[-1]] * (len(operands) - len(parts))]
+    found = [_digits(value, part["base"]) for value, part in zip(operands, each, strict=False)]
+    longest = max(map(len, found), default=0)
+    for digits, part in zip(found, each, strict=False):
+        wanted = longest if part["filled"] else len(digits)
+        digits += [0] * (wanted + -wanted % part["multiple"] - len(digits))
+    return found
+
+
+def _number(
+    part: dict[str, Any], digits: Sequence[int], number: int, axes: Sequence[str]
+) -> Iterator[Key]:
+    """The digits of the operand of that number; a sign before it if it is not the first."""
+    role, still = part["role"], tuple((False, 0) for _ in axes)
+    onward = tuple((False, int(axis == part["along"])) for axis in axes)
+    if number:
+        back = {part["along"]: (True, -1), part["many"]: (False, 1)}
+        move = tuple(back.get(axis, (False, 0)) for axis in axes)
+        yield part["between"], f"{role} between", 0, move
+    for place, digit in enumerate(digits[::-1] if part["high_first"] else digits):
+        yield digit, role, 0, onward if place or number else tuple((True, 0) for _ in axes)
+        if part["gap"] and not place:
+            yield part["gap"], f"{role} gap", 0, still
+
+
+def _digits(value: int, base: int) -> list[int]:
+    """Least significant first."""
+    digits = [value % base]
+    while value := value // base:
+        digits.append(value % base)
+    return digits
+
+
+def _value(digits: Sequence[int], base: int) -> int:
+    """The number of digits, least significant first."""
+    number = 0
+    for digit in reversed(digits):
+        number = number * base + digit
+    return number

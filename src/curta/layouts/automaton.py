@@ -1,0 +1,84 @@
+"""Where tokens stand, as tables: what a layout, a run's machine and every export share.
+
+A text is followed from left to right with a state and a position, by
+
+    position = where(home[state, token], 0, position) + offset[state, token]
+    state    = next[state, token]
+
+which is the machine's own step; a program's machine is the case of a single state.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from ..machine.machine import Machine
+from ..machine.tokens import HOME
+
+State = Any
+"""What a rule knows of the text so far: anything that can be a key."""
+
+
+class Entry(NamedTuple):
+    """What a token does in a state, on the one axis of a layout: see `tokens.HOME` for moves."""
+
+    state: State
+    kind: int
+    move: int
+
+
+class Automaton(NamedTuple):
+    """For each state and token: the state after it, the token's kind, and its move."""
+
+    next: Int[np.ndarray, "states tokens"]
+    kind: Int[np.ndarray, "states tokens"]
+    home: Bool[np.ndarray, "states tokens axes"]
+    offset: Int[np.ndarray, "states tokens axes"]
+
+    def step(
+        self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
+    ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
+        """One token further, on the device; a state is its number, then the position."""
+        rows = jnp.asarray(self._rows)
+        row, axes = rows[state[..., 0], token], self.home.shape[-1]
+        home, offset = row[..., 2 : 2 + axes], row[..., 2 + axes :]
+        position = jnp.where(home > 0, 0, state[..., 1:]) + offset
+        return jnp.concatenate([row[..., :1], position], -1), row[..., 1], position
+
+    @property
+    def _rows(self) -> Int[np.ndarray, "states tokens columns"]:
+        """All that is said of a state and a token, side by side: looked up at once."""
+        parts = (self.next[..., None], self.kind[..., None], self.home, self.offset)
+        return np.concatenate(parts, axis=-1, dtype=np.int32)
+
+    def tables(self) -> dict[str, Any]:
+        """As lists, for a file."""
+        return {name: part.tolist() for name, part in self._asdict().items()}
+
+
+def of_machine(machine: Machine) -> Automaton:
+    """The one state of a program's machine."""
+    home, offset = machine.moves
+    return Automaton(
+        np.zeros_like(machine.role)[None], machine.role[None], home[None], offset[None]
+    )
+
+
+def tabulated(
+    characters: Sequence[str], start: State, rule: Callable[[Any, str], Entry]
+) -> Automaton:
+    """The tables of a rule, for all states that can be reached from the first."""
+    numbers, found = {start: 0}, []
+    for state in (reached := [start]):
+        found.append([rule(state, character) for character in characters])
+        fresh = dict.fromkeys(e.state for e in found[-1] if e.state not in numbers)
+        numbers |= {one: len(numbers) + place for place, one in enumerate(fresh)}
+        reached += fresh
+    after = [[numbers[entry.state] for entry in row] for row in found]
+    kind = np.array([[entry.kind for entry in row] for row in found], np.int32)
+    move = np.array([[[entry.move] for entry in row] for row in found], np.int32)
+    home = move > HOME // 2
+    return Automaton(np.array(after, np.int32), kind, home, np.where(home, move - HOME, move))

@@ -1,0 +1,192 @@
+"""Texts that programs write: where every token stands follows from the moves it carries.
+
+A layout made from a machine alone can put problems, follow texts and read answers. What a
+program itself would write it knows only with a recorder, that is, with the program's code.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..digits import Numbers
+from ..errors import UserError
+from ..machine.machine import Machine, Windows
+from ..machine.plain import Plain, plain
+from ..machine.prompt import Given
+from ..machine.store import recorder
+from ..machine.survey import Recorder
+from ..operations import Answer
+from ..problems import Problem
+from ..programs import PROGRAMS
+from .automaton import Automaton, of_machine
+from .base import Kind, Layout, Room, Text, Where
+
+
+class ProgramLayout(Layout):
+    """The texts of one machine, and the windows in which their tokens are functions."""
+
+    name = "program"
+    summary = "what a program writes; role and square of every token, from the moves it carries"
+    linear = False
+
+    def __init__(
+        self, machine: Machine, windows: Windows, recorder: Recorder | None = None
+    ) -> None:
+        self.machine, self.windows, self.recorder = machine, windows, recorder
+        self.characters = tuple(token.symbol for token in machine.tokens)
+        self.axes = machine.axes
+        self.operators = tuple(machine.formats)
+        valued = {token.role for token in machine.tokens if token.value is not None}
+        self.kinds = tuple(
+            Kind(role.name, role.name in valued, role.broadcast) for role in machine.roles
+        )
+
+    def accept(self, operator: str, operands: int) -> None:
+        super().accept(operator, operands)
+        given = [part for part in self.machine.formats[operator].parts if isinstance(part, Given)]
+        most = None if any(part.many for part in given) else len(given)
+        if most is not None and operands > most:
+            raise UserError(f"this program holds {most} operands, not {operands}")
+
+    @property
+    def end(self) -> int:
+        return self.machine.end
+
+    def other(self, name: str) -> "ProgramLayout":
+        """The same machine, with problems put as another program puts them."""
+        program, form = PROGRAMS[name], self.machine.others[name]
+        machine = replace(self.machine, formats={program.operator: form})
+        return ProgramLayout(machine, self.windows, recorder(machine, [program]))
+
+    def base(self, operator: str) -> int:
+        """The base in which operands are written."""
+        parts = self.machine.formats[operator].parts
+        return next((part.base for part in parts if isinstance(part, Given)), 10)
+
+    def prompt(self, problem: Problem) -> str:
+        return self.decode(self.prompt_tokens(problem))
+
+    def working(self, problem: Problem) -> str:
+        tokens, prompt = self.tokens_of(problem)
+        return self.decode(tokens[prompt:-1])
+
+    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+        raise UserError("a program's texts are recorded, not written on the device")
+
+    def prompt_tokens(self, problem: Problem) -> list[int]:
+        plain = self._plain[problem.operator]
+        if plain is not None:
+            return plain.write(problem.operands)
+        keys = self.machine.formats[problem.operator].write(problem.operands)
+        return [self.machine.numbers[key] for key in keys]
+
+    @cached_property
+    def _plain(self) -> dict[str, Plain | None]:
+        return {operator: plain(self.machine, operator) for operator in self.machine.formats}
+
+    def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
+        """Raises UserError without the program's code."""
+        if self.recorder is None:
+            raise UserError(
+                f"what the program writes for {problem} is not known here: its code was not run"
+            )
+        return self.recorder.record(problem.operator, problem.operands)
+
+    def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
+        if not written or written[-1] != self.end:
+            return None
+        simple = self._plain[problem.operator]
+        if simple is not None:
+            return simple.read(written)
+        form, every = self.machine.formats[problem.operator], self.machine.tokens
+        told = {form.answer.role, form.answer.sign}
+        kept = [place for place, token in enumerate(written) if every[token].role in told]
+        tokens = [every[written[place]] for place in kept]
+        if form.answer.many is None:
+            return form.read([(token, ()) for token in tokens])
+        prompt = self.prompt_tokens(problem)
+        where = self.machine.positions(np.array([*prompt, *written]))[len(prompt) :]
+        return form.read(list(zip(tokens, where[kept].tolist(), strict=True)))
+
+    def value(self, token: int) -> int | None:
+        return self.machine.tokens[token].value
+
+    def with_value(self, token: int, value: int) -> int | None:
+        """Role, carry and move stay what they are."""
+        own = self.machine.tokens[token]
+        if own.value is None:
+            return None
+        return self.machine.numbers.get((value, own.role, own.carry, own.move))
+
+    @property
+    def digits(self) -> list[int]:
+        """Those of the first answer's role, with the carry and the move that have the most."""
+        role = next(iter(self.machine.formats.values())).answer.role
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for number, token in enumerate(self.machine.tokens):
+            if token.role == role and token.value is not None:
+                groups.setdefault((token.carry, token.move), []).append(number)
+        return max(groups.values(), key=len)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return [token.text for token in self.machine.tokens]
+
+    def room(self, operator: str, digits: Sequence[int]) -> Room:
+        """Room for the longest of a few problems of this size; see `room_of` for given ones."""
+        base = 10
+        return self.room_of(
+            [Problem(operator, tuple(value(base, n) for n in digits)) for value in _EXTREMES]
+        )
+
+    def room_of(self, problems: Sequence[Problem]) -> Room:
+        """Room for these very problems."""
+        return self.room_for([self.tokens_of(problem) for problem in problems])
+
+    def room_for(self, texts: Sequence[tuple[Sequence[int], int]]) -> Room:
+        """Room for these texts."""
+        where = np.concatenate([self.machine.positions(np.array(t)) for t, _ in texts])
+        extents = tuple(zip(where.min(0).tolist(), where.max(0).tolist(), strict=True))
+        return Room(max(prompt for _, prompt in texts), max(len(t) - p for t, p in texts), extents)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The machine, which has a single state."""
+        return of_machine(self.machine)
+
+    def follow(
+        self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
+    ) -> tuple[Int[Array, "batch states"], Where]:
+        """As a sum of moves since the last home, all tokens at once; see `Machine.positions`."""
+        home, offset = (jnp.asarray(part)[tokens] for part in self.machine.moves)
+        total, index = jnp.cumsum(offset, axis=1), jnp.arange(tokens.shape[1])
+        since = jax.lax.cummax(jnp.where(home, index[:, None], 0), axis=1)
+        before = jnp.take_along_axis(total - offset, since, axis=1)
+        position = total - before
+        written = index < lengths[:, None]
+        kind = jnp.where(written, jnp.asarray(self.machine.role)[tokens], -1)
+        last = position[jnp.arange(len(tokens)), lengths - 1]
+        state = jnp.pad(last, ((0, 0), (1, 0)))
+        where = Where(jnp.broadcast_to(index, tokens.shape), kind, position)
+        return state, where
+
+    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+        """Each token as its digit or sign, its carry, its role and its move."""
+        spelled = [
+            (f"{t.symbol if t.value is None else t.value}", f"carries {t.carry}", t.role, t.move)
+            for t in self.machine.tokens
+        ]
+        names = dict.fromkeys((n, part) for own in spelled for n, part in enumerate(own))
+        return np.array([[own[n] == part for n, part in names] for own in spelled], np.float32)
+
+
+_EXTREMES = (
+    lambda base, digits: base**digits - 1,
+    lambda base, digits: base ** (digits - 1) if digits > 1 else 1,
+)

@@ -1,0 +1,172 @@
+"""Prompts and answers as data: which operand lies along which axis, and where an answer stands.
+
+So a problem is put to a model, and its answer read, without the program's code.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .paper import Key
+from .tokens import HOME, Token, to_digits, to_number
+
+
+@dataclass(frozen=True)
+class Given:
+    """An operand, digit by digit along an axis; place 0 is its least significant digit.
+
+    With `high_first` it is written from its most significant digit on, which then stands at
+    square 0. It is found from every square of the axes in `everywhere`. With `many`, it stands
+    for all further operands: one on each line of that axis, `between` before each but the first.
+
+    Zeros fill it up: with `filled` to the longest operand, with `multiple` to a number of digits
+    that this divides. `gap` is a sign on the square of the digit that is written first, after it.
+    """
+
+    role: str
+    along: str
+    everywhere: tuple[str, ...] = ()
+    base: int = 10
+    high_first: bool = False
+    many: str | None = None
+    between: str = ","
+    filled: bool = False
+    multiple: int = 1
+    gap: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.role
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A sign of the prompt, one square before the origin unless `at` says where it stands.
+
+    With `step` it stands so many squares from what was written before it, on each axis.
+    """
+
+    symbol: str
+    role: str = ""
+    at: dict[str, int] = field(default_factory=dict)
+    everywhere: tuple[str, ...] = ()
+    step: dict[str, int] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.role or {"=": "equals"}.get(self.symbol, "operator")
+
+
+Part = Given | Sign
+
+Written = tuple[Token, Sequence[int]]
+"""A token and where it stands."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What of a text is the answer: the digits of a role, as they are written.
+
+    They come least significant first unless `high_first`. `sign` is the role of a minus sign, if
+    there can be one. With `many` there are several numbers, one on each line of that axis.
+    `truth` says that 1 stands for true and 0 for false.
+    """
+
+    role: str
+    base: int = 10
+    high_first: bool = False
+    sign: str = ""
+    many: str | None = None
+    truth: bool = False
+
+
+@dataclass(frozen=True)
+class Format:
+    """A prompt and where its answer will stand, on the axes of one machine."""
+
+    axes: tuple[str, ...]
+    parts: tuple[Part, ...]
+    answer: Answer
+
+    def write(self, operands: Sequence[int]) -> list[Key]:
+        """The tokens of the prompt, as a paper keeps them."""
+        rest, found = self.digits(operands), []
+        for part in self.parts:
+            if isinstance(part, Sign):
+                found.append(self._sign(part))
+            elif part.many is None:
+                found += self._digits(part, rest.pop(0), 0)
+            else:
+                for number, digits in enumerate(rest):
+                    found += self._digits(part, digits, number)
+        return found
+
+    def every(self) -> Iterator[Key]:
+        """Every token that a prompt can have."""
+        for part in self.parts:
+            if isinstance(part, Sign):
+                yield self._sign(part)
+                continue
+            for number in (0, 1) if part.many else (0,):
+                for digit in range(part.base):
+                    yield from self._digits(part, [digit] * 2, number)
+
+    def digits(self, operands: Sequence[int]) -> list[list[int]]:
+        """The operands as a program is given them: digits, least significant first."""
+        parts = [part for part in self.parts if isinstance(part, Given)]
+        parts += parts[-1:] * (len(operands) - len(parts))
+        found = [to_digits(v, part.base) for v, part in zip(operands, parts, strict=False)]
+        longest = max(map(len, found), default=0)
+        for digits, part in zip(found, parts, strict=False):
+            wanted = longest if part.filled else len(digits)
+            digits += [0] * (wanted + -wanted % part.multiple - len(digits))
+        return found
+
+    def read(self, written: Sequence[Written]) -> Any:
+        """The answer in what was written; None if there is none."""
+        lines: dict[int, list[int]] = {}
+        axis = self.axes.index(self.answer.many) if self.answer.many else None
+        for token, position in written:
+            if token.role == self.answer.role and token.value is not None:
+                lines.setdefault(0 if axis is None else position[axis], []).append(token.value)
+        if any(digit >= self.answer.base for digits in lines.values() for digit in digits):
+            return None
+        order = -1 if self.answer.high_first else 1
+        numbers = [to_number(digits[::order], self.answer.base) for digits in lines.values()]
+        if self.answer.many:
+            return tuple(numbers)
+        minus = any(t.role == self.answer.sign and t.symbol == "-" for t, _ in written)
+        return self._value(numbers[0], minus) if numbers else None
+
+    def _value(self, number: int, minus: bool) -> int | bool | None:
+        if self.answer.truth:
+            return bool(number) if number in (0, 1) else None
+        return -number if minus else number
+
+    def _sign(self, part: Sign) -> Key:
+        if part.step is not None:
+            return (part.symbol, part.name, 0, tuple(part.step.get(axis, 0) for axis in self.axes))
+        default = [-1] + [0] * (len(self.axes) - 1)
+        at = [part.at.get(axis, spare) for axis, spare in zip(self.axes, default, strict=True)]
+        return (part.symbol, part.name, 0, tuple(HOME + square for square in at))
+
+    def _digits(self, part: Given, digits: Sequence[int], number: int) -> list[Key]:
+        """The operand of that number, and what stands before it."""
+        along, still = self.axes.index(part.along), (0,) * len(self.axes)
+        order = digits[::-1] if part.high_first else digits
+        onward, home = _at(still, along, 1), (HOME,) * len(self.axes)
+        found: list[Key] = [(digit, part.role, 0, onward) for digit in order]
+        if number == 0:
+            found[0] = (order[0], part.role, 0, home)
+        if part.gap:
+            found.insert(1, (part.gap, f"{part.role} gap", 0, still))
+        if number == 0:
+            return found
+        assert part.many
+        line = self.axes.index(part.many)
+        before = _at(_at(still, along, HOME - 1), line, 1)
+        return [(part.between, f"{part.role} between", 0, before), *found]
+
+
+def _at(move: tuple[int, ...], axis: int, value: int) -> tuple[int, ...]:
+    return (*move[:axis], value, *move[axis + 1 :])

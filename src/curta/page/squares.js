@@ -1,0 +1,141 @@
+// The sheet on the screen: graph paper behind the tokens, their roles beside them, and the pen.
+
+import { coloured, make } from "./drawing.js";
+import { leftwards, sheetOf, squareOf, widthOf } from "./sheet.js";
+
+const WIDE = 24; // columns from which on squares are small
+const RULED = 5; // columns between two numbers of a small ruler
+
+/** Draws a text on squared paper, and again whenever it has grown. */
+export class Sheet {
+  constructor(board, grid, ruler, labels) {
+    Object.assign(this, { board, grid, ruler, labels });
+  }
+
+  begin({ paper }, format) {
+    this.machine = paper.machine;
+    this.left = leftwards(format, this.machine.axes);
+    this.alone = new Set();
+    this.columns = widthOf(sheetOf(paper, this.alone));
+    this.placed = [];
+    this.drawn = "";
+  }
+
+  /** Puts every token of the list on its square; the last `text.tokens` are those on the paper. */
+  draw({ paper }, items) {
+    this.found = sheetOf(paper, this.alone);
+    const { cells, low, high } = this.found;
+    this.columns = Math.max(this.columns, high - low + 1);
+    this.rule();
+    cells.forEach((cell, number) => this.place(items[number], number, cell));
+    this.placed.length = cells.length;
+  }
+
+  place(item, number, { block, track, line, column }) {
+    const x = this.x(column), y = block.top + line.number, at = `${x},${y}`;
+    if (this.placed[number] === at) return;
+    this.placed[number] = at;
+    put(item, x, y);
+    item.classList.toggle("margin", track === 1);
+  }
+
+  /** Columns from the right end of the squares. */
+  x(column) {
+    if (typeof column === "string") return 0;
+    const from = column - this.found.low;
+    return this.left ? from : this.columns - 1 - from;
+  }
+
+  /** Draws paper, ruler and labels anew if they are others than before. */
+  rule() {
+    const { blocks, low, margin } = this.found;
+    const lines = blocks.map(({ name, tracks }) =>
+      [name, ...tracks.map((track) => track.map(({ roles }) => [...roles]))]);
+    const drawn = JSON.stringify([this.columns, low, margin, lines]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const height = blocks.reduce((sum, block) => sum + block.lines, 0);
+    this.board.style.setProperty("--columns", this.columns);
+    this.board.style.setProperty("--lines", height);
+    this.board.classList.toggle("dense", this.columns > WIDE);
+    this.board.classList.toggle("margined", margin);
+    this.grid.replaceChildren(...blocks.map((block) => this.block(block)));
+    this.ruler.replaceChildren(...this.numbers());
+    const [axis] = this.machine.axes, head = make("p", this.left ? `← ${axis}` : `${axis} →`);
+    this.labels.replaceChildren(head, ...blocks.flatMap((block) => this.labelled(block)));
+  }
+
+  block({ top, lines, at }) {
+    const wide = at.length > 0 && at.includes("*");
+    const made = make("div", make("div", []), { class: wide ? "block wide" : "block" });
+    made.style.setProperty("--from", top);
+    made.style.setProperty("--height", lines);
+    return made;
+  }
+
+  numbers() {
+    const every = this.columns > WIDE ? RULED : 1, { low } = this.found;
+    const all = Array.from({ length: this.columns }, (_, number) => number + low);
+    return all.filter((column) => column % every === 0).map((column) => {
+      const made = make("span", String(column));
+      put(made, this.x(column), 0);
+      return made;
+    });
+  }
+
+  /** The roles on each line of a block, and the block's name. */
+  labelled({ lines, name, tracks }) {
+    return Array.from({ length: lines }, (_, line) => {
+      const mine = tracks.flat().filter(({ number }) => number === line);
+      return this.label(mine.flatMap(({ roles }) => [...roles]), line ? "" : name);
+    });
+  }
+
+  label(roles, block) {
+    const { names, valued } = this.machine, told = roles.map((role) => names[role]).join(", ");
+    const kept = roles.some((role) => valued[role]) ? roles.filter((role) => valued[role]) : roles;
+    const shown = kept.map((role) => make("span", names[role], { class: coloured(role) }));
+    return make("div", [make("b", block), ...shown], { title: told });
+  }
+
+  /** Marks the square on which token `number` stands, and cells of its window that are empty. */
+  mark({ paper }, number, shares) {
+    this.grid.querySelectorAll(".pen, .empty").forEach((one) => one.remove());
+    const { block, track, column } = this.found.cells[number];
+    const pen = make("div", [], { class: track ? "pen margin" : "pen" });
+    put(pen, this.x(column), block.top);
+    pen.style.setProperty("--height", block.lines);
+    const near = this.machine.near[this.machine.role[paper.tokens[number]]];
+    const frames = near.flatMap((neighbour, cell) => paper.seen[number][cell + 1] < 0
+      ? this.empty(neighbour, paper.positions[number], shares[cell + 1]) : []);
+    this.grid.append(pen, ...frames);
+  }
+
+  /** A frame where a neighbour would stand; nothing if no line of it is drawn there. */
+  empty([role, displacement], position, share) {
+    const wanted = position.map((square, axis) => square + displacement[axis]);
+    const { at, column } = squareOf(role, wanted, this.machine), { blocks, low } = this.found;
+    const block = blocks.find((one) => one.at.join() === at.join()), side = typeof column === "string";
+    const line = block?.tracks[Number(side)].find(({ roles }) => roles.has(role));
+    if (!line || column < low || column - low >= this.columns) return [];
+    const made = make("div", [], { class: side ? "empty margin" : "empty" });
+    put(made, this.x(column), block.top + line.number);
+    made.style.setProperty("--look", String(share));
+    return [made];
+  }
+
+  /** Scrolls the paper, and nothing around it, so that an element of it is seen. */
+  follow(item) {
+    const { board } = this, outer = board.getBoundingClientRect(), inner = item.getBoundingClientRect();
+    const side = this.labels.offsetWidth + 2 * inner.width, edge = 2 * inner.height;
+    if (inner.left < outer.left + edge) board.scrollLeft -= outer.left + board.clientWidth / 3 - inner.left;
+    if (inner.right > outer.right - side) board.scrollLeft += inner.right - outer.right + side;
+    if (inner.top < outer.top + edge) board.scrollTop -= outer.top + edge - inner.top;
+    if (inner.bottom > outer.bottom - edge) board.scrollTop += inner.bottom - outer.bottom + edge;
+  }
+}
+
+function put(item, x, y) {
+  item.style.setProperty("--x", x);
+  item.style.setProperty("--y", y);
+}

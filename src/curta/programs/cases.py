@@ -1,0 +1,34 @@
+"""Rare problems of operations that programs bring, drawn on purpose: `draw(rng, *digits)`."""
+
+import math
+from random import Random
+
+
+def number(rng: Random, digits: int) -> int:
+    """A number of so many digits."""
+    return rng.randrange(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
+
+
+def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:
+    """Two multiples of one number, which is half as long."""
+    shared = number(rng, max(1, min(first, second) // 2))
+    wide, narrow = (shared * number(rng, max(1, n - len(str(shared)))) for n in (first, second))
+    return wide, narrow
+
+
+def one_is_zero(rng: Random, first: int, second: int) -> tuple[int, int]:
+    """A number and 0, either first."""
+    pair = [number(rng, max(first, second)), 0]
+    rng.shuffle(pair)
+    return pair[0], pair[1]
+
+
+def powers_of_two(rng: Random, *digits: int) -> tuple[int, ...]:
+    """Powers of two, each at most so long."""
+    return tuple(1 << rng.randrange(int((10**width - 1).bit_length())) for width in digits)
+
+
+def about_a_square(rng: Random, digits: int) -> tuple[int]:
+    """A square, or one less."""
+    square = math.isqrt(number(rng, digits)) ** 2
+    return (max(0, square - rng.randrange(2)),)

@@ -1,0 +1,98 @@
+"""Long division by repeated subtraction: quotient and remainder.
+
+`65//4=` is written, a step for each digit of 65, here on lines of their own:
+
+    6 0 =   1 2 0 ==  1                            6: 4 goes once, 2 remains; quotient 1
+    5 2 =   1 1 2 =  2 7¹1 =  3 3 1 =  4 9¹0 =     25: 4 goes six times, 1 remains;
+            5 5 0 ==  6 1 0 ==  6                  quotient 6
+
+A step brings down the next digit: the remainder so far, one place up, with that digit as the
+lowest. Then remainder and divisor are compared from the highest place on, with a sign `=` for
+each place that does not decide. While the divisor fits it is subtracted: how often it was by
+now, then the row. When it no longer fits, that count is the quotient's digit.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ..machine import Answer, Given, Paper, Program, Sign, program
+
+EVERYWHERE = ("place", "row", "step")
+
+
+def division_of(name: str, operator: str, answer: Answer) -> Callable[..., Program]:
+    """A program of that operator, with the prompt that both share."""
+    return program(
+        name,
+        operator,
+        axes=EVERYWHERE,
+        prompt=(
+            Given("dividend", "step", everywhere=("row",), high_first=True),
+            Sign(operator, everywhere=EVERYWHERE),
+            Given("divisor", "place", everywhere=("row", "step")),
+            Sign("=", at={"row": -1, "step": -1}),
+        ),
+        answer=answer,
+        family="division",
+        broadcast={
+            "partial": ("step",),
+            "rest": ("step",),
+            "times": ("place", "step"),
+            "same": ("step",),
+            "quotient": ("place", "row"),
+        },
+    )
+
+
+@division_of("division", "//", Answer("quotient", high_first=True))
+def division(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
+    """The quotient: how often the divisor goes into each part of the dividend."""
+    divide(paper, dividend, divisor)
+    paper.end()
+
+
+@division_of("modulo", "%", Answer("answer"))
+def modulo(paper: Paper, dividend: list[int], divisor: list[int]) -> None:
+    """The remainder: long division, then what is left."""
+    rest = divide(paper, dividend, divisor)
+    paper.write("result", "=")
+    for digit in rest:
+        paper.move(place=+1).write("answer", digit)
+    paper.end()
+
+
+def divide(paper: Paper, dividend: Sequence[int], divisor: list[int]) -> list[int]:
+    """Writes all steps; the digits of the remainder."""
+    divisor = [*divisor, 0]
+    rest = [0] * len(divisor)
+    for digit in reversed(dividend):
+        rest = [digit, *rest[:-1]]
+        paper.move(row=+1, step=+1)
+        for below in rest:
+            paper.move(place=+1).write("partial", below)
+        times = 0
+        while fits(paper, rest, divisor):
+            times += 1
+            paper.home("place").move(place=-1, row=+1).write("times", times)
+            rest = subtract(paper, rest, divisor)
+        paper.home("place").move(place=-1).write("quotient", times)
+    return rest
+
+
+def fits(paper: Paper, rest: list[int], divisor: list[int]) -> bool:
+    """Compares from the highest place on, with a sign where nothing is decided yet."""
+    paper.move(place=+1).write("same", "=")
+    for x, y in zip(reversed(rest), reversed(divisor), strict=True):
+        if x != y:
+            return x > y
+        paper.move(place=-1).write("same", "=")
+    return True
+
+
+def subtract(paper: Paper, rest: list[int], divisor: list[int]) -> list[int]:
+    """A row less, place by place, with a small 1 beside each digit that borrows."""
+    borrow, less = 0, []
+    for x, y in zip(rest, divisor, strict=True):
+        borrow, digit = int(x < y + borrow), (x - y - borrow) % 10
+        paper.move(place=+1).write("rest", digit, carry=borrow)
+        less.append(digit)
+    return less

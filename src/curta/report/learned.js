@@ -1,0 +1,148 @@
+// The learned table of a role: the windows that a cell of the map stands for, and what follows them.
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOST = 4;
+
+function make(name, attributes, children = []) {
+  const made = document.createElement(name);
+  made.append(...[children].flat());
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function drawn(name, attributes, text = "") {
+  const made = document.createElementNS(SVG, name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/** Columns of whole numbers, of which all lowest bytes come first, then all second ones, ... */
+async function unpacked(text, rows) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer()), count = planes.length / 4;
+  const all = Int32Array.from({ length: count }, (_, i) =>
+    planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24));
+  return Array.from({ length: count / rows }, (_, column) => all.subarray(column * rows, (column + 1) * rows));
+}
+
+async function begin(map) {
+  const held = JSON.parse(map.querySelector("script").textContent);
+  const columns = await unpacked(held.packed, held.rows), classes = columns.slice(0, held.cells.length);
+  const [next, count, unseen, margin, wrong] = columns.slice(held.cells.length);
+  const { down, across } = held, squares = map.querySelector(".squares");
+  const wide = held.cells[across][1].length, high = down === null ? 1 : held.cells[down][1].length;
+  const fixed = held.cells.map(() => -1), told = make("p", { class: "told", role: "status" });
+  const cursor = drawn("rect", { class: "cursor", width: 1, height: 1 });
+  let at = [0, 0], places = [];
+
+  /** The rows of each place of the map that have the symbols that were chosen. */
+  function sort() {
+    places = Array.from({ length: wide * high }, () => []);
+    for (let row = 0; row < held.rows; row++) {
+      if (fixed.some((symbol, cell) => symbol >= 0 && classes[cell][row] !== symbol)) continue;
+      places[(down === null ? 0 : classes[down][row]) * wide + classes[across][row]].push(row);
+    }
+  }
+
+  /** What follows in these rows, the most frequent first, as [token, windows]. */
+  function following(rows) {
+    const found = new Map();
+    for (const row of rows) found.set(next[row], (found.get(next[row]) ?? 0) + count[row]);
+    return [...found].sort((a, b) => b[1] - a[1]);
+  }
+
+  const sum = (rows, column) => rows.reduce((total, row) => total + column[row], 0);
+
+  function paint() {
+    const paths = {}, texts = [];
+    places.forEach((rows, place) => {
+      if (!rows.length) return;
+      const x = place % wide, y = Math.floor(place / wide), found = following(rows);
+      const level = sum(rows, wrong) ? "wrong" : `value-${held.next[found[0][0]][2]}`;
+      paths[level] = `${paths[level] ?? ""}M${x} ${y}h1v1h-1z`;
+      if (sum(rows, unseen)) paths.unseen = `${paths.unseen ?? ""}M${x + 0.82} ${y + 0.18}h0`;
+      const symbols = [...new Set(found.map(([token]) => held.next[token][0]))];
+      if (symbols.length < 3) {
+        const name = `on-${level}${symbols.join("").length > 1 ? " small" : ""}`;
+        texts.push(drawn("text", { x: x + 0.5, y: y + 0.68, class: name }, symbols.join(" ")));
+      }
+    });
+    const { unseen: dots, ...coloured } = paths;
+    const path = ([name, d]) => drawn("path", { class: name, d });
+    const shown = Object.entries(coloured).map(path);
+    squares.replaceChildren(...shown, ...texts, ...(dots ? [path(["unseen", dots])] : []), cursor);
+  }
+
+  const seen = (row) => held.cells.map(([name, symbols], cell) => `${name} ${symbols[classes[cell][row]]}`).join(", ");
+
+  function told_of(rows) {
+    const windows = sum(rows, count), bad = sum(rows, wrong), fresh = sum(rows, unseen);
+    const least = (Math.min(...rows.map((row) => margin[row])) / 100).toFixed(2);
+    const found = following(rows), more = found.length > MOST ? `, and ${found.length - MOST} more` : "";
+    const written = found.slice(0, MOST).map(([token, n]) =>
+      found.length > 1 ? `${held.next[token][1]} (${n.toLocaleString("en")})` : held.next[token][1]);
+    const parts = [`right is ${written.join(", ")}${more}`, `${windows > 1 ? "smallest margin" : "margin"} ${least}`];
+    if (fresh) parts.push(windows > 1 ? `${fresh.toLocaleString("en")} never shown in training` : "never shown in training");
+    if (bad) parts.push(`wrong ${held.members > 1 ? `${bad} times in ${held.members} members` : `in ${bad}`}`);
+    return parts.join("; ");
+  }
+
+  function tell([x, y]) {
+    const rows = places[y * wide + x];
+    const sides = [[down, y], [across, x]].filter(([cell]) => cell !== null)
+      .map(([cell, symbol]) => `${held.cells[cell][0]} ${held.cells[cell][1][symbol]}`).join(", ");
+    const windows = sum(rows, count);
+    const where = rows.length === 1 && windows === 1 ? `One window, ${seen(rows[0])}` : `${sides}: ${windows.toLocaleString("en")} windows`;
+    told.textContent = rows.length ? `${where}: ${told_of(rows)}.` : `${sides}: this cannot occur.`;
+    cursor.setAttribute("x", x);
+    cursor.setAttribute("y", y);
+    cursor.classList.add("on");
+  }
+
+  function pointed(event) {
+    const { a, e, f } = squares.getScreenCTM();
+    const x = Math.floor((event.clientX - e) / a), y = Math.floor((event.clientY - f) / a);
+    if (x < 0 || x >= wide || y < 0 || y >= high) return;
+    tell((at = [x, y]));
+  }
+
+  function typed(event) {
+    const moves = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
+    const move = moves[event.key];
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    tell((at = [Math.min(wide - 1, Math.max(0, at[0] + move[0])), Math.min(high - 1, Math.max(0, at[1] + move[1]))]));
+  }
+
+  function chooser([name, symbols], cell) {
+    const options = symbols.map((symbol, value) => make("option", { value }, symbol));
+    const select = make("select", {}, [make("option", { value: -1 }, "any"), ...options]);
+    select.addEventListener("change", () => {
+      fixed[cell] = Number(select.value);
+      sort();
+      paint();
+      tell(at);
+    });
+    return make("label", {}, [`${name} `, select]);
+  }
+
+  const svg = map.querySelector("svg");
+  const field = make("div", { class: "field", tabindex: 0, role: "application",
+    "aria-label": `${svg.getAttribute("aria-label")}: arrow keys go from cell to cell` });
+  svg.before(field);
+  field.append(svg);
+  field.addEventListener("pointermove", pointed);
+  field.addEventListener("pointerdown", pointed);
+  field.addEventListener("keydown", typed);
+  field.addEventListener("focus", () => field.matches(":focus-visible") && tell(at));
+  const others = held.cells.map((cell, index) => [cell, index]).filter(([, index]) => index !== down && index !== across);
+  if (others.length) field.before(make("p", { class: "row controls" }, others.map(([cell, index]) => chooser(cell, index))));
+  told.textContent = "Point at a cell, or go there with the arrow keys, to read its windows.";
+  map.append(told);
+  sort();
+  paint();
+}
+
+document.querySelectorAll(".learned").forEach(begin);

@@ -1,0 +1,276 @@
+"""The learned table of each role: what is written next, against what is seen.
+
+A map has the two cells of a window that tell most about the next symbol along its sides; the
+script `learned.js` holds the others fixed where a reader chooses a symbol for them, and says
+what is under the pointer. All windows of a role come with it, packed, unless these are too many;
+then only what the map itself shows. Without the script the map is drawn over all windows.
+"""
+
+import base64
+import itertools
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ..machine.drawing import NONE, neighbour_name
+from .certified import Certified, Table
+from .document import data
+from .markup import Markup, element, join
+
+LEVELS = 10
+"""Colours of values; a sign has one of its own."""
+SIGN = LEVELS
+
+ROOM = 200_000
+"""Most characters of packed windows in a page."""
+
+CELL = 20
+"""Side of a cell of a map, and below it the room for names."""
+
+Column = Int[np.ndarray, " windows"]
+
+
+class Cell(NamedTuple):
+    """A square of a window: the symbols seen there, and which of them each window has."""
+
+    name: str
+    symbols: list[str]
+    classes: Column
+
+
+class Next(NamedTuple):
+    """Tokens that follow, as `symbol`, `symbol role move` and the level of their colour."""
+
+    tokens: list[tuple[str, str, int]]
+    classes: Column
+    top: int
+    """The value that has the last colour."""
+
+
+class Learned(NamedTuple):
+    """All windows of a role; `down` and `across` are two of the cells, or none."""
+
+    role: str
+    cells: list[Cell]
+    next: Next
+    down: int | None
+    across: int | None
+    table: Table
+
+
+def learned(certified: Certified) -> list[Learned]:
+    """The windows of each role, from a certificate that has them."""
+    assert certified.table is not None
+    roles = certified.layout.machine.role[certified.table.rows[:, 0]]
+    return [
+        _of_role(certified, one["role"], roles == number)
+        for number, role in enumerate(certified.layout.machine.roles)
+        for one in certified.content["roles"]
+        if one["role"] == role.name and np.any(roles == number)
+    ]
+
+
+def maps(certified: Certified) -> Markup:
+    """The maps of all roles beside each other, and which roles always write the same."""
+    found = learned(certified)
+    told = [one for one in found if one.across is not None]
+    alike = [one for one in found if one.across is None]
+    packed = _packed(told)
+    drawn = (_map(one, held) for one, held in zip(told, packed, strict=True))
+    return join([_legend(told), element("div", *drawn, class_="maps"), *map(_always, alike)])
+
+
+def _of_role(certified: Certified, role: str, mine: Bool[np.ndarray, " windows"]) -> Learned:
+    assert certified.table is not None
+    machine, whole = certified.layout.machine, certified.table
+    table = Table(whole.rows[mine], whole.targets[mine], *(part[:, mine] for part in whole[2:]))
+    near = certified.layout.windows.get(role, ())
+    names = [role, *(neighbour_name(machine.axes, one) for one in near)]
+    every = [_cell(certified, name, table.rows[:, i]) for i, name in enumerate(names)]
+    cells = [cell for cell in every if len(cell.symbols) > 1]
+    following = _next(certified, table.targets)
+    down, across = _telling(cells, _symbols(following))
+    return Learned(role, cells, following, down, across, table)
+
+
+def _cell(certified: Certified, name: str, tokens: Column) -> Cell:
+    """Tokens that differ in their move alone are one symbol."""
+    machine = certified.layout.machine
+    kinds = {
+        token: (-1, 0, NONE)
+        if token == len(machine.tokens)
+        else (one.value if (one := machine.tokens[token]).value is not None else 1 << 30,
+              one.carry, one.symbol)
+        for token in np.unique(tokens).tolist()
+    }  # fmt: skip
+    order = sorted(set(kinds.values()))
+    lookup = np.zeros(len(machine.tokens) + 1, np.int64)
+    for token, kind in kinds.items():
+        lookup[token] = order.index(kind)
+    return Cell(name, [symbol for _, _, symbol in order], lookup[tokens])
+
+
+def _next(certified: Certified, targets: Column) -> Next:
+    tokens, known = certified.layout.machine.tokens, np.unique(targets)
+    top = max([tokens[t].value or 0 for t in known.tolist()] + [LEVELS - 1])
+    told = [
+        (tokens[t].symbol, tokens[t].text, _level(tokens[t].value, top)) for t in known.tolist()
+    ]
+    return Next(told, np.searchsorted(known, targets), top)
+
+
+def _level(value: int | None, top: int) -> int:
+    return SIGN if value is None else value * (LEVELS - 1) // top
+
+
+def _symbols(following: Next) -> Column:
+    """What follows as symbols alone."""
+    names = sorted({symbol for symbol, _, _ in following.tokens})
+    return np.array([names.index(symbol) for symbol, _, _ in following.tokens])[following.classes]
+
+
+def _telling(cells: Sequence[Cell], target: Column) -> tuple[int | None, int | None]:
+    """The two cells that leave the least uncertainty about what follows, the larger one down."""
+    if len(cells) < 2:
+        return None, 0 if cells else None
+    pairs = list(itertools.combinations(range(len(cells)), 2))
+    left = [_left(cells[i].classes * len(cells[j].symbols) + cells[j].classes, target)
+            for i, j in pairs]  # fmt: skip
+    one, two = pairs[int(np.argmin(left))]
+    return (two, one) if len(cells[two].symbols) > len(cells[one].symbols) else (one, two)
+
+
+def _left(code: Column, target: Column) -> float:
+    """Conditional entropy, each window counting once."""
+    joint = np.unique(code * (int(target.max()) + 1) + target, return_counts=True)[1]
+    alone = np.unique(code, return_counts=True)[1]
+    return float(np.sum(alone * np.log(alone)) - np.sum(joint * np.log(joint))) / len(target)
+
+
+def _packed(found: Sequence[Learned]) -> list[dict[str, Any]]:
+    """For each map its data: whole, or summed up for the largest ones until all have room."""
+    held = [_data(one, whole=True) for one in found]
+    for number in sorted(range(len(held)), key=lambda i: -len(held[i]["packed"])):
+        if sum(len(one["packed"]) for one in held) <= ROOM:
+            break
+        held[number] = _data(found[number], whole=False)
+    return held
+
+
+def _data(one: Learned, whole: bool) -> dict[str, Any]:
+    """Columns of whole numbers: cells, what follows, windows, never shown, 100 margins, wrong."""
+    sides = [side for side in (one.down, one.across) if side is not None]
+    chosen = list(range(len(one.cells))) if whole else sides
+    cells, table = [one.cells[i] for i in chosen], one.table
+    keys = np.stack([*(cell.classes for cell in cells), one.next.classes], axis=1)
+    groups, inverse = np.unique(keys, axis=0, return_inverse=True)
+    inverse, count = inverse.reshape(-1), len(groups)
+    wrong = (table.token != table.targets).sum(0)
+    margin = np.full(count, np.inf)
+    np.minimum.at(margin, inverse, table.margin.min(0))
+    sums = [np.bincount(inverse, weights, count) for weights in (None, ~table.shown.any(0), wrong)]
+    columns = [*groups.T, sums[0], sums[1], np.clip(np.rint(margin * 100), -9e6, 9e6), sums[2]]
+    return {
+        "cells": [[cell.name, cell.symbols] for cell in cells],
+        "down": None if one.down is None else chosen.index(one.down),
+        "across": chosen.index(one.across) if one.across is not None else None,
+        "next": one.next.tokens,
+        "rows": count,
+        "members": len(table.token),
+        "packed": pack(np.stack(columns).astype("<i4")),
+    }
+
+
+def pack(columns: Int[np.ndarray, "columns rows"]) -> str:
+    """Byte after byte of all numbers, the lowest of each first, compressed."""
+    planes = columns.reshape(-1).view(np.uint8).reshape(-1, 4).T
+    return base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode()
+
+
+def _map(one: Learned, held: dict[str, Any]) -> Markup:
+    """One role's map with its data."""
+    assert one.across is not None
+    down = one.cells[one.down] if one.down is not None else None
+    across = one.cells[one.across]
+    left = 22 + 8 * max(map(len, down.symbols if down else ["1"]))
+    width, height = left + CELL * len(across.symbols), CELL * len(down.symbols if down else [""])
+    says = f"What is written after {one.role}, against {_sides(one)}"
+    scaled = f"translate({left} 0) scale({CELL})"
+    drawn = element(
+        "svg",
+        element("g", *_paths(one), class_="squares", transform=scaled),
+        element("g", *_names(across, down, left, width, height), class_="names"),
+        viewBox=f"0 0 {width + 2} {height + 40}", width=f"{width + 2}", role="img", aria_label=says,
+    )  # fmt: skip
+    head = element("h4", element("code", one.role), f": {_sides(one)}")
+    return element("div", head, drawn, data(held), class_="learned")
+
+
+def _sides(one: Learned) -> str:
+    assert one.across is not None
+    across = one.cells[one.across].name
+    return f"{one.cells[one.down].name} by {across}" if one.down is not None else across
+
+
+def _paths(one: Learned) -> list[Markup]:
+    """A path of squares for each colour, over them those that are wrong or were never shown."""
+    assert one.across is not None
+    x = one.cells[one.across].classes
+    y = one.cells[one.down].classes if one.down is not None else np.zeros_like(x)
+    wrong = (one.table.token != one.table.targets[None]).any(axis=0)
+    unseen = np.logical_not(one.table.shown.any(0))
+    squares: dict[str, list[str]] = {}
+    for place in np.unique(np.stack([y, x], 1), axis=0).tolist():
+        mine = (y == place[0]) & (x == place[1])
+        most = int(np.argmax(np.bincount(one.next.classes[mine])))
+        level = "wrong" if wrong[mine].any() else f"value-{one.next.tokens[most][2]}"
+        squares.setdefault(level, []).append(f"M{place[1]} {place[0]}h1v1h-1z")
+        if unseen[mine].any():
+            squares.setdefault("unseen", []).append(f"M{place[1] + 0.82:g} {place[0] + 0.18:g}h0")
+    order = sorted(squares, key=lambda name: name == "unseen")
+    return [element("path", class_=name, d="".join(squares[name])) for name in order]
+
+
+def _names(across: Cell, down: Cell | None, left: int, width: int, height: int) -> list[Markup]:
+    """Symbols along both sides, and what they are."""
+    middle, ends = {"text_anchor": "middle"}, {"text_anchor": "end"}
+    found = [
+        element("text", symbol, x=f"{left + CELL * (i + 0.5):g}", y=f"{height + 14}", **middle)
+        for i, symbol in enumerate(across.symbols)
+    ]
+    found.append(
+        element("text", across.name, x=f"{(left + width) / 2:g}", y=f"{height + 32}", **middle)
+    )
+    if down is None:
+        return found
+    found += [
+        element("text", symbol, x=f"{left - 4}", y=f"{CELL * (i + 0.5) + 4:g}", **ends)
+        for i, symbol in enumerate(down.symbols)
+    ]
+    turned = f"translate(12 {height / 2:g}) rotate(-90)"
+    return [*found, element("text", down.name, transform=turned, **middle)]
+
+
+def _always(one: Learned) -> Markup:
+    """A role that sees nothing that varies."""
+    written = join(element("code", text) for _, text, _ in one.next.tokens)
+    wrong = ", which is wrong in a member" if (one.table.token != one.table.targets).any() else ""
+    return element("p", element("code", one.role), " is always followed by ", written, f"{wrong}.")
+
+
+def _legend(found: Sequence[Learned]) -> Markup:
+    """Values, signs, wrong ones and those never shown."""
+    used = {level for one in found for _, _, level in one.next.tokens}
+    names = {level: f"{level}" for level in range(LEVELS)} | {SIGN: "a sign"}
+    if any(one.next.top >= LEVELS for one in found):
+        names |= {0: "low", LEVELS - 1: "high"}
+    items = [_swatch(f"value-{level}", names[level]) for level in sorted(used)]
+    items += [_swatch("wrong", "wrong"), _swatch("unseen", "some never shown in training")]
+    return element("ul", *items, class_="bands", aria_label="What is written")
+
+
+def _swatch(name: str, says: str) -> Markup:
+    return element("li", element("span", class_=f"swatch {name}"), says)

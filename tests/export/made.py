@@ -1,0 +1,99 @@
+"""Models with random weights, of programs and of published layouts, and what they say."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import tiny
+from curta import api, checkpoints, training
+from curta.layouts import Room, Text
+from curta.layouts.program import ProgramLayout
+from curta.machine.machine import Machine, Role
+from curta.machine.survey import survey
+from curta.machine.tokens import HOME, Token
+from curta.model import Transformer
+from curta.problems import Problem
+from curta.programs import program_named
+from curta.recipe import Recipe
+from curta.session import Run
+from curta.tasks import Task
+from curta.texts import layout_of, sizes_of
+
+PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
+"""The tiny recipe with two axes, and roles that are found from everywhere on one."""
+
+SPELLED = {"model__kinds": False, "model__spelled": True}
+
+
+def drawn(of: Recipe, seed: int = 0) -> Transformer:
+    """A model whose gains are not ones, as after training."""
+    model = tiny.drawn(of, layout_of(of), seed)
+    leaves, tree = jax.tree.flatten(model)
+    keys = jax.random.split(jax.random.key(7), len(leaves))
+    changed = [
+        leaf * (1 + 0.2 * jax.random.normal(key, leaf.shape))
+        for key, leaf in zip(keys, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(tree, changed)
+
+
+def begun(recipe: str = "addition", seeds: int = 1, name: str = "mine", **changes: Any) -> Run:
+    """A run with the weights that training begins with."""
+    overrides = {path.replace("__", "."): value for path, value in changes.items()}
+    run = api.begin(recipe, seeds, name, overrides)
+    state = training.init(run.recipe, run.layout, jnp.asarray(run.seeds))
+    checkpoints.save(run.folder.checkpoints, 1, state)
+    return run
+
+
+def asked(operator: str = "+") -> list[Problem]:
+    """Of different lengths, with a carry, with equal operands."""
+    return [Problem(operator, values) for values in ((97, 5), (10, 98), (7, 7), (123, 4))]
+
+
+def rows(model: Transformer, problems: Sequence[Problem]) -> list[list[int]]:
+    """The tokens of the written problems."""
+    return [model.layout.tokens_of(problem)[0] for problem in problems]
+
+
+def logits(model: Transformer, texts: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    """For what follows each token of each text."""
+    lengths = [len(text) for text in texts]
+    tokens = np.zeros((len(texts), max(lengths)), np.int32)
+    for row, text in zip(tokens, texts, strict=True):
+        row[: len(text)] = text
+    found = np.asarray(_logits(model, jnp.asarray(tokens), jnp.asarray(lengths)))
+    return [line[:length] for line, length in zip(found, lengths, strict=True)]
+
+
+@jax.jit
+def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
+    where = model.layout.where(Text(tokens, lengths, lengths))
+    return model.everywhere(tokens, where, Room(0, 0, ()))
+
+
+@lru_cache
+def program(name: str) -> ProgramLayout:
+    """A program's machine, of a small survey."""
+    one = program_named(name)
+    sizes = sizes_of(Task(one.operator, digits=(1, 3)))
+    found = survey([one], {one.operator: sizes})
+    return ProgramLayout(found.machine, found.windows, found.recorder)
+
+
+def any_machine(seed: int = 0, axes: int = 3, tokens: int = 23) -> ProgramLayout:
+    """Tokens with moves of all sorts, which no program would write."""
+    rng = np.random.default_rng(seed)
+    roles = (*(Role(f"role {number}") for number in range(4)), Role("end"))
+    moves = rng.integers(-3, 4, (tokens, axes)) + HOME * (rng.random((tokens, axes)) < 0.3)
+    named = [roles[number].name for number in rng.integers(0, 4, tokens - 1)] + ["end"]
+    written = (
+        Token(f"s{number}", role, tuple(move))
+        for number, (role, move) in enumerate(zip(named, moves.tolist(), strict=True))
+    )
+    machine = Machine(tuple("xyz"[:axes]), tuple(written), roles, {})
+    return ProgramLayout(machine, {})

@@ -1,0 +1,53 @@
+"""Prompts and answers by plain Python over plain data: what a machine's formats say."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.export.base import machine_data
+from curta.export.huggingface.asking_curta import answer, prompt
+from curta.machine.sampling import draw
+from curta.problems import Problem
+from curta.programs import PROGRAMS
+from curta.tasks import Task
+from curta.texts import sizes_of
+
+from .made import program
+
+FORMATS = (
+    "addition", "subtraction", "comparison", "multiplication", "sorting", "binary", "spaced",
+    "carried", "luhn",
+)  # fmt: skip
+"""Programs whose prompts or answers have what the others have not."""
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_prompts_and_answers_are_those_of_the_machine(name: str) -> None:
+    layout, one = program(name), PROGRAMS[name]
+    machine, rng = machine_data(layout), random.Random(name)
+    assert machine is not None
+    for _ in range(10):
+        operands = draw(one, sizes_of(Task(one.operator, digits=(1, 4))), rng)
+        text, start = layout.recorder.record(one.operator, operands)
+        assert prompt(machine, one.operator, operands) == text[:start]
+        found = answer(machine, one.operator, text, start)
+        truth = layout.answer(Problem(one.operator, operands), text[start:])
+        assert found == truth
+        assert type(found) is type(truth)
+        assert answer(machine, one.operator, text[:-1], start) is None
+
+
+def test_another_operator_is_told() -> None:
+    with pytest.raises(ValueError, match=r"'-' is none of \+"):
+        prompt(machine_data(program("addition")), "-", (3, 2))
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 1 << 32))
+def test_whatever_is_written_is_an_answer_or_none(seed: int) -> None:
+    machine, rng = machine_data(program("subtraction")), random.Random(seed)
+    tokens = range(len(machine["tokens"]))
+    found = answer(machine, "-", [rng.choice(tokens) for _ in range(12)], 4)
+    assert found is None or type(found) is int

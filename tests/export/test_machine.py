@@ -1,0 +1,93 @@
+"""Where tokens stand is the same in NumPy, JAX, PyTorch and ONNX, on tokens of any kind."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import onnxruntime
+import pytest
+
+from curta.export.huggingface.own import layout_table
+from curta.export.onnx import converted, followed
+from curta.layouts import Layout, layout_named
+from curta.layouts.program import ProgramLayout
+
+from .made import any_machine, program
+
+LAYOUTS: dict[str, Any] = {
+    "three axes": any_machine,
+    "addition": lambda: program("addition"),
+    "multiplication": lambda: program("multiplication"),
+}
+
+
+def tokens_of(layout: Layout) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.integers(0, len(layout.characters), (6, 40)).astype(np.int32)
+
+
+def in_numpy(layout: ProgramLayout, tokens: np.ndarray) -> np.ndarray:
+    """Token by token: the machine's own words for what all others must do."""
+    position, found = np.zeros((len(tokens), len(layout.axes)), np.int64), []
+    for column in tokens.T:
+        position = layout.machine.advance(position, column)
+        found.append(position)
+    return np.stack(found, axis=1)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_numpy_sums_and_jax_steps_and_sums(name: str) -> None:
+    layout = LAYOUTS[name]()
+    tokens = tokens_of(layout)
+    expected = in_numpy(layout, tokens)
+    homed = [np.flatnonzero(layout.machine.moves.home[row].all(axis=1)) for row in tokens]
+    for row, there, home in zip(tokens, expected, homed, strict=True):
+        if len(home):  # a text begins with a token that goes home on all axes
+            assert (layout.machine.positions(row[home[0] :]) == there[home[0] :]).all()
+    state, where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), 40))
+    assert (np.asarray(where.coordinates) == expected).all()
+    assert (np.asarray(where.kind) == layout.machine.role[tokens]).all()
+    stepped = layout.start(len(tokens))
+    step = jax.jit(layout.step)
+    for time in range(40):
+        stepped, kind, coordinates = step(stepped, jnp.asarray(tokens[:, time]))
+        assert (np.asarray(coordinates) == expected[:, time]).all()
+        assert (np.asarray(kind) == layout.machine.role[tokens[:, time]]).all()
+    assert (np.asarray(state) == np.asarray(stepped)).all()
+
+
+@pytest.mark.parametrize("name", [*LAYOUTS, "reversed", "fields", "hints"])
+def test_pytorch_reads_the_same(name: str) -> None:
+    import torch
+    from transformers import PretrainedConfig
+
+    from curta.export.huggingface.positions_curta import Readers
+
+    layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)
+    tokens = tokens_of(layout)
+
+    config = PretrainedConfig(layout=layout_table(layout), positions={})
+    spot = Readers(config).locate(torch.tensor(tokens), None)
+    where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), 40))[1]
+    assert (spot.kind.numpy() == np.asarray(where.kind)).all()
+    assert (spot.coordinates.numpy() == np.asarray(where.coordinates)).all()
+
+
+@pytest.mark.parametrize("name", ["three axes", "reversed"])
+def test_a_graph_follows_the_same(name: str) -> None:
+    layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)
+
+    def spots(tokens: jax.Array, positions: jax.Array) -> tuple[jax.Array, jax.Array]:
+        where = followed(layout, tokens, positions)
+        return where.kind, where.coordinates
+
+    graph = converted(spots, "spots", ["kind", "coordinates"]).SerializeToString()
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    for tokens in (tokens_of(layout), tokens_of(layout)[:1, :7]):
+        index = np.broadcast_to(np.arange(tokens.shape[1], dtype=np.int32), tokens.shape)
+        kind, coordinates = session.run(None, {"tokens": tokens, "positions": index})
+        lengths = jnp.full(len(tokens), tokens.shape[1])
+        where = jax.jit(layout.follow)(jnp.asarray(tokens), lengths)[1]
+        assert (kind == np.asarray(where.kind)).all()
+        assert (coordinates == np.asarray(where.coordinates)).all()

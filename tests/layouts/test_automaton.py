@@ -1,0 +1,54 @@
+"""Kinds and coordinates as tables: the same as ever, and the same step by step."""
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tiny
+from curta.layouts import LAYOUTS, layout_named
+from curta.layouts.automaton import Automaton
+
+KNOWN = json.loads((Path(__file__).parent / "coordinates.json").read_text("utf-8"))
+"""By layout: texts, the kind of each character in hexadecimal, and its coordinate."""
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_coordinates_of_texts_stay_what_they_are(name: str) -> None:
+    layout = layout_named(name)
+    widest = max(len(text) for text, _, _ in KNOWN[name])
+    tokens = np.zeros((len(KNOWN[name]), widest), np.int32)
+    for row, (text, _, _) in zip(tokens, KNOWN[name], strict=True):
+        row[: len(text)] = layout.encode(text)
+    lengths = jnp.array([len(text) for text, _, _ in KNOWN[name]])
+    where = jax.jit(layout.follow)(jnp.asarray(tokens), lengths)[1]
+    for number, (text, kinds, coordinates) in enumerate(KNOWN[name]):
+        found = np.asarray(where.kind)[number, : len(text)]
+        assert found.tolist() == [int(kind, 16) for kind in kinds]
+        assert np.asarray(where.coordinates)[number, : len(text), 0].tolist() == coordinates
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_tables_say_all_that_a_layout_says(name: str) -> None:
+    """Read in plain Python, on any tokens at all."""
+    layout = layout_named(name)
+    tokens = tiny.any_texts(layout)
+    where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), tokens.shape[1]))[1]
+    expected = np.concatenate([where.kind[..., None], where.coordinates], axis=-1)
+    for row, there in zip(tokens.tolist(), expected.tolist(), strict=True):
+        assert followed(layout.automaton, row) == there
+
+
+def followed(automaton: Automaton, tokens: list[int]) -> list[list[int]]:
+    """Kind and coordinates of each token."""
+    state, position, found = 0, [0] * automaton.home.shape[-1], []
+    for token in tokens:
+        at = state, token
+        moves = zip(position, automaton.home[at], automaton.offset[at], strict=True)
+        position = [(0 if home else now) + int(offset) for now, home, offset in moves]
+        found.append([int(automaton.kind[at]), *position])
+        state = int(automaton.next[at])
+    return found

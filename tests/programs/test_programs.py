@@ -1,0 +1,221 @@
+"""Programs: what they write is right, in windows that hold at every length."""
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.errors import UserError
+from curta.machine import Given, Program, finding
+from curta.machine.machine import Machine, Windows
+from curta.machine.paper import Vocabulary
+from curta.machine.recording import Recording, seen
+from curta.machine.survey import machine_of
+from curta.machine.table import WindowTable
+from curta.operations import OPERATIONS
+from curta.programs import PROGRAMS, program_named
+
+TRAINING = {
+    "sums": (5, 8),
+    "multiplication": (5, 5),
+    "division": (6, 3),
+    "modulo": (6, 3),
+    "sorting": (4, 5),
+    "gcd": (3, 3),
+    "isqrt": (6,),
+    "decimal": (20,),
+}
+"""Digits of the operands; of many, how many there are at most comes second. Else 8 each."""
+
+VARIANTS = PROGRAMS | {
+    f"{name} in base {base}": program.in_base(base)
+    for name, program in PROGRAMS.items()
+    if program.in_base
+    for base in (2, 16)
+}
+every_program = pytest.mark.parametrize("name", VARIANTS)
+
+
+def givens(program: Program) -> list[Given]:
+    return [part for part in program.prompt if isinstance(part, Given)]
+
+
+def number(rng: random.Random, digits: int, base: int) -> int:
+    """A random number, or one with a pattern: zeros, nines, powers, few different digits."""
+    width = rng.randint(1, digits)
+    power = base**width
+    ordinary = rng.randrange(power // base if width > 1 else 0, power)
+    few = sum(rng.choice([0, 0, base - 1]) * base**place for place in range(width))
+    special = [0, 1, power - 1, power // base, few, rng.randrange(base) * (power - 1) // (base - 1)]
+    return rng.choice(special) if rng.random() < 0.3 else ordinary
+
+
+def draw(program: Program, rng: random.Random, scale: int = 1) -> tuple[int, ...]:
+    """Operands that have an answer, of training's sizes times the scale."""
+    sizes = [scale * size for size in TRAINING.get(program.name, (8, 8))]
+    parts = givens(program)
+    if any(part.many for part in parts):
+        sizes = [sizes[0]] * rng.randint(len(parts), sizes[1])
+    values = [number(rng, size, program.base) for size in sizes[: max(len(parts), len(sizes))]]
+    if not any(part.many for part in parts):
+        values = values[: len(parts)]
+    if rng.random() < 0.1:
+        values = [values[0]] * len(values)
+    if program.operator == "gcd":
+        factor = rng.randint(1, 99)
+        values = [factor * value for value in values]
+    refused = OPERATIONS[program.operator].refuse(tuple(values))
+    return draw(program, rng, scale) if refused else tuple(values)
+
+
+def answer(program: Program, operands: tuple[int, ...]) -> object:
+    """What is read from the text that the program writes."""
+    vocabulary = Vocabulary()
+    tokens, prompt = program.record(operands, vocabulary)
+    machine = machine_of([program], vocabulary.tokens)
+    position = machine.positions(np.array(tokens)).tolist()
+    written = [
+        (machine.tokens[token], place) for token, place in zip(tokens, position, strict=True)
+    ]
+    return program.format.read(written[prompt:])
+
+
+@every_program
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**32), scale=st.integers(1, 3))
+def test_the_answer_in_the_text_is_pythons(name: str, seed: int, scale: int) -> None:
+    program = VARIANTS[name]
+    operands = draw(program, random.Random(seed), scale)
+    truth = OPERATIONS[program.operator].truth(*operands)
+    found = answer(program, operands)
+    assert found == truth
+    assert type(found) is type(truth)
+
+
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.cases])
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 2**32))
+def test_special_cases_are_answered_too(name: str, seed: int) -> None:
+    program, rng = PROGRAMS[name], random.Random(seed)
+    for case in program.cases.values():
+        digits = [rng.randint(1, 8) for _ in givens(program)]
+        operands = case(rng, *digits)
+        assert all(0 <= v < 10 ** max(digits) for v in operands)
+        assert answer(program, operands) == OPERATIONS[program.operator].truth(*operands)
+
+
+EDGES = [
+    ("addition", (0, 0)), ("addition", (9999, 1)), ("addition", (1, 10**30)),
+    ("sums", (0, 0)), ("sums", (9, 99, 999, 1)), ("sums", (1,) * 200),
+    ("subtraction", (5, 5)), ("subtraction", (0, 10**20)), ("subtraction", (10**20, 1)),
+    ("multiplication", (0, 0)), ("multiplication", (10**20 + 2, 10**20 + 2)),
+    ("multiplication", (7, 10**9 - 1)), ("multiplication", (10**9 - 1, 7)),
+    ("division", (0, 1)), ("division", (10**9, 10**9)), ("division", (5, 10**9)),
+    ("modulo", (10**9 - 1, 1)), ("modulo", (143, 13)), ("modulo", (12, 13)),
+    ("sorting", (0,)), ("sorting", (3, 3, 3)), ("sorting", (10**9, 0, 10**9 - 1)),
+    ("comparison", (7, 7)), ("comparison", (10**9, 10**9 - 1)),
+    ("gcd", (0, 0)), ("gcd", (0, 8)), ("gcd", (9, 0)), ("gcd", (1, 10**9)), ("gcd", (2**30, 2**29)),
+    ("isqrt", (0,)), ("isqrt", (1,)), ("isqrt", (10**12,)), ("isqrt", (10**12 - 1,)),
+    ("isqrt", (9999,)), ("binary", (0,)), ("binary", (1,)), ("binary", (10**20,)),
+    ("decimal", (0,)), ("decimal", (2**70,)), ("luhn", (0,)), ("copy", (0,)), ("reverse", (120,)),
+    ("spaced", (1, 999)), ("spaced-apart", (999, 1)), ("carried", (999, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "operands"), EDGES)
+def test_the_answers_to_special_problems_are_pythons(name: str, operands: tuple[int, ...]) -> None:
+    program = program_named(name)
+    assert answer(program, operands) == OPERATIONS[program.operator].truth(*operands)
+
+
+def recorded(program: Program, vocabulary: Vocabulary, tokens: int, scale: int) -> Recording:
+    """Random problems until so many tokens are there."""
+    rng, texts, count = random.Random(scale), [], 0
+    while count < tokens:
+        texts.append(program.record(draw(program, rng, scale), vocabulary))
+        count += len(texts[-1][0])
+    return Recording.of(texts)
+
+
+@cache
+def surveyed(name: str) -> tuple[Machine, Windows, Recording, Recording]:
+    """The windows found at training's sizes; texts of these sizes, and of three times them."""
+    program, vocabulary = VARIANTS[name], Vocabulary()
+    for key in program.format.every():
+        vocabulary.add(key)
+    small = recorded(program, vocabulary, 40_000 if program.name in TRAINING else 20_000, 1)
+    known = len(vocabulary.numbers)
+    large = recorded(program, vocabulary, 15_000, 3)
+    assert len(vocabulary.numbers) == known, "the vocabulary grows with the length"
+    machine = machine_of([program], vocabulary.tokens)
+    return machine, finding.find(machine, small, program.reach), small, large
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "multiplication in base 16"])
+def test_windows_of_short_problems_decide_long_ones(name: str) -> None:
+    machine, windows, *recordings = surveyed(name)
+    table = WindowTable(1 + max(map(len, windows.values())))
+    for recording in recordings:
+        table.add(seen(machine, recording, windows))
+    assert not table.conflicts
+    assert max(map(len, windows.values())) <= 6
+
+
+@pytest.mark.parametrize("name", ["multiplication", "sorting", "carried", "binary", "luhn"])
+def test_long_problems_show_hardly_a_window_that_short_ones_do_not(name: str) -> None:
+    machine, windows, small, large = surveyed(name)
+    table = WindowTable(1 + max(map(len, windows.values())))
+    table.add(seen(machine, small, windows))
+    fresh = table.find(seen(machine, large, windows).rows) < 0
+    assert fresh.mean() < 0.1
+
+
+TEXTS = {
+    "addition": ((12, 39), "21+93=15$"),
+    "sums": ((12, 39, 50), "21+93+05=1¹5|10¹1$"),
+    "carried": ((12, 39), "21+93=.1'5.0$"),
+    "spaced": ((1234, 5678), "1234 + 5678 =2¹1¹96=6912$"),
+    "spaced-apart": ((1234, 5678), "1 234 + 5 678=2¹1¹96=6912$"),
+    "subtraction": ((12, 34), "21-43=8¹7¹-2¹2¹$"),
+    "multiplication": ((12, 34), "21*43=0088004400000|0060103400000|=8040$"),
+    "division": ((65, 4), "65//4=60==120==152=112=27¹1=331=49¹0==550==610==6$"),
+    "comparison": ((12, 34), "21<43=<<1$"),
+    "sorting": ((20, 7, 7), "20,07,07=><20,><07,>==,07|><20,===07,===07,20|===20,,,$"),
+    "gcd": ((6, 4), "6,4=>>2233y22|>>y11|>>x2|>>x11|=x1|2|2$"),
+    "isqrt": ((15,), "15=0v1==0510v10==1410+30==2110+50==36¹00+70===3$"),
+    "binary": ((13,), "13= 61 30 11  1$"),
+    "decimal": ((13,), "1101=1|3|6|31$"),
+    "luhn": ((7992739871,), "1789372997=2¹96¹51¹82¹10¹73$"),
+    "copy": ((123,), "321=321$"),
+    "reverse": ((123,), "321=123$"),
+}
+"""As their descriptions have them."""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_program_writes_what_its_description_says(name: str) -> None:
+    operands, text = TEXTS[name]
+    vocabulary = Vocabulary()
+    tokens, _ = program_named(name).record(operands, vocabulary)
+    symbols = [token.symbol for token in vocabulary.tokens]
+    assert "".join(symbols[token] for token in tokens) == text
+
+
+def test_every_program_is_found_by_its_name() -> None:
+    for name, program in PROGRAMS.items():
+        assert program_named(name) is program
+        assert program.name == name
+        assert program.summary
+    with pytest.raises(UserError, match="unknown program 'adition': did you mean 'addition'"):
+        program_named("adition")
+
+
+def test_a_program_in_base_ten_is_the_program() -> None:
+    for program in PROGRAMS.values():
+        if program.in_base:
+            same = program.in_base(10)
+            assert (same.name, same.base) == (program.name, 10)
+            assert program.in_base(7).base == 7

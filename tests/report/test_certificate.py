@@ -1,0 +1,188 @@
+"""The certificate in a report: its sentence, its tables, wrong windows and learned tables."""
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curta.report import certified, learned, write_report
+from curta.report.certified import headline
+
+from .certified import write_certified
+from .parsed import Page, report, visible
+
+WRONG = ((0, 50), (2, 700), (2, 900))
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("right")
+    write_certified(folder, "addition")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wrong")
+    write_certified(folder, "multiplication", members=3, wrong=WRONG)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(wrong: Path) -> Page:
+    return report(wrong)
+
+
+def content(**changes: Any) -> Any:
+    member = {"member": 0, "seed": 0, "shown": 5, "right": 1000, "wrong": 0, "unseen": 995}
+    member |= {"unseen_right": 995, "margin": 1.5, "below_bound": 0}
+    listing = {"bound": 0.00123, "confidence": 0.99}
+    base = {"grade": "closed", "windows": 1000, "conflicts": 0, "listing": listing}
+    closure = {"closed": True, "open": 0, "reason": ""}
+    return base | {"closure": closure, "members": [member]} | changes
+
+
+def members(*wrong: int, **changes: Any) -> list[dict[str, Any]]:
+    (one,) = content()["members"]
+    return [one | {"member": i, "wrong": bad} | changes for i, bad in enumerate(wrong)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({}, "All 1,000 windows that can occur are right: exact at every length."),
+        (
+            {"members": members(0, 0)},
+            "All 1,000 windows that can occur are right in every member: exact at every length.",
+        ),
+        (
+            {"grade": "saturated"},
+            "All 1,000 windows listed are right. A next problem holds an unlisted window with "
+            "probability at most 0.0012 (confidence 99%).",
+        ),
+        ({"members": members(3)}, "3 of the 1,000 windows that can occur are wrong."),
+        (
+            {"members": members(0, 3, 0)},
+            "Of the 1,000 windows that can occur, member 1 has 3 wrong; 2 members of 3 have none.",
+        ),
+        (
+            {"grade": "open", "closure": {"closed": False, "open": 7, "reason": "7 are open."}},
+            "All 1,000 windows listed are right. The list is not known to be complete: 7 are open.",
+        ),
+    ],
+)
+def test_the_sentence_says_no_more_than_is_known(changes: dict[str, Any], says: str) -> None:
+    assert headline(content(**changes)) == says
+
+
+def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() -> None:
+    for changes in ({"conflicts": 1}, {"members": members(0, below_bound=2)}):
+        assert "exact at every length" not in headline(content(**changes))
+    assert "another machine" in headline(content(members=members(0, below_bound=2)))
+
+
+def test_a_run_without_a_certificate_has_no_such_section(tmp_path: Path) -> None:
+    from . import sample
+
+    assert 'id="part-certificate"' not in report(sample.write_run(tmp_path)).source
+
+
+def test_a_newer_certificate_is_refused(tmp_path: Path) -> None:
+    write_certified(tmp_path, "addition", problems=5, format=2)
+    with pytest.raises(ValueError, match="format 2 is not 1"):
+        write_report(tmp_path)
+
+
+def test_members_are_listed_with_their_median_and_range(page: Page) -> None:
+    start = next(i for i, row in enumerate(page.rows) if row[:2] == ["Member", "Seed"])
+    names = [row[0] for row in page.rows[start + 1 : start + 7]]
+    assert names == ["0", "1", "2", "Median", "Min", "Max"]
+    assert [row[5] for row in page.rows[start + 1 : start + 7]] == ["1", "0", "2", "1", "0", "2"]
+
+
+def test_wrong_windows_are_drawn_in_their_problems(page: Page, wrong: Path) -> None:
+    found = json.loads((wrong / "certificate.json").read_text("utf-8"))["wrong"]
+    assert page.source.count('class="query"') == len(found) == 3
+    for one in found:
+        assert f"In {one['problem']}, token {one['at'] + 1:,}." in visible(page)
+        own = one["window"][0].split()[0]
+        assert f'<td class="query">{own}</td>' in page.source
+    seen = [cell.split(": ")[1] for one in found for cell in one["window"][1:]]
+    assert page.source.count('class="seen"') == len([cell for cell in seen if cell != "none"])
+
+
+def test_without_the_programs_code_the_window_itself_is_told(tmp_path: Path) -> None:
+    made = write_certified(tmp_path, "addition", wrong=[(0, 50)])
+    recipe = tmp_path / "recipe.toml"
+    text = recipe.read_text("utf-8").replace('program = "addition"', 'program = "my-own"')
+    recipe.write_text(text, "utf-8")
+    assert 'class="query"' not in report(tmp_path).source
+    assert "; ".join(made["wrong"][0]["window"]) in visible(report(tmp_path))
+
+
+def test_the_page_stays_within_its_policy_and_small(page: Page, wrong: Path) -> None:
+    assert not [tag for tag, attrs in page.elements if "style" in attrs]
+    assert (wrong / "report.html").stat().st_size < 300_000
+    for name in ("certificate.png", "certificate.svg"):
+        assert (wrong / name).stat().st_size > 1000
+
+
+def held(page: Page) -> list[dict[str, Any]]:
+    """The data of all maps."""
+    found = re.findall(r'<script type="application/json">(.*?)</script>', page.source)
+    return [value for text in found if "packed" in (value := json.loads(text))]
+
+
+def unpacked(one: dict[str, Any]) -> np.ndarray:
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(one["packed"])), np.uint8)
+    return planes.reshape(4, -1).T.copy().view("<i4").reshape(-1, one["rows"])
+
+
+def test_maps_hold_every_window_once(page: Page, wrong: Path) -> None:
+    table = certified.read(wrong)
+    assert table is not None
+    counts = {one["role"]: one["windows"] for one in table.content["roles"]}
+    told = [one for one in learned.learned(table) if one.across is not None]
+    maps = held(page)
+    assert len(maps) == len(told) > 3
+    for one, data in zip(told, maps, strict=True):
+        columns = unpacked(data)
+        assert columns[len(data["cells"]) + 1].sum() == counts[one.role]
+        assert data["members"] == 3
+    wrong_ones = sum(int(unpacked(data)[-1].sum()) for data in maps)
+    assert wrong_ones == len(WRONG)
+
+
+def test_a_map_tells_symbols_seen_and_what_is_right(right: Path) -> None:
+    (first, *_) = held(report(right))
+    columns = unpacked(first)
+    names = [name for name, _ in first["cells"]]
+    assert names == ["a place+1", "b place+1"]
+    for x, y, following in columns[:3].T.tolist():
+        digits = [int(first["cells"][i][1][v]) for i, v in enumerate((x, y))]
+        assert first["next"][following][0][0] == str(sum(digits) % 10)
+
+
+def test_larger_lists_are_summed_up(right: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = held(report(right))
+    monkeypatch.setattr(learned, "ROOM", 2_000)
+    small = held(report(right))
+    assert sum(len(one["packed"]) for one in small) < sum(len(one["packed"]) for one in whole)
+    assert [len(one["cells"]) for one in small] == [2, 2]
+    for one, other in zip(whole, small, strict=True):
+        totals = [unpacked(data)[len(data["cells"]) + 1].sum() for data in (one, other)]
+        assert totals[0] == totals[1]
+
+
+def test_wrong_and_unseen_windows_are_marked_without_a_script(page: Page) -> None:
+    paths = [attrs["class"] for attrs in page.all("path") if attrs.get("class")]
+    assert paths.count("wrong") >= 1
+    assert "unseen" in paths
+    source = page.source
+    for level in range(learned.LEVELS + 1):
+        assert f".value-{level} {{" in source
