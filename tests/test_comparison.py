@@ -30,7 +30,6 @@ COMMON = tiny.overrides(
     evaluation__generated=2,
     evaluation__grid=0,
 )
-del COMMON["program"]  # entries say how problems are written
 
 
 def planned(*words: str, seeds: int = 2, **changes: Any) -> plan.Plan:

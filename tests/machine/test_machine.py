@@ -44,5 +44,5 @@ def test_a_machine_knows_its_tokens_roles_and_end() -> None:
 
 def test_a_program_that_writes_nothing_is_refused() -> None:
     silent = replace(wandering, run=lambda paper, *digits: None)
-    with pytest.raises(ProgramError, match="nothing was written"):
+    with pytest.raises(ProgramError, match="wrote nothing"):
         silent.record((1,), Vocabulary())

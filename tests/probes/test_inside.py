@@ -144,7 +144,11 @@ def test_weights_are_those_that_attention_uses(name: str) -> None:
     used = positions.attend(layer, links, q, k, names)
     weights = positions.weights(layer, links, q, k)
     np.testing.assert_allclose(jnp.swapaxes(weights, 1, 2), used, atol=1e-6)
-    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    if name == "window":  # the rest goes to neighbours that are not there
+        assert (weights.sum(-1) <= 1 + 1e-5).all()
+        assert (weights.sum(-1) < 0.9).any()
+    else:
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
     assert not np.triu(np.asarray(weights), 1).any()
 
 
@@ -184,7 +188,8 @@ def test_shares_of_attention_add_up_to_one(run: str, request: pytest.FixtureRequ
     for row in finding.rows:
         assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)
         kinds = [share for name, share in row.items() if name.startswith("to ")]
-        assert sum(kinds) == pytest.approx(1, abs=1e-5)
+        assert sum(kinds) + row["absent"] == pytest.approx(1, abs=1e-5)
+        assert row["absent"] == pytest.approx(0, abs=1e-5) or run == "windowed"
 
 
 def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
@@ -234,7 +239,7 @@ def test_another_digit_of_a_program_plays_the_same_part_on_the_same_square() -> 
     problem = parse("78*96")
     changes, (tokens, _) = list(at_random(problem, layout, Random(0))), layout.tokens_of(problem)
     assert {layout.machine.tokens[tokens[c.slot]].role for c in changes} == {
-        "tens", "units", "part", "sum", "answer",
+        "kept", "carry", "part", "sum", "answer",
     }  # fmt: skip
     for change in changes:
         was, now = layout.machine.tokens[tokens[change.slot]], layout.machine.tokens[change.token]

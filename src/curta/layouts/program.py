@@ -66,8 +66,7 @@ class ProgramLayout(Layout):
 
     def base(self, operator: str) -> int:
         """The base in which operands are written."""
-        parts = self.machine.formats[operator].parts
-        return next((part.base for part in parts if isinstance(part, Given)), 10)
+        return self.machine.formats[operator].base
 
     def prompt(self, problem: Problem) -> str:
         return self.decode(self.prompt_tokens(problem))

@@ -7,7 +7,7 @@ from typing import Any
 from . import fitting
 from .answering import write_answer
 from .paper import Paper, ProgramError, Vocabulary
-from .prompt import Answer, Format, Given, Part
+from .prompt import Answer, Format, Part
 
 LIMIT = 2_000_000
 """Most tokens of one text, while it is recorded."""
@@ -61,8 +61,8 @@ class Program:
 
     @property
     def base(self) -> int:
-        """Of the operands' digits."""
-        return next((part.base for part in self.prompt if isinstance(part, Given)), 10)
+        """In which operands are written."""
+        return self.format.base
 
     @property
     def summary(self) -> str:

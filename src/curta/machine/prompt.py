@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .paper import Key
-from .tokens import HOME, Token, to_digits, to_number
+from .tokens import DIGITS, HOME, Token, to_digits, to_number
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,12 @@ class Format:
     axes: tuple[str, ...]
     parts: tuple[Part, ...]
     answer: Answer
+
+    @property
+    def base(self) -> int:
+        """In which people write the operands: that of the digits, where characters exist for it."""
+        base = next((part.base for part in self.parts if isinstance(part, Given)), 10)
+        return base if base <= len(DIGITS) else 10
 
     def write(self, operands: Sequence[int]) -> list[Key]:
         """The tokens of the prompt, as a paper keeps them."""

@@ -2,7 +2,8 @@
 
 A query stands at the token just written and asks what comes next, so places are compared
 with that of the token that comes next. A place is the layout's first axis. Every key
-falls under just one of `SOURCES`, and the shares of a query add up to one.
+falls under just one of `SOURCES`, and with what goes to absent neighbours the shares of a query add up
+to one.
 """
 
 from collections.abc import Sequence
@@ -22,10 +23,13 @@ from ..tasks import RANDOM, problems
 from .base import Finding, Probe, Row, option
 from .subject import Subject
 
-SOURCES = ("own token", "same place", "below", "above", "farther", "every place", "signs")
+SOURCES = (
+    "own token", "same place", "below", "above", "farther", "every place", "signs", "absent",
+)  # fmt: skip
 """The query's own token, that is the one just written; digits at the place of the token to
-come, one below it, one above it, elsewhere; digits that belong to every place; all else."""
-OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS = range(len(SOURCES))
+come, one below it, one above it, elsewhere; digits that belong to every place; all other keys;
+neighbours of a window that are not there, whose share no key has."""
+OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS, ABSENT = range(len(SOURCES))
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,12 @@ class Look(NamedTuple):
         """The share of the keys of each group."""
         return np.einsum("mbhqk,qkg->mbhqg", self.weights, np.eye(count)[groups])
 
+    def by_source(self) -> Float[np.ndarray, "members blocks heads queries sources"]:
+        """The share of each of `SOURCES`; what the keys leave of 1 is that of the absent."""
+        found = self.shares(self.sources, len(SOURCES))
+        found[..., ABSENT] = 1 - found.sum(-1)
+        return found
+
 
 def look(subject: Subject, problem: Problem, room: Room) -> Look:
     """Text by text: weights grow with the square of its length."""
@@ -116,7 +126,7 @@ def sources(
 def _rows(subject: Subject, looks: Sequence[Look], operator: str) -> list[Row]:
     """A row for each member, block and head; `to ...` are shares by kind of key."""
     names = [kind.name for kind in subject.layout.kinds]
-    places = _mean([one.shares(one.sources, len(SOURCES)) for one in looks])
+    places = _mean([one.by_source() for one in looks])
     kinds = _mean(
         [one.shares(np.broadcast_to(one.kinds, one.sources.shape), len(names)) for one in looks]
     )
@@ -159,7 +169,7 @@ def _one(subject: Subject, problem: Problem) -> Finding:
     """Of one problem: a row for each query, a picture of every query against every key."""
     found = look(subject, problem, subject.room([problem]))
     line, whole, mean = found.line, "".join(found.line), found.weights.mean(axis=2)
-    shares = found.shares(found.sources, len(SOURCES)).mean(axis=2)
+    shares = found.by_source().mean(axis=2)
     rows: list[Row] = [
         {"member": member, "block": block, "index": index, "after": line[index]}
         | {"next": line[index + 1]}
