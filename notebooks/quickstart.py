@@ -29,12 +29,11 @@ import curta
 #
 # Two members of one recipe, with two seeds, side by side. Numbers are written least significant
 # digit first, and attention is limited to a window of places: that is given. What to do within
-# the window is learned. `overrides` holds any field of the recipe; the recipe's own 1,000 steps
-# and exam of up to a thousand digits take a little longer.
+# the window is learned. `overrides` holds any field of the recipe; the recipe's own exam of up to a
+# thousand digits takes a little longer.
 
 # %%
 small = {
-    "training.steps": 300,
     "evaluation.digits": [20],
     "evaluation.count": 50,
     "evaluation.generated": 4,
@@ -43,7 +42,7 @@ small = {
 
 
 def show(now):
-    if now.step % 100 == 0:
+    if now.step % 500 == 0:
         print(f"step {now.step} of {now.steps}, exact on training problems {now.exact}")
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from .decimals import to_int
+from .decimals import to_int, to_text
 from .errors import UserError, unknown
 from .machine import to_digits
 from .notation import literals, written
@@ -68,6 +68,8 @@ def answer_text(answer: Answer, base: int = 10) -> str:
 
 def widths(problem: Problem) -> tuple[int, ...]:
     """Digit counts of the operands."""
+    if problem.base == 10:
+        return tuple(len(to_text(value)) for value in problem.operands)
     return tuple(len(to_digits(value, problem.base)) for value in problem.operands)
 
 

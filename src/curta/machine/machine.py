@@ -75,7 +75,7 @@ class Machine:
         """On which axes a role is found from everywhere."""
         return np.array([[axis in role.broadcast for axis in self.axes] for role in self.roles])
 
-    @property
+    @cached_property
     def end(self) -> int:
         """The token that ends a text."""
         return next(n for n, token in enumerate(self.tokens) if token.role == "end")

@@ -26,8 +26,7 @@ class Number:
 
     def write(self, value: int) -> list[int]:
         text = to_text(value) if self.high_first else to_text(value)[::-1]
-        others = self.others
-        return [self.first[text[0]], *[others[digit] for digit in text[1:]]]
+        return [self.first[text[0]], *map(self.others.__getitem__, text[1:])]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ So a problem is put to a model, and its answer read, without the program's code.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .paper import Key
@@ -88,7 +89,7 @@ class Format:
     parts: tuple[Part, ...]
     answer: Answer
 
-    @property
+    @cached_property
     def base(self) -> int:
         """In which people write the operands: that of the digits, where characters exist for it."""
         base = next((part.base for part in self.parts if isinstance(part, Given)), 10)

@@ -6,6 +6,8 @@ wrong function writes on a square twice.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -17,6 +19,9 @@ Look = Callable[[Int[np.ndarray, "queries cells"]], Int[np.ndarray, " queries"]]
 
 SPARE = 4
 """Squares that are kept free around those in use, at least."""
+
+NOTHING, WASTE = 0, 1
+"""Addresses in a row of the table: of what is never there, and of what no role sees."""
 
 
 def limit_of(prompt: int) -> int:
@@ -81,102 +86,118 @@ def write(
     limit: int = 0,
 ) -> list[list[int]]:
     """As `write_one`, for many prompts at once."""
-    sheet, going = _Sheet(machine, windows, prompts), np.arange(len(prompts))
+    sheet = _Sheet(machine, windows, prompts)
     limits = np.array([limit or limit_of(len(prompt)) for prompt in prompts])
     for step in range(int(limits.max())):
-        tokens = look(sheet.windows(going))
-        sheet.write(going, tokens)
-        going = going[(tokens != machine.end) & (limits[going] > step + 1)]
-        if not len(going):
+        tokens = look(sheet.windows())
+        sheet.write(tokens)
+        sheet.keep((tokens != machine.end) & (limits[sheet.texts] > step + 1))
+        if not len(sheet.texts):
             break
     return sheet.written()
 
 
-class _Sheet:
-    """Texts while they are written: all tokens so far, and a table of the squares they stand on.
+class Entry(NamedTuple):
+    """Tokens that were written at one time: in which texts, and where."""
 
-    The table's axes are text and address; an address is a role, and its square within the span
-    of squares in use. It is laid out anew, twice as wide, where a text leaves it.
+    texts: Int[np.ndarray, " n"]
+    tokens: Int[np.ndarray, " n"]
+    position: Int[np.ndarray, "n axes"]
+
+
+class _Sheet:
+    """Texts while they are written, and a table of the tokens on their squares.
+
+    Each text has a row of the table. In it a role's squares, from `low` to `high`, are one block:
+    a square's address is `begin + position · step`, and so is that of a neighbour, whose begin
+    differs by its displacement. So long as every text keeps to the squares at least `reach` from
+    the edge, all neighbours are in the table; where one leaves them, it is laid out anew, larger.
+    Address NOTHING is always empty: neighbours that a role does not have. WASTE takes what no
+    role sees.
     """
 
     def __init__(
         self, machine: Machine, windows: Windows, prompts: Sequence[Sequence[int]]
     ) -> None:
         self.machine, self.near = machine, _near(machine, windows)
-        self.cells = 1 + max(map(len, windows.values()), default=0)
-        self.seen = np.zeros(len(machine.roles), bool)
-        self.seen[[role for near in self.near for role, _ in near]] = True
-        self.prompts = np.array([len(prompt) for prompt in prompts])
-        self.length = self.prompts.copy()
-        most = int(self.prompts.max())
-        self.tokens = np.full((len(prompts), 2 * most + 16), -1, np.int32)
-        flat = np.concatenate([np.asarray(prompt, np.int32) for prompt in prompts])
-        where = machine.positions(flat)
-        there = np.arange(self.tokens.shape[1]) < self.prompts[:, None]
-        self.tokens[there] = flat
-        self.places = np.zeros((*self.tokens.shape, len(machine.axes)), np.int32)
-        self.places[there] = where
-        self.position = where[np.cumsum(self.prompts) - 1].astype(np.int64)
+        self.cells = max(map(len, windows.values()), default=0)
+        moves = [moved for near in self.near for _, moved in near]
+        self.reach = np.abs(np.array(moves or [[0] * len(machine.axes)])).max(axis=0)
+        lengths = np.array([len(prompt) for prompt in prompts])
+        flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
+        where, last = machine.positions(flat), np.cumsum(lengths) - 1
+        self.count = len(prompts)
+        self.texts, self.tokens, self.position = np.arange(self.count), flat[last], where[last]
+        self.history = [Entry(np.repeat(self.texts, lengths), flat, where)]
         self._lay_out(where.min(axis=0), where.max(axis=0))
 
-    def windows(self, going: Int[np.ndarray, " texts"]) -> Int[np.ndarray, "texts cells"]:
-        """What the last token of each of these texts sees."""
-        none = len(self.machine.tokens)
-        rows = np.full((len(going), self.cells), none, np.int32)
-        rows[:, 0] = self.tokens[going, self.length[going] - 1]
-        roles = self.machine.role[rows[:, 0]]
-        for role in np.unique(roles).tolist():
-            mine = np.flatnonzero(roles == role)
-            for cell, (other, moved) in enumerate(self.near[role], 1):
-                wanted = self.position[going[mine]] + np.asarray(moved)
-                address, inside = self._address(np.full(len(mine), other), wanted)
-                rows[mine, cell] = np.where(
-                    inside, self.table[going[mine], np.where(inside, address, 0)], none
-                )
+    def windows(self) -> Int[np.ndarray, "texts cells"]:
+        """What the last token of each text sees, itself first."""
+        role = self.machine.role[self.tokens]
+        address = self.near_begins[role]
+        for axis, steps in enumerate(self.near_steps):
+            address += self.position[:, axis, None] * steps[role]
+        address += (self.texts * self.width)[:, None]
+        rows = np.empty((len(role), 1 + self.cells), np.int32)
+        rows[:, 0] = self.tokens
+        rows[:, 1:] = self.table.take(address)
         return rows
 
-    def write(self, going: Int[np.ndarray, " texts"], tokens: Int[np.ndarray, " texts"]) -> None:
-        """Writes a token in each of these texts."""
-        if int(self.length.max()) == self.tokens.shape[1]:
-            self.tokens = np.concatenate([self.tokens, np.full_like(self.tokens, -1)], axis=1)
-            self.places = np.concatenate([self.places, np.zeros_like(self.places)], axis=1)
-        self.position[going] = self.machine.advance(self.position[going], tokens)
-        self.tokens[going, self.length[going]] = tokens
-        self.places[going, self.length[going]] = self.position[going]
-        self.length[going] += 1
-        self._enter(going, tokens, self.position[going])
+    def write(self, tokens: Int[np.ndarray, " texts"]) -> None:
+        """Writes a token in each text."""
+        self.position, self.tokens = self.machine.advance(self.position, tokens), tokens
+        self.history.append(Entry(self.texts, tokens, self.position))
+        low, high = self.position.min(axis=0), self.position.max(axis=0)
+        if (low < self.low + self.reach).any() or (high > self.high - self.reach).any():
+            self._lay_out(np.minimum(low, self.low), np.maximum(high, self.high))
+        else:
+            self._enter(self.history[-1])
+
+    def keep(self, going: Bool[np.ndarray, " texts"]) -> None:
+        """Leaves only these texts."""
+        if not going.all():
+            self.texts, self.tokens = self.texts[going], self.tokens[going]
+            self.position = self.position[going]
 
     def written(self) -> list[list[int]]:
         """What was written after each prompt."""
-        ends = zip(self.tokens, self.prompts.tolist(), self.length.tolist(), strict=True)
-        return [row[start:stop].tolist() for row, start, stop in ends]
+        steps = self.history[1:]
+        tokens, counts = np.zeros((self.count, len(steps)), np.int32), np.zeros(self.count, int)
+        for step, entry in enumerate(steps):
+            tokens[entry.texts, step] = entry.tokens
+            counts[entry.texts] += 1
+        return [row[:n] for row, n in zip(tokens.tolist(), counts.tolist(), strict=True)]
 
-    def _enter(self, texts: np.ndarray, tokens: np.ndarray, position: np.ndarray) -> None:
-        role = self.machine.role[tokens]
-        address, inside = self._address(role, position)
-        keep = self.seen[role]
-        if not np.all(inside | ~keep):
-            low, high = position[keep].min(0), position[keep].max(0)
-            self._lay_out(np.minimum(low, self.low), np.maximum(high, self.high))
-            return
-        self.table[texts[keep], address[keep]] = tokens[keep]
+    def _enter(self, entry: Entry) -> None:
+        role = self.machine.role[entry.tokens]
+        address = self.begins[role] + entry.texts * self.width
+        for axis, steps in enumerate(self.steps):
+            address += entry.position[:, axis] * steps[role]
+        self.table[address] = entry.tokens
 
     def _lay_out(self, low: np.ndarray, high: np.ndarray) -> None:
         """A table for squares from low to high and as many again, with all that was written."""
-        span = high - low + 1
-        self.low, self.high = low - SPARE, high + span + SPARE
+        self.low, self.high = low - self.reach - SPARE, 2 * high - low + self.reach + SPARE
         sizes = np.where(self.machine.wide, 1, self.high - self.low + 1)
-        self.strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~self.machine.wide
-        ends = np.cumsum(np.prod(sizes, axis=1) * self.seen)
-        self.begins = np.concatenate([[0], ends[:-1]])
-        none = len(self.machine.tokens)
-        self.table = np.full((len(self.tokens), max(1, int(ends[-1]))), none, np.int32)
-        texts, times = np.nonzero(np.arange(self.tokens.shape[1]) < self.length[:, None])
-        self._enter(texts, self.tokens[texts, times], self.places[texts, times])
+        strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~self.machine.wide
+        seen = np.isin(np.arange(len(sizes)), [role for near in self.near for role, _ in near])
+        ends = np.cumsum(np.prod(sizes, axis=1) * seen) + WASTE + 1
+        self.width = int(ends[-1])
+        begins = np.concatenate([[WASTE + 1], ends[:-1]]) - strides @ self.low
+        self._neighbours(begins, strides)
+        self.begins = np.where(seen, begins, WASTE)
+        self.steps = [np.where(seen, column, 0) for column in strides.T]
+        self.table = np.full(self.count * self.width, len(self.machine.tokens), np.int32)
+        for entry in self.history:
+            self._enter(entry)
 
-    def _address(
-        self, role: Int[np.ndarray, " n"], position: Int[np.ndarray, "n axes"]
-    ) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-        inside = (position >= self.low) & (position <= self.high)
-        address = self.begins[role] + np.sum((position - self.low) * self.strides[role], axis=1)
-        return address, np.all(inside | self.machine.wide[role], axis=1)
+    def _neighbours(self, begins: np.ndarray, strides: np.ndarray) -> None:
+        """The begin and the steps of each role's neighbours, all roles as one table."""
+        shape = (len(self.near), self.cells)
+        self.near_begins = np.full(shape, NOTHING)
+        self.near_steps = [np.zeros(shape, np.int64) for _ in self.machine.axes]
+        for role, near in enumerate(self.near):
+            for cell, (other, moved) in enumerate(near):
+                self.near_begins[role, cell] = begins[other] + strides[other] @ moved
+                for steps, stride in zip(self.near_steps, strides[other], strict=True):
+                    steps[role, cell] = stride
