@@ -103,8 +103,8 @@ def _several(problem: Problem) -> str:
         return ""
     operands = ", ".join(map(str, problem.operands))
     return (
-        f"\n\nA number of `{problem}` is several operands, in the order of the prompt below. They are"
-        f" {operands}: an operand that lies there against the others is read backward."
+        f"\n\nThe operands of `{problem}` are {operands}, in the order of the prompt below: those"
+        " that stand there from their first digit on are written backward by people."
     )
 
 
