@@ -26,7 +26,7 @@ SEEDS = {"calculator": 3}
 
 RECIPES = (
     "addition", "subtraction", "sums", "multiplication", "division", "sorting", "comparison",
-    "copying", "gcd", "isqrt", "binary", "luhn", "calculator",
+    "copying", "gcd", "isqrt", "binary", "luhn", "fractions", "calculator",
 )  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["train", "--seeds", "x"], "--seeds"),
         (["train", "missing.toml"], "No such file"),
         (["ask", "nothing", "1+1"], "nothing"),
-        (["show", "addition", "1.5+2"], "whole numbers"),
+        (["show", "addition", "1.5+2"], "every part of a number is written"),
         (["show", "addition", "12+"], "operand is missing"),
         (["show", "addition", "5-3"], "unknown operator of layout 'program' '-'"),
         (["show", "addition", "1+2+3"], "this program holds 2 operands, not 3"),

@@ -3,6 +3,7 @@
 import operator
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 
 import pytest
@@ -97,9 +98,27 @@ def test_numbers_to_sort_stand_between_commas_or_blanks(
     assert parse(line) == Problem("sort", tuple(map(int, values)))
 
 
+decimal_text = st.tuples(digits, digits).map(".".join)
+
+
+@given(a=decimal_text, b=decimal_text, blanks=st.tuples(blank, blank), equals=st.booleans())
+def test_numbers_with_a_point_are_added_as_pythons_fractions(
+    a: str, b: str, blanks: tuple[str, str], equals: bool
+) -> None:
+    problem = parse(f"{blanks[0]}{a} + {b}{blanks[1]}" + "=" * equals)
+    assert problem.operator == "+."
+    assert problem.truth == Fraction(a) + Fraction(b)
+    assert Fraction(answer_text(problem.truth)) == problem.truth
+    shown = str(problem).split("+")
+    assert list(map(Fraction, shown)) == [Fraction(a), Fraction(b)]
+
+
 noise = st.text("0123456789+-*/%<,.e= \n", max_size=10) | st.text(max_size=10)
 words = st.sampled_from(["sort", "copy", "reverse", "srot", ""])
 WELL_FORMED = re.compile(r"\s*[0-9]+(\s*(\+|-|\*|//|%|<)\s*[0-9]+)(\s*\2\s*[0-9]+)*\s*=?\s*")
+
+
+POINTED = re.compile(r"\s*[0-9]+\.[0-9]+\s*\+\s*[0-9]+\.[0-9]+\s*=?\s*")
 
 
 def read(line: str) -> Problem | str:
@@ -118,7 +137,9 @@ def test_a_line_is_a_problem_or_is_refused_in_one_line(word: str, rest: str) -> 
     if isinstance(found, str):
         assert re.fullmatch("cannot read .*", found)
     else:
-        assert word or WELL_FORMED.fullmatch(line)
+        assert word or WELL_FORMED.fullmatch(line) or POINTED.fullmatch(line)
+        if POINTED.fullmatch(line):
+            return
         assert found.operands == tuple(map(int, re.findall("[0-9]+", line)))
 
 
@@ -147,7 +168,13 @@ def test_a_line_is_a_problem_or_is_refused_in_one_line(word: str, rest: str) -> 
         ("0%000", "division by zero has no answer"),
         ("1/2", "'/' is no known operator: did you mean '//'"),
         ("1///2", "'/' is no known operator: did you mean '//'"),
-        ("1.5+2", "only whole numbers"),
+        ("1.5*2", "only whole numbers can be calculated with, .* but for 12.5\\+3.75"),
+        ("1.5+2", r"every part of a number is written, as in 1\.5\+2\.0"),
+        ("3+12.5", r"every part of a number is written, as in 3\.0\+12\.5"),
+        (".5+1.", r"every part of a number is written, as in 0\.5\+1\.0"),
+        ("1.5+2.5+3.5", "only whole numbers"),
+        ("0x1.0x2+0x3.0x4", "only whole numbers|is no digit"),
+        ("1+.2+.3+.4", "'.' is no digit"),
         ("1e5+2", "only whole numbers"),
         ("1,000+2", "only whole numbers"),
         ("sort 1.5,2", "only whole numbers"),
@@ -183,7 +210,7 @@ def test_a_very_long_line_is_shortened_in_its_complaint() -> None:
 def test_the_longest_operand_is_accepted_and_one_more_digit_is_not() -> None:
     nines = "9" * MAX_DIGITS
     assert parse(f"{nines}+1").truth == 10**MAX_DIGITS
-    for line in (f"{nines}9+1", f"1-{nines}9", f"copy {nines}9"):
+    for line in (f"{nines}9+1", f"1-{nines}9", f"copy {nines}9", f"1.{nines}9+1.0"):
         with pytest.raises(UserError, match="at most 100,000 are accepted"):
             parse(line)
 
@@ -224,6 +251,11 @@ def test_a_number_is_shown_as_python_shows_it(value: int) -> None:
 @given(values=st.lists(tiny.ints(30), min_size=1).map(tuple))
 def test_several_numbers_are_shown_with_commas_between(values: tuple[int, ...]) -> None:
     assert answer_text(values) == ",".join(map(str, values))
+
+
+def test_a_fraction_is_shown_exactly() -> None:
+    shown = [answer_text(Fraction(text)) for text in ("65/4", "1/2", "16", "-0.05")]
+    assert shown == ["16.25", "0.5", "16.0", "-0.05"]
 
 
 def test_a_truth_value_is_shown_as_a_word() -> None:

@@ -155,7 +155,7 @@ def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
     ("text", "fields", "says"),
     [
         ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
-        ("1.5+2", {}, "'1.5+2': only whole numbers can be calculated with"),
+        ("1.5+2", {}, "'1.5+2': every part of a number is written"),
         ("5-3", {}, "'5-3': unknown operator of this recipe '-': choose from +"),
         ("1+2+3", SEEING | {"layout": "coupled"}, "layout 'coupled' holds 2 operands, not 3"),
         ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "holds 3 digits"),

@@ -5,7 +5,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from curta import guarding, kept, recipe, registry, userfiles
 from curta.cli import main
 from curta.errors import UserError
 from curta.machine import Answer, Given, Program, Sign, check, survey, written
+from curta.machine.survey import Recorder
 from curta.operations import BUILT_IN, OPERATIONS
 from curta.problems import Problem, parse
 
@@ -332,6 +334,21 @@ def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, 
     rows = kept.stored(run.folder.path)
     assert {(row.size, row.category) for row in rows} == {("4", "random"), ("8", "random")}
     assert all(row.answer == Problem("digitsum", row.operands).truth for row in rows)
+
+
+class Written(Recorder):
+    """In place of programs: one token for every problem."""
+
+    def record(self, operator: str, operands: Sequence[int]) -> tuple[list[int], int]:
+        return [0], 0
+
+
+def test_answers_of_every_kind_are_kept(tmp_path: Path) -> None:
+    problems = [parse(text) for text in ("3.75+12.5", "0.5+0.5", "1<2", "12-34", "sort 3,1")]
+    kept.save(tmp_path, [("2", "random", one) for one in problems], Written({}, {}))
+    found = [row.answer for row in kept.stored(tmp_path)]
+    assert found == [one.truth for one in problems]
+    assert [type(one) for one in found] == [Fraction, Fraction, bool, int, tuple]
 
 
 def test_importing_curta_and_a_program_is_light() -> None:

@@ -153,7 +153,7 @@ def _list(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
     single = sum(isinstance(part, Given) and not part.many for part in program.prompt)
     spare = single if parts > single else 0
     few, most = (max(1, count - spare) for count in operands)
-    sizes = Sizes((first, others)[:parts], (few, most))
+    sizes = Sizes((first, *[others] * (parts - 1)), (few, most))
     budget = recipe.evaluation.certificate
     listing = list_windows(recorder, sizes, budget=min(FIRST, budget))
     closure = prove(recorder, sizes, fewest=few)
@@ -232,7 +232,7 @@ def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]
 def _closure(found: dict[str, Found]) -> dict[str, Any]:
     """What came of the proofs."""
     reasons = [
-        f"{operator}: {'; '.join(one.closure.reasons) or f'{len(one.closure.open):,} open'}"
+        "; ".join(one.closure.reasons) or f"{operator}: {len(one.closure.open):,} open"
         for operator, one in found.items()
         if not one.closure.closed
     ]

@@ -1,11 +1,13 @@
 """`curta check`: programs of a file, or one by its name, held against their truth."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from . import generic, registry
+from .decimals import to_exact
 from .machine import Program
-from .machine.check import Checked
+from .machine.check import Checked, Wrong
 from .machine.check import check as check_program
 from .machine.sampling import Sizes
 from .notation import written
@@ -46,14 +48,23 @@ def table(found: Checked) -> dict[str, Any]:
         "sizes": [vars(size) for size in found.sizes],
         "tokens_per_second": found.tokens_per_second,
         "wrong": found.wrongs,
-        "wrong_examples": [vars(one) for one in found.wrong],
-        "other_truth": [vars(one) for one in found.other_truth],
+        "wrong_examples": list(map(_row, found.wrong)),
+        "other_truth": list(map(_row, found.other_truth)),
         "conflicts": [
             vars(one) | {"window": [cell._asdict() for cell in one.window]}
             for one in found.conflicts
         ],
         "growing_moves": [vars(one) for one in found.growing],
     }
+
+
+def plain(answer: Any) -> Any:
+    """An answer as JSON has it: a fraction is text."""
+    return to_exact(answer) if isinstance(answer, Fraction) else answer
+
+
+def _row(one: Wrong) -> dict[str, Any]:
+    return vars(one) | {"written": plain(one.written), "truth": plain(one.truth)}
 
 
 def problem_text(program: Program, operands: tuple[int, ...]) -> str:

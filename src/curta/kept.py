@@ -10,11 +10,13 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from . import files, registry, userfiles
+from .decimals import of_exact, to_exact
 from .errors import UserError
 from .machine import store
 from .machine.machine import Machine
@@ -176,7 +178,7 @@ def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recor
             if spare < TOKENS and len(tokens) > spare:
                 break
             spare -= len(tokens)
-            operands, told = list(problem.operands), problem.truth
+            operands, told = list(problem.operands), _plain(problem.truth)
             row = [problem.operator, size, category, operands, told, tokens, prompt]
             names = ("operator", "size", "category", "operands", "answer", "tokens", "prompt")
             lines.append(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
@@ -195,11 +197,22 @@ def _read(file: Path, changed: int) -> tuple[Stored, ...]:
 
 
 def _problem(row: Mapping[str, Any]) -> Stored:
-    told = row["answer"]
     return Stored(
         row["operator"], row["size"], row["category"], tuple(row["operands"]),
-        tuple(told) if isinstance(told, list) else told, tuple(row["tokens"]), row["prompt"],
+        _answer(row["answer"]), tuple(row["tokens"]), row["prompt"],
     )  # fmt: skip
+
+
+def _plain(answer: Answer) -> Any:
+    """An answer as JSON has it: a fraction is text."""
+    return to_exact(answer) if isinstance(answer, Fraction) else answer
+
+
+def _answer(told: Any) -> Answer:
+    """What `_plain` made."""
+    if isinstance(told, str):
+        return of_exact(told)
+    return tuple(told) if isinstance(told, list) else told
 
 
 def _files(programs: Sequence[str]) -> list[str]:

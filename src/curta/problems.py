@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
-from .decimals import to_int, to_text
+from .decimals import to_exact, to_int, to_text
 from .errors import UserError, unknown
 from .machine import to_digits
 from .notation import literals, written
@@ -58,9 +59,11 @@ def operation_named(symbol: str) -> Operation:
 
 
 def answer_text(answer: Answer, base: int = 10) -> str:
-    """`-12`, `true`, or `7,33,210`; `-0xc` in base 16."""
+    """`-12`, `true`, `7,33,210` or `16.25`; `-0xc` in base 16."""
     if isinstance(answer, bool):
         return str(answer).lower()
+    if isinstance(answer, Fraction):
+        return to_exact(answer)
     if isinstance(answer, tuple):
         return ",".join(written(value, base) for value in answer)
     return "-" * (answer < 0) + written(abs(answer), base)
@@ -74,7 +77,7 @@ def widths(problem: Problem) -> tuple[int, ...]:
 
 
 def parse(text: str) -> Problem:
-    """Reads `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"0xff+0x1"` or `"3#12+3#21"`.
+    """Reads `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
 
     Blanks around numbers and a final `=` are allowed. Raises UserError for anything that is no
     problem or has no answer.
@@ -84,7 +87,11 @@ def parse(text: str) -> Problem:
         return Problem(pair[2], (to_int(pair[1]), to_int(pair[3])))
     plain = text.strip().removesuffix("=").rstrip()
     try:
-        plain, base = literals(_called(plain))
+        plain = _called(plain)
+        compound = _compound(plain)
+        if compound:
+            return Problem(*compound)
+        plain, base = literals(plain)
         operator, operands = _named(plain) or _infix(plain)
         return _in_base(operator, operands, base)
     except UserError as error:
@@ -96,8 +103,8 @@ _PAIR = re.compile(r"([1-9][0-9]{0,999})([-+*/%]{1,2})([1-9][0-9]{0,999})$")
 
 
 def _signs() -> list[str]:
-    """Every operator that is no word."""
-    return [symbol for symbol in OPERATIONS if not symbol.isalpha()]
+    """Every operator that stands between whole numbers and is no word."""
+    return [s for s, one in OPERATIONS.items() if not s.isalpha() and not one.compound]
 
 
 def _any_sign() -> str:
@@ -112,6 +119,15 @@ def _called(text: str) -> str:
 
 
 Parsed = tuple[str, tuple[int, ...]]
+
+
+def _compound(text: str) -> Parsed | None:
+    """A problem whose numbers have several parts, as before and after a point, if it is one."""
+    for symbol, operation in OPERATIONS.items():
+        found = operation.read(text)
+        if found:
+            return symbol, _numbers(found)
+    return None
 
 
 def _named(text: str) -> Parsed | None:
@@ -180,7 +196,7 @@ def _complaint(text: str) -> str | None:
     if not text:
         return f"there is nothing; write a problem such as {EXAMPLES}"
     if re.search(r"[0-9][.][0-9]|[0-9],[0-9]{3}\b|[0-9][eE][0-9]", text):
-        return "only whole numbers can be calculated with, written as 1234"
+        return f"only whole numbers can be calculated with, written as 1234{_but_compound()}"
     if re.search(r"(^|[-+*/%<]\s*)-\s*[0-9]", text):
         return "operands are whole numbers from 0 up, such as 12-34"
     rest = re.sub(signs, " ", text)
@@ -196,3 +212,9 @@ def _complaint(text: str) -> str | None:
     if re.search(r"^\s*@|@\s*$|@\s*@", re.sub(signs, "@", text)):
         return "an operand is missing; write a problem such as 12+34"
     return None
+
+
+def _but_compound() -> str:
+    """Which problems have other numbers."""
+    examples = [one.example for one in OPERATIONS.values() if one.compound]
+    return f", but for {' or '.join(examples)}" if examples else ""

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import paper
+import tiny
 from curta import api
 from curta.data.columns import Columns, keys
 from curta.data.splits import TRAIN, Recorded, Source
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.problems import Problem
+from curta.problems import Problem, parse
 from curta.tasks import Task
 from curta.texts import layout_of
 
@@ -39,6 +41,16 @@ def tables(name: str, columns: Columns) -> tuple[Any, Any]:
     ]
     made = columns.of_arrays(written, mine, task.operator, layout)
     return made, columns.of_problems(problems, layout)
+
+
+def test_answers_with_a_point_are_strings() -> None:
+    layout = paper.layout(
+        tiny.recipe(program="fractions", task__operator="+.", task__digits=[1, 2])
+    )
+    columns = Columns(decimal=True, several=False, program=layout)
+    (row,) = columns.of_problems([parse("12.5+3.75")], layout).to_pylist()
+    assert (row["operands"], row["answer"]) == (["5", "12", "57", "3"], "16.25")
+    assert (row["prompt"], row["completion"]) == ("05.21+57.3=", "52.¹61$")
 
 
 def _value(digits: Any, length: Any) -> int:

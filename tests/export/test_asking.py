@@ -18,7 +18,7 @@ from .made import program
 
 FORMATS = (
     "addition", "subtraction", "comparison", "multiplication", "sorting", "binary", "spaced",
-    "carried", "luhn",
+    "carried", "luhn", "fractions",
 )  # fmt: skip
 """Programs whose prompts or answers have what the others have not."""
 

@@ -1,6 +1,7 @@
 """`curta check`: answers against the truth, conflicts explained, moves that grow."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from curta import checking
 from curta.errors import UserError
 from curta.machine import Answer, Given, Paper, Program, Sign, check, program, written
 from curta.machine.check import Checked
+from curta.machine.prompt import Part
 
 EQUALS = Sign("=")
 
@@ -119,6 +121,7 @@ def test_a_truth_that_is_not_curtas_own() -> None:
     [
         ({"axes": ("row",)}, "'n' of its prompt: unknown axis 'place': choose from row"),
         ({"sizes": (5, 1)}, "sizes: digits are two counts, the fewest and the most"),
+        ({"answer": Answer("out", many="place", fraction="low")}, "is one decimal number"),
         ({"reech": 2}, "unknown field of a program 'reech': did you mean 'reach'?"),
         ({"broadcast": {"out": ("plaec",)}}, "unknown axis 'plaec': did you mean 'place'?"),
     ],
@@ -127,6 +130,34 @@ def test_parts_that_do_not_fit(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError) as raised:
         of(total, digits, **fields)
     assert says in str(raised.value)
+
+
+FOLLOWS = Given("n", "place", follows=True)
+POINT = Sign(".", "point", step={"place": 1})
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        ((FOLLOWS, EQUALS), "'n' follows, so an operand and a sign with step="),
+        ((POINT, FOLLOWS, EQUALS), "an operand and a sign with step= stand before it"),
+        ((Given("m", "place"), FOLLOWS, EQUALS), "a sign with step= stand before it"),
+        ((Given("m", "place"), Sign("+"), FOLLOWS), "a sign with step= stand before it"),
+        ((Given("m", "place", base=2), POINT, FOLLOWS), "and all are decimal"),
+        ((Given("m", "place"), POINT, FOLLOWS, Given("k", "place", many="row")), "stands for many"),
+    ],
+)
+def test_operands_that_follow_nothing_or_could_not_be_read(
+    prompt: tuple[Part, ...], says: str
+) -> None:
+    with pytest.raises(UserError, match=says):
+        written("sum", axes=("place", "row"), prompt=prompt, answer=Answer("out"), truth=int)
+
+
+@pytest.mark.parametrize("told", [1, 1.5, "7"])
+def test_a_truth_that_is_no_fraction(told: object) -> None:
+    with pytest.raises(UserError, match=r"which is not a fractions\.Fraction"):
+        of(total, lambda n: told, answer=Answer("so far", fraction="out"))
 
 
 def test_an_algorithm_that_takes_other_operands() -> None:
@@ -171,6 +202,16 @@ ANSWERS: list[tuple[Program, tuple[int, ...], object]] = [
         written("hex", prompt=(Given("a", "place", base=16), EQUALS),
                 answer=Answer("out", base=16), truth=lambda a: a + 1),
         (255,), 256,
+    ),
+    (
+        written("half", prompt=(Given("a", "place"), EQUALS), truth=lambda a: Fraction(5 - a, 20),
+                answer=Answer("out", sign="minus", fraction="low")),
+        (18,), Fraction("-0.65"),
+    ),
+    (
+        written("tenth", prompt=(Given("a", "place"), EQUALS), truth=lambda a: Fraction(a, 100),
+                answer=Answer("out", high_first=True, fraction="low")),
+        (1805,), Fraction("18.05"),
     ),
 ]  # fmt: skip
 

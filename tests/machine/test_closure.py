@@ -17,6 +17,7 @@ from curta.machine.machine import Machine
 from curta.machine.rules import Rules
 from curta.machine.table import WindowTable
 from curta.machine.tokens import HOME
+from curta.programs import program_named
 
 PAIR, ONE = Sizes(((1, 5), (1, 5))), Sizes(((1, 7),))
 Recorders = dict[str, Recorder]
@@ -142,6 +143,15 @@ def test_conflicts_and_prompts_without_a_place_are_not_proved(
     found = close(recorder.machine, recorder.windows, table)
     assert not found.closed
     assert found.reasons == ["walk: a window with two different next tokens"]
+
+
+def test_operands_that_go_on_from_others_are_not_proved() -> None:
+    program = program_named("fractions")
+    made = machines.made(program, Sizes(((1, 2),) * 4), problems=20)
+    recorder = machines.recorder(program, made)
+    found = close(recorder.machine, recorder.windows, recorder.table)
+    assert not found.closed
+    assert found.reasons == ["+.: the prompt has an operand that goes on from another"]
 
 
 def without(table: WindowTable, window: int) -> WindowTable:

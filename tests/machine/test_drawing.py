@@ -8,7 +8,7 @@ from curta.machine import drawing
 from curta.machine.drawing import GAP, NONE, Cut, Line, Mark, Sheet
 from curta.machine.sampling import Sizes
 from curta.machine.survey import survey
-from curta.problems import Problem
+from curta.problems import Problem, parse
 from curta.programs import PROGRAMS
 
 
@@ -85,6 +85,17 @@ def test_an_operand_from_its_first_digit_on_runs_rightwards() -> None:
     columns = [int(column) for column in sheet.columns if column != drawing.EVERYWHERE]
     assert columns == sorted(columns)
     assert [row[2].strip() for row in drawn(sheet) if row[1] == "number"] == ["210", "004"]
+
+
+def test_a_number_of_two_operands_runs_as_its_last_one_does() -> None:
+    layout = surveyed("fractions", Sizes((1, 2), (1, 2), (4, 4)))
+    sheet = drawing.text(layout.machine, layout.tokens_of(parse("12.5+3.75"))[0])
+    columns = [int(column) for column in sheet.columns]
+    assert columns == sorted(columns, reverse=True)
+    rows = {row[1]: row[2] for row in drawn(sheet)}
+    assert [rows[role].strip() for role in ("a", "a fraction", "sum", "sum fraction")] == [
+        "12", "50", "16", "25",
+    ]  # fmt: skip
 
 
 def test_a_wide_sheet_keeps_its_ends_or_what_is_near(addition: ProgramLayout) -> None:

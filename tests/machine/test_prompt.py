@@ -1,6 +1,7 @@
 """Prompts: which operand lies where, and what is read as the answer."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -30,6 +31,26 @@ def test_zeros_fill_operands_up() -> None:
     assert filled.digits([7, 345]) == [[7, 0, 0], [5, 4, 3]]
     pairs = form(Given("a", "place", high_first=True, multiple=2))
     assert [symbols(pairs, value) for value in (0, 12, 123)] == ["00", "12", "0123"]
+
+
+def pointed(role: str) -> tuple[Part, ...]:
+    below = Given(f"{role} below", "place", high_first=True, filled=True)
+    point = Sign(".", f"{role} point", step={"place": 1})
+    return (below, point, Given(role, "place", follows=True))
+
+
+def test_an_operand_that_follows_goes_on_from_what_was_written_before() -> None:
+    keys = form(*pointed("a"), Sign("=")).write([57, 12])
+    assert [key[0] for key in keys] == [5, 7, ".", 2, 1, "="]
+    assert [key[3] for key in keys] == [(HOME,), (1,), (1,), (1,), (1,), (HOME - 1,)]
+
+
+def test_only_operands_that_are_filled_count_for_how_far() -> None:
+    prompt = form(*pointed("a"), Sign("+"), *pointed("b"), Sign("="))
+    assert symbols(prompt, 5, 1234, 57, 8) == "05.4321+57.8="
+    assert prompt.digits([5, 1234, 57, 8]) == [[5, 0], [4, 3, 2, 1], [7, 5], [8]]
+    assert prompt.compound
+    assert [len(number) for number in prompt.numbers] == [3, 1, 3, 1]
 
 
 def test_a_gap_stands_on_the_square_of_the_first_digit() -> None:
@@ -70,6 +91,10 @@ def test_every_token_of_a_prompt_is_among_those_foretold() -> None:
     known = set(prompt.every())
     for operands in ((0, 1), (98765, 43210, 5), (1234, 567, 890, 12)):
         assert set(prompt.write(operands)) <= known
+    prompt = form(*pointed("a"), Sign("="))
+    known = set(prompt.every())
+    for operands in ((0, 0), (98765, 43210)):
+        assert set(prompt.write(operands)) <= known
 
 
 def written(*pairs: tuple[str, int | str, Sequence[int]]) -> list[tuple[Token, Sequence[int]]]:
@@ -85,6 +110,22 @@ def test_an_answer_is_read_in_its_order_base_and_sign() -> None:
     assert form(sign="sign").read(minus + digits) == -101
     assert form().read(written(("answer", "x", [0]))) is None
     assert form(base=2).read(written(("answer", 2, [0]))) is None
+
+
+def test_an_answer_with_a_point_is_a_fraction() -> None:
+    below = written(("below", 5, [0]), ("below", 2, [1]))
+    above = written(("answer", 6, [3]), ("answer", 1, [4]))
+    read = form(fraction="below").read
+    assert read(below + above) == Fraction("16.25")
+    assert form(fraction="below", high_first=True).read(above + below) == Fraction("61.52")
+    assert form(fraction="below", sign="sign").read(
+        below + above + written(("sign", "-", [0]))
+    ) == Fraction("-16.25")
+    whole = read(written(("below", 0, [0])) + above)
+    assert whole == 16
+    assert type(whole) is Fraction
+    assert read(below) is read(above) is read([]) is None
+    assert form(fraction="below", base=5).read(below + above) is None
 
 
 @pytest.mark.parametrize(("digit", "value"), [(0, False), (1, True), (2, None)])

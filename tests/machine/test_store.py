@@ -26,6 +26,10 @@ MACHINES: dict[str, dict[str, Any]] = {
             {"operator": operator, "digits": [1, 3], "second": [1, 2]} for operator in ("//", "%")
         ],
     },
+    "addition and fractions": {
+        "program": ["addition", "fractions"],
+        "task": [{"operator": operator, "digits": [1, 2]} for operator in ("+", "+.")],
+    },
     "sorting": {"program": "sorting", "task": {"operator": "sort", "operands": [2, 3]}},
 }
 every_machine = pytest.mark.parametrize("name", MACHINES)

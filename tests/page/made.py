@@ -19,6 +19,7 @@ from curta.machine.sampling import Sizes
 from curta.machine.survey import survey
 from curta.machine.writing import write
 from curta.model import Transformer
+from curta.operations import OPERATIONS
 from curta.page.assembled import render
 from curta.page.folded import refuse
 from curta.problems import parse
@@ -31,6 +32,7 @@ from .browser import Tab
 PROBLEMS = {
     "addition": ["7+8", "99999+1", "123+98765", "0+0"],
     "multiplication": ["12*34", "999*9", "0*57", "305*204"],
+    "fractions": ["3.75+12.5", "0.05+9.95", "0.0+0.0", "12.5+3.25"],
     "own": ["sort 3,1,2", "sort 20", "0xc-0x345", "0x345-0xf", "3#2<3#2", "3#12<3#201"],
 }
 """Some problems of each machine."""
@@ -102,7 +104,8 @@ def layout(name: str) -> ProgramLayout:
         patch.setattr("curta.machine.survey.TOKENS", TOKENS)
         counts = {"sort": (1, 3)}
         operators = [one.operator for one in programs]
-        sizes = {one: Sizes((1, 3), (1, 3), counts.get(one, (2, 2))) for one in operators}
+        least = {one: (OPERATIONS[one].least,) * 2 for one in operators}
+        sizes = {one: Sizes((1, 3), (1, 3), counts.get(one, least[one])) for one in operators}
         found = survey(programs, sizes)
     return ProgramLayout(found.machine, found.windows, found.recorder)
 

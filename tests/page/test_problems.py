@@ -79,6 +79,18 @@ MISTAKES = {
 }
 
 
+POINTS = {
+    "3+12.5": "Every part of a number is written, as in 3.0+12.5.",
+    "3+12": "Every part of a number is written, as in 3.0+12.0.",
+    ".5 + 7.": "Every part of a number is written, as in 0.5+7.0.",
+    "3.5": "3.5 is no such problem; write 12.5+3.75.",
+    "1.5-0.5": "write 12.5+3.75",
+    "1.5+0.5+1.5": "write 12.5+3.75",
+    "1.5+" + "1" * (DIGITS + 1) + ".5": f"at most {DIGITS} digits",
+    "": "Write a problem, such as 12.5+3.75.",
+}
+
+
 def mistake(browser: Tab, text: str) -> str:
     asked = f"(() => {{ try {{ return curta.prompt({json.dumps(text)}).length; }}"
     return str(browser.value(f"{asked} catch (mistake) {{ return mistake.message; }} }})()"))
@@ -91,6 +103,18 @@ def test_what_cannot_be_calculated_is_one_clear_line(browser: Tab, tmp_path: Pat
         assert words in line, text
         assert "\n" not in line
         assert len(line) < 120
+
+
+def test_numbers_with_a_point_are_read_whole_or_completed_in_the_complaint(
+    browser: Tab, tmp_path: Path
+) -> None:
+    browser.open(page(tmp_path, *shipped("fractions")))
+    for text, words in POINTS.items():
+        assert words in mistake(browser, text), text
+    same = ["3.75+12.5", " 03.750 + 12.50 = "]
+    first, second = browser.value(f"{json.dumps(same)}.map(curta.prompt)")
+    assert first == second
+    assert browser.value("curta.truth('0.75+99.25')") == "100.0"
 
 
 def test_numbers_are_read_in_any_base_and_answered_in_the_models(
@@ -117,7 +141,7 @@ def test_calls_blanks_and_leading_zeros_are_allowed(browser: Tab, tmp_path: Path
 def test_other_operations_have_truths(browser: Tab, tmp_path: Path) -> None:
     browser.open(page(tmp_path, *shipped("addition")))
     problems = ["gcd 1071,462", "isqrt 1234", "order 30,10,20", "7//2", "7%4", "reverse 120",
-                "copy 12", "isqrt 0", "luhn 7992739871"]  # fmt: skip
+                "copy 12", "isqrt 0", "luhn 7992739871", "0.05+99.95", "3.0+0.125"]  # fmt: skip
     parts = [(one, parse(one)) for one in problems]
     for text, problem in parts:
         operands = json.dumps([str(value) for value in problem.operands])

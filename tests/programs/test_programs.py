@@ -1,6 +1,8 @@
 """Programs: what they write is right, in windows that hold at every length."""
 
 import random
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -16,6 +18,7 @@ from curta.machine.recording import Recording, seen
 from curta.machine.survey import machine_of
 from curta.machine.table import WindowTable
 from curta.operations import OPERATIONS
+from curta.problems import parse
 from curta.programs import PROGRAMS, program_named
 
 TRAINING = {
@@ -27,6 +30,7 @@ TRAINING = {
     "gcd": (3, 3),
     "isqrt": (6,),
     "decimal": (20,),
+    "fractions": (4, 4, 4, 4),
 }
 """Digits of the operands; of many, how many there are at most comes second. Else 8 each."""
 
@@ -121,6 +125,8 @@ EDGES = [
     ("isqrt", (0,)), ("isqrt", (1,)), ("isqrt", (10**12,)), ("isqrt", (10**12 - 1,)),
     ("isqrt", (9999,)), ("binary", (0,)), ("binary", (1,)), ("binary", (10**20,)),
     ("decimal", (0,)), ("decimal", (2**70,)), ("luhn", (0,)), ("copy", (0,)), ("reverse", (120,)),
+    ("fractions", (0, 0, 0, 0)), ("fractions", (999, 999, 100, 0)),
+    ("fractions", (1, 5, 10**30, 0)),
     ("spaced", (1, 999)), ("spaced-apart", (999, 1)), ("carried", (999, 1)),
 ]  # fmt: skip
 
@@ -177,6 +183,7 @@ TEXTS = {
     "addition": ((12, 39), "21+93=15$"),
     "sums": ((12, 39, 50), "21+93+05=1¹5|10¹1$"),
     "carried": ((12, 39), "21+93=.1'5.0$"),
+    "fractions": ((5, 12, 57, 3), "05.21+57.3=52.¹61$"),
     "spaced": ((1234, 5678), "1234 + 5678 =2¹1¹96=6912$"),
     "spaced-apart": ((1234, 5678), "1 234 + 5 678=2¹1¹96=6912$"),
     "subtraction": ((12, 34), "21-43=8¹7¹-2¹2¹$"),
@@ -219,3 +226,12 @@ def test_a_program_in_base_ten_is_the_program() -> None:
             same = program.in_base(10)
             assert (same.name, same.base) == (program.name, 10)
             assert program.in_base(7).base == 7
+
+
+@settings(deadline=None)
+@given(a=st.decimals(0, 10**9, places=6), b=st.decimals(0, 10**9, places=2))
+def test_fractions_are_added_as_pythons_decimals(a: Decimal, b: Decimal) -> None:
+    problem = parse(f"{a:f}+{b:f}")
+    assert problem.truth == Fraction(a) + Fraction(b)
+    assert answer(PROGRAMS["fractions"], problem.operands) == problem.truth
+    assert list(map(Decimal, str(problem).split("+"))) == [a, b]

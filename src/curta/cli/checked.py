@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from ..checking import problem_text
+from ..checking import plain, problem_text
 from ..machine.check import Checked, Wrong
 from ..machine.conflicts import Cell, Explained
 
@@ -48,10 +48,11 @@ def _truth(found: Checked) -> Iterator[Text]:
     else:
         yield Text(f"  answers: {found.wrongs:,} of {problems:,} are wrong", style="red")
     for one in found.wrong:
-        yield Text(f"    {_problem(found, one)}: {_answer(one)}, the truth is {one.truth}")
+        yield Text(f"    {_problem(found, one)}: {_answer(one)}, the truth is {plain(one.truth)}")
     for one in found.other_truth:
         yield Text(
-            f"  the truth of {_problem(found, one)} is {one.written} here, and {one.truth} by"
+            f"  the truth of {_problem(found, one)} is {plain(one.written)} here, and"
+            f" {plain(one.truth)} by"
             " Curta's own operation of that name: choose another operator",
             style="red",
         )
@@ -97,7 +98,7 @@ def _problem(found: Checked, one: Wrong) -> str:
 
 
 def _answer(one: Wrong) -> str:
-    return "no answer can be read" if one.written is None else f"{one.written} is written"
+    return "no answer can be read" if one.written is None else f"{plain(one.written)} is written"
 
 
 def _count(number: int, what: str) -> str:

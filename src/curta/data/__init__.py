@@ -152,7 +152,8 @@ def _columns(recipe: Recipe, layout: Layout) -> Columns:
     longest = max(max(*size, *width) for (_, size), width in zip(sizes, widths, strict=True))
     several = any(len(width) > 1 for width in widths)
     program = layout if isinstance(layout, ProgramLayout) else None
-    return Columns(longest > FITS, several, program)
+    pointed = any(OPERATIONS[task.operator].pointed for task in recipe.tasks)
+    return Columns(pointed or longest > FITS, several, program)
 
 
 def _rows(source: Source, columns: Columns) -> Iterator[Any]:

@@ -92,7 +92,8 @@ def _origin(recipe: Recipe) -> list[str]:
 
 
 def _columns(columns: Columns) -> str:
-    number = "decimal string, since some have more than 18 digits" if columns.decimal else "int64"
+    some = "some have more than 18 digits, or a point"
+    number = f"decimal string, since {some}" if columns.decimal else "int64"
     answer = f"list of numbers ({number})" if columns.several else number
     lines = [
         "| `prompt` | string | what the model is given |",

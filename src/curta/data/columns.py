@@ -1,10 +1,11 @@
 """Written problems as Arrow columns, without a Python loop over rows.
 
-Numbers are 64-bit integers where all of a data set fit, else decimal strings.
+Numbers are 64-bit integers where all of a data set are and fit, else decimal strings.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ class Columns:
     def _answer(self, answer: Answer) -> Any:
         if isinstance(answer, tuple):
             return [self._number(value) for value in answer]
-        return self._number(int(answer))
+        return answer_text(answer) if isinstance(answer, Fraction) else self._number(int(answer))
 
     def _number(self, value: int) -> int | str:
         return answer_text(value) if self.decimal else value

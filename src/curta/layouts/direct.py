@@ -65,6 +65,7 @@ class DirectLayout(Layout):
         truth = problem.truth
         if isinstance(truth, tuple):
             return ",".join(self._text(value, width, self.reverse) for value in truth)
+        assert isinstance(truth, int), "a direct layout has whole numbers"
         return "-" * (truth < 0) + self._text(abs(truth), width, self.reverse)
 
     def room(self, operator: str, digits: Sequence[int]) -> Room:

@@ -104,7 +104,7 @@ class ProgramLayout(Layout):
         if simple is not None:
             return simple.read(written)
         form, every = self.machine.formats[problem.operator], self.machine.tokens
-        told = {form.answer.role, form.answer.sign}
+        told = {form.answer.role, form.answer.sign, form.answer.fraction}
         kept = [place for place, token in enumerate(written) if every[token].role in told]
         tokens = [every[written[place]] for place in kept]
         if form.answer.many is None:

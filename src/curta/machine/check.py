@@ -7,6 +7,7 @@ tokens no model under a window can learn the program: such conflicts are explain
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import chain, pairwise
 from statistics import median
 from typing import Any
@@ -161,10 +162,12 @@ def _wrong(
 
 
 def _check_type(program: Program, operands: tuple[int, ...], told: Any) -> None:
-    several = bool(program.answer.many)
+    several, pointed = bool(program.answer.many), bool(program.answer.fraction)
     numbers = list(told) if several and isinstance(told, list | tuple) else [told]
-    if several != isinstance(told, list | tuple) or not all(isinstance(n, int) for n in numbers):
+    kind = Fraction if pointed else int
+    if several != isinstance(told, list | tuple) or not all(isinstance(n, kind) for n in numbers):
         wanted = "a tuple of whole numbers" if several else "a whole number, True or False"
+        wanted = "a fractions.Fraction" if pointed else wanted
         raise UserError(
             f"program {program.name!r}: the truth of {operands} is {told!r}, which is not {wanted}"
         )

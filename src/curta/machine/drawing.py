@@ -1,7 +1,7 @@
 """Squared paper as plain data, for a terminal or a page to draw.
 
 The first axis runs leftwards, so that place 0 stands on the right as in a written number, unless
-an operand lies along it from its most significant digit on. The second axis runs downwards, and
+a number lies along it from its most significant digit on. The second axis runs downwards, and
 every place on further axes is a block of its own. What is found from everywhere on an axis stands
 in a margin there, as the operands of a product stand around its rows.
 """
@@ -271,9 +271,12 @@ def _around(known: list[int], most: int, middle: int) -> list[int | str | None]:
 
 
 def _rightwards(machine: Machine) -> bool:
-    """Whether an operand lies along the first axis from its most significant digit on."""
-    parts = (part for form in machine.formats.values() for part in form.parts)
-    given = [part for part in parts if isinstance(part, Given)]
+    """Whether a number lies along the first axis from its most significant digit on.
+
+    Of a number of several operands, the last one says so.
+    """
+    last = [number[-1] for form in machine.formats.values() for number in form.numbers]
+    given = [part for part in last if isinstance(part, Given)]
     return any(part.high_first and part.along == machine.axes[0] for part in given)
 
 

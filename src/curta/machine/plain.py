@@ -55,10 +55,12 @@ def plain(machine: Machine, operator: str) -> Plain | None:
     """The tables of an operator; None where its problems are not that plain."""
     form = machine.formats[operator]
     answer = form.answer
-    if answer.base != 10 or answer.sign or answer.many or answer.truth:
+    if answer.base != 10 or answer.sign or answer.many or answer.truth or answer.fraction:
         return None
     givens = [part for part in form.parts if isinstance(part, Given)]
-    if any(g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in givens):
+    if form.compound or any(g.base != 10 or g.many or g.gap or g.filled for g in givens):
+        return None
+    if any(g.multiple != 1 for g in givens):
         return None
     digits = {
         number: str(token.value)

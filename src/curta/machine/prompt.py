@@ -5,6 +5,7 @@ So a problem is put to a model, and its answer read, without the program's code.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -20,8 +21,12 @@ class Given:
     square 0. It is found from every square of the axes in `everywhere`. With `many`, it stands
     for all further operands: one on each line of that axis, `between` before each but the first.
 
-    Zeros fill it up: with `filled` to the longest operand, with `multiple` to a number of digits
-    that this divides. `gap` is a sign on the square of the digit that is written first, after it.
+    With `follows` it goes on from the square of what was written before it, and not from the
+    origin: it is one number with the operand before it and the sign between, as 3.75 is.
+
+    Zeros fill it up: with `filled` to the longest of all operands that are, with `multiple` to a
+    number of digits that this divides. `gap` is a sign on the square of the digit that is written
+    first, after it.
     """
 
     role: str
@@ -34,6 +39,7 @@ class Given:
     filled: bool = False
     multiple: int = 1
     gap: str = ""
+    follows: bool = False
 
     @property
     def name(self) -> str:
@@ -70,7 +76,8 @@ class Answer:
 
     They come least significant first unless `high_first`. `sign` is the role of a minus sign, if
     there can be one. With `many` there are several numbers, one on each line of that axis.
-    `truth` says that 1 stands for true and 0 for false.
+    `truth` says that 1 stands for true and 0 for false. `fraction` is the role of the digits
+    below a point; the answer is then a `fractions.Fraction`.
     """
 
     role: str
@@ -79,6 +86,7 @@ class Answer:
     sign: str = ""
     many: str | None = None
     truth: bool = False
+    fraction: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,22 @@ class Format:
         """In which people write the operands: that of the digits, where characters exist for it."""
         base = next((part.base for part in self.parts if isinstance(part, Given)), 10)
         return base if base <= len(DIGITS) else 10
+
+    @property
+    def numbers(self) -> list[list[Part]]:
+        """The parts in order, those together that people write as one number."""
+        found: list[list[Part]] = []
+        for part in self.parts:
+            found.append([part])
+            if isinstance(part, Given) and part.follows:
+                begins = max(i for i, one in enumerate(found[:-1]) if isinstance(one[0], Given))
+                found[begins:] = [[part for one in found[begins:] for part in one]]
+        return found
+
+    @property
+    def compound(self) -> bool:
+        """Whether several operands are one number to people, as before and after a point."""
+        return any(isinstance(part, Given) and part.follows for part in self.parts)
 
     def write(self, operands: Sequence[int]) -> list[Key]:
         """The tokens of the prompt, as a paper keeps them."""
@@ -123,14 +147,17 @@ class Format:
         parts = [part for part in self.parts if isinstance(part, Given)]
         parts += parts[-1:] * (len(operands) - len(parts))
         found = [to_digits(v, part.base) for v, part in zip(operands, parts, strict=False)]
-        longest = max(map(len, found), default=0)
-        for digits, part in zip(found, parts, strict=False):
+        pairs = list(zip(found, parts, strict=False))
+        longest = max((len(digits) for digits, part in pairs if part.filled), default=0)
+        for digits, part in pairs:
             wanted = longest if part.filled else len(digits)
             digits += [0] * (wanted + -wanted % part.multiple - len(digits))
         return found
 
     def read(self, written: Sequence[Written]) -> Any:
         """The answer in what was written; None if there is none."""
+        if self.answer.fraction:
+            return self._fraction(written)
         lines: dict[int, list[int]] = {}
         axis = self.axes.index(self.answer.many) if self.answer.many else None
         for token, position in written:
@@ -142,8 +169,24 @@ class Format:
         numbers = [to_number(digits[::order], self.answer.base) for digits in lines.values()]
         if self.answer.many:
             return tuple(numbers)
-        minus = any(t.role == self.answer.sign and t.symbol == "-" for t, _ in written)
-        return self._value(numbers[0], minus) if numbers else None
+        return self._value(numbers[0], self._minus(written)) if numbers else None
+
+    def _fraction(self, written: Sequence[Written]) -> Fraction | None:
+        """The number of the digits on both sides of a point; None where a side has none."""
+        below, above = (
+            [token.value for token, _ in written if token.role == role and token.value is not None]
+            for role in (self.answer.fraction, self.answer.role)
+        )
+        if not below or not above or max(below + above) >= self.answer.base:
+            return None
+        digits = (above + below)[::-1] if self.answer.high_first else below + above
+        places: int = self.answer.base ** len(below)
+        value = Fraction(to_number(digits, self.answer.base), places)
+        return -value if self._minus(written) else value
+
+    def _minus(self, written: Sequence[Written]) -> bool:
+        """Whether a minus sign was written."""
+        return any(t.role == self.answer.sign and t.symbol == "-" for t, _ in written)
 
     def _value(self, number: int, minus: bool) -> int | bool | None:
         if self.answer.truth:
@@ -163,7 +206,7 @@ class Format:
         order = digits[::-1] if part.high_first else digits
         onward, home = _at(still, along, 1), (HOME,) * len(self.axes)
         found: list[Key] = [(digit, part.role, 0, onward) for digit in order]
-        if number == 0:
+        if number == 0 and not part.follows:
             found[0] = (order[0], part.role, 0, home)
         if part.gap:
             found.insert(1, (part.gap, f"{part.role} gap", 0, still))

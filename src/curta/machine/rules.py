@@ -77,6 +77,8 @@ class Rules:
         for part in self.format.parts:
             if isinstance(part, Given) and part.multiple != 1:
                 return "numbers of digits that are multiples"
+            if isinstance(part, Given) and part.follows:
+                return "an operand that goes on from another"
             if isinstance(part, Given) and part.many and part.gap:
                 return "gaps in any number of operands"
         if any(lies.behind and lies.line is not None for lies in self.places.values()):

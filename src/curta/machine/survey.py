@@ -186,6 +186,7 @@ def _reformatted(form: Format, axes: tuple[str, ...], rename: Rename) -> Format:
             return replace(one, role=rename(one.name), at=spare | one.at)
         return replace(one, role=rename(one.name))
 
-    sign = rename(form.answer.sign) if form.answer.sign else ""
-    answer = replace(form.answer, role=rename(form.answer.role), sign=sign)
+    told = form.answer
+    sign, fraction = (rename(role) if role else "" for role in (told.sign, told.fraction))
+    answer = replace(told, role=rename(told.role), sign=sign, fraction=fraction)
     return Format(axes, tuple(map(part, form.parts)), answer)

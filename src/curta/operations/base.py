@@ -8,14 +8,15 @@ category of the examination, so that a report shows where errors are.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 from jaxtyping import Array, Bool, UInt
 
 from ..digits import Numbers
 
-Answer = int | bool | tuple[int, ...]
-"""What a problem comes to: a number, true or false, or several numbers in order."""
+Answer = int | bool | tuple[int, ...] | Fraction
+"""What a problem comes to: a number, true or false, several numbers in order, or a fraction."""
 
 Noise = UInt[Array, "batch numbers width"]
 Case = Callable[[Numbers, Noise], Numbers]
@@ -42,6 +43,8 @@ class Operation(ABC):
     """How many operands there may be; None is any number."""
     signed: bool = False
     """Whether answers may be below zero."""
+    pointed: bool = False
+    """Whether answers are fractions."""
     commutes: bool = False
     """Whether the order of the operands makes no difference."""
     base: int | None = None
@@ -77,6 +80,15 @@ class Operation(ABC):
     def admit(self, operands: Numbers) -> Numbers:
         """Random operands, with those replaced that have no answer."""
         return operands
+
+    @property
+    def compound(self) -> bool:
+        """Whether several operands are one number to people, as before and after a point."""
+        return False
+
+    def read(self, line: str) -> list[str] | None:
+        """The operands' digits in a problem that is `compound`; None if it is no such problem."""
+        return None
 
     def text(self, operands: tuple[str, ...]) -> str:
         """The problem as people write it, from its operands' digits."""

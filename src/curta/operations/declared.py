@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from ..digits import Numbers
 from ..errors import UserError
-from ..machine import Given, Program
+from ..machine import Given, Program, compound
 from ..machine.prompt import Format
 from ..machine.tokens import DIGITS
 from ..notation import written
@@ -35,9 +35,9 @@ class Declared(Operation):
         self.mark = symbol[0]
         self.least = len(givens)
         self.most = None if any(part.many for part in givens) else self.least
-        self.signed = bool(form.answer.sign)
+        self.signed, self.pointed = bool(form.answer.sign), bool(form.answer.fraction)
         base = givens[0].base
-        self.base = base if base != 10 and base <= len(DIGITS) else None
+        self.base = base if (base != 10 or self.compound) and base <= len(DIGITS) else None
         self.answer_base = None
         if form.answer.base != base and form.answer.base <= len(DIGITS):
             self.answer_base = form.answer.base
@@ -66,7 +66,24 @@ class Declared(Operation):
     def value(self, numbers: Sequence[int]) -> Answer | None:
         return tuple(numbers) if self.form.answer.many else super().value(numbers)
 
+    @property
+    def compound(self) -> bool:
+        return self.form.compound
+
+    def read(self, line: str) -> list[str] | None:
+        if not self.compound:
+            return None
+        found = compound.read(self.form, self.symbol, line)
+        nearest = None if found else compound.completed(self.form, self.symbol, line)
+        if nearest:
+            raise UserError(f"every part of a number is written, as in {nearest}")
+        if not found and self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
+            raise UserError(f"{self.name} is written as {self.example}")
+        return found
+
     def text(self, operands: tuple[str, ...]) -> str:
+        if self.compound:
+            return compound.text(self.form, self.symbol, operands)
         if self.symbol.isalpha():
             return f"{self.symbol} {','.join(operands)}"
         return super().text(operands)

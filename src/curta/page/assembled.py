@@ -16,8 +16,8 @@ from ..report.markup import Markup, element, join
 from . import design, folded
 
 MODULES = (
-    "machine.js", "model.js", "writing.js", "problems.js", "sheet.js", "drawing.js", "squares.js",
-    "app.js",
+    "machine.js", "model.js", "writing.js", "compound.js", "problems.js", "sheet.js", "drawing.js",
+    "squares.js", "app.js",
 )  # fmt: skip
 """Each after those that it imports."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import runs
 from ..layouts.program import ProgramLayout
-from ..machine import Given, Sign, store
+from ..machine import Given, Sign, compound, store
 from ..machine.prompt import Format
 from ..machine.tokens import DIGITS as SYMBOLS
 from ..model import Transformer, parameters
@@ -62,6 +62,8 @@ def example(operator: str, form: Format) -> str:
     givens = [part for part in form.parts if isinstance(part, Given)]
     count = len(givens) + (givens[-1].many is not None)
     values = [_value(part.base, n) for n, part in enumerate([*givens, givens[-1]][:count])]
+    if form.compound:
+        return compound.text(form, operator, values)
     if operator.isalpha() or count == 1 or not any(isinstance(p, Sign) for p in form.parts):
         return f"{operator}({', '.join(values)})"
     return operator.join(values)

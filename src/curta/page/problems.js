@@ -1,10 +1,24 @@
 // Problems as people write them, as the model is given them, and their answers: by a machine's
 // prompt and answer formats, which are data.
 
+import { completed, compoundOf, isCompound } from "./compound.js";
 import { keyOf } from "./machine.js";
 
 /** What a person wrote cannot be calculated; the message says why, in one line. */
 export class Mistake extends Error {}
+
+/** A number with a point: `value` without it, of which so many digits stand after it. */
+class Decimal {
+  constructor(value, places) {
+    while (places > 1 && value % 10n === 0n) [value, places] = [value / 10n, places - 1];
+    const digits = String(value < 0n ? -value : value).padStart(places + 1, "0");
+    this.text = `${value < 0n ? "-" : ""}${digits.slice(0, -places)}.${digits.slice(-places)}`;
+  }
+
+  toString() {
+    return this.text;
+  }
+}
 
 const NUMBER = /0[xbo][0-9a-z]+|[0-9]+#[0-9a-z]+|[0-9]+/gi;
 const PREFIXES = { 2: "0b", 8: "0o", 16: "0x" };
@@ -13,9 +27,10 @@ const SIGNS = "+-*/%<>^&|";
 
 const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Answers by the browser's own whole numbers: one, several, or whether something is so. */
+/** Answers by the browser's own whole numbers: one, several, a Decimal, or whether something is so. */
 export const TRUTHS = {
   "+": (...values) => values.reduce((a, b) => a + b),
+  "+.": (...values) => decimalSum(values),
   "-": (a, b) => a - b,
   "*": (a, b) => a * b,
   "//": (a, b) => a / b,
@@ -34,14 +49,14 @@ export const TRUTHS = {
   luhn: (a) => checkDigit(a),
 };
 
-/** `{operator, operands}` of a text such as `12+34`, `sort 3,1,2`, `gcd(6, 4)` or `0xff+0x1`. */
+/** `{operator, operands}` of `12+34`, `sort 3,1,2`, `gcd(6, 4)`, `3.75+12.5` or `0xff+0x1`. */
 export function parse(text, design) {
   const plain = text.trim().replace(/=$/, "").trim();
   if (!plain) throw new Mistake(`Write a problem, such as ${exampleOf(design)}.`);
   if (plain.length > design.tokens) {
     throw new Mistake(`A problem has at most ${design.tokens} characters here.`);
   }
-  const { operator, numbers } = called(plain, design) ?? infix(plain, design);
+  const { operator, numbers } = compound(plain, design) ?? called(plain, design) ?? infix(plain, design);
   if (!Object.hasOwn(design.operations, operator)) {
     const known = Object.keys(design.operations).join(" ");
     throw new Mistake(`This model has no ${shortened(operator)}: it was trained on ${known}.`);
@@ -66,10 +81,12 @@ export function prompt({ operator, operands }, machine) {
 
 /** The answer in written tokens and where they stand; null if there is none. */
 export function read(operator, tokens, positions, machine) {
-  const { role, base, high_first: high, sign, many, truth } = machine.formats[operator].answer;
+  const { answer } = machine.formats[operator];
+  const { role, base, high_first: high, sign, many, truth, fraction } = answer;
   const lines = new Map(), axis = machine.axes.indexOf(many);
   if (tokens.at(-1) !== machine.end) return null;
   const written = tokens.map((token) => machine.tokens[token]);
+  if (fraction) return readDecimal(written, answer);
   written.forEach((token, i) => {
     if (token.role !== role || token.value === null) return;
     const line = many ? positions[i][axis] : 0;
@@ -82,8 +99,20 @@ export function read(operator, tokens, positions, machine) {
   if (many) return numbers;
   if (!numbers.length) return null;
   if (truth) return numbers[0] < 2n ? numbers[0] === 1n : null;
-  const minus = sign && written.some((token) => token.role === sign && token.symbol === "-");
-  return minus ? -numbers[0] : numbers[0];
+  return negated(written, sign) ? -numbers[0] : numbers[0];
+}
+
+/** A Decimal of the digits on both sides of a point; null where a side has none. */
+function readDecimal(written, { role, base, high_first: high, sign, fraction }) {
+  const [below, above] = [fraction, role].map((wanted) =>
+    written.filter((token) => token.role === wanted && token.value !== null).map(({ value }) => value));
+  if (!below.length || !above.length) return null;
+  const number = numberIn(high ? [...above, ...below] : [...below, ...above].reverse(), base);
+  return number === null ? null : new Decimal(negated(written, sign) ? -number : number, below.length);
+}
+
+function negated(written, sign) {
+  return Boolean(sign) && written.some((token) => token.role === sign && token.symbol === "-");
 }
 
 /** The right answer; undefined for an operator of which this page knows nothing. */
@@ -97,7 +126,7 @@ export function truth({ operator, operands }, { operations, machine }) {
 export function answerText(answer, operator, machine) {
   if (answer === null || answer === undefined) return null;
   if (Array.isArray(answer)) return answer.map((one) => answerText(one, operator, machine)).join(",");
-  if (typeof answer === "boolean") return String(answer);
+  if (typeof answer === "boolean" || answer instanceof Decimal) return String(answer);
   const { base } = machine.formats[operator].answer, size = answer < 0 ? -answer : answer;
   return (answer < 0 ? "-" : "") + spelled(size, base);
 }
@@ -136,6 +165,23 @@ function called(text, { operations }) {
   const inner = (match[2] ?? "").trim();
   const operator = Object.hasOwn(operations, match[1]) ? match[1] : match[1].toLowerCase();
   return { operator, numbers: inner.split(inner.includes(",") ? /\s*,\s*/ : /\s+/) };
+}
+
+/** A problem whose numbers are several operands, as before and after a point; null if it is none. */
+function compound(text, { operations, machine }) {
+  const alone = Object.keys(operations).length === 1;
+  for (const [operator, { example }] of Object.entries(operations)) {
+    const form = machine.formats[operator];
+    if (!isCompound(form)) continue;
+    const numbers = compoundOf(form, operator, text);
+    if (numbers) return { operator, numbers };
+    const nearest = completed(form, operator, text, alone);
+    if (nearest) throw new Mistake(`Every part of a number is written, as in ${nearest}.`);
+    if (alone || text.split(" ")[0] === operator) {
+      throw new Mistake(`${shortened(text)} is no such problem; write ${example}.`);
+    }
+  }
+  return null;
 }
 
 function infix(text, design) {
@@ -193,7 +239,8 @@ function givensOf({ parts }) {
 function digitsOf(operands, givens) {
   const mine = operands.map((_, n) => givens[Math.min(n, givens.length - 1)]);
   const found = operands.map((value, n) => digitsIn(value, BigInt(mine[n].base)));
-  const longest = Math.max(...found.map((digits) => digits.length));
+  const filled = found.filter((_, n) => mine[n].filled);
+  const longest = Math.max(...filled.map((digits) => digits.length));
   return found.map((digits, n) => {
     const { filled, multiple = 1 } = mine[n], wanted = filled ? longest : digits.length;
     const zeros = Math.ceil(wanted / multiple) * multiple - digits.length;
@@ -231,7 +278,7 @@ function operandOf(part, digits, number, { axes }) {
   const none = axes.map(() => false), { role, along } = part;
   const order = part.high_first ? [...digits].reverse() : digits;
   const found = order.map((value) => ({ value, role, home: none, offset: on(along, 1) }));
-  if (!number) Object.assign(found[0], { home: axes.map(() => true), offset: on("", 0) });
+  if (!number && !part.follows) Object.assign(found[0], { home: axes.map(() => true), offset: on("", 0) });
   if (part.gap) {
     const gap = { symbol: part.gap, value: null, role: `${role} gap`, home: none, offset: on("", 0) };
     found.splice(1, 0, gap);
@@ -240,6 +287,14 @@ function operandOf(part, digits, number, { axes }) {
   const offset = axes.map((name) => (name === part.many ? 1 : name === along ? -1 : 0));
   const home = axes.map((name) => name === along);
   return [{ symbol: part.between, value: null, role: `${role} between`, home, offset }, ...found];
+}
+
+/** The sum of numbers with a point: of each the digits below it, read backward, and those above. */
+function decimalSum(values) {
+  const below = values.filter((_, n) => n % 2 === 0).map((value) => digitsIn(value, 10n).join(""));
+  const above = values.filter((_, n) => n % 2), places = Math.max(...below.map(({ length }) => length));
+  const whole = above.map((value, n) => BigInt(`${value}${below[n].padEnd(places, "0")}`));
+  return new Decimal(whole.reduce((a, b) => a + b), places);
 }
 
 function reversed(value, base) {

@@ -89,9 +89,11 @@ export function widthOf({ low, high }) {
 
 /**
  * Whether numbers on the first axis are written from their low end on, which then is on the
- * right; so it is unless an operand lies the other way.
+ * right; so it is unless an operand lies the other way. Of a number of several operands, the last
+ * one says so.
  */
 export function leftwards({ parts }, [first]) {
-  const along = parts.find(({ kind, along }) => kind === "given" && along === first);
-  return !along?.high_first;
+  const given = parts.filter(({ kind }) => kind === "given");
+  const last = given.filter((_, n) => !given[n + 1]?.follows);
+  return !last.find(({ along }) => along === first)?.high_first;
 }

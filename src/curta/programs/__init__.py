@@ -9,6 +9,7 @@ from .comparison import comparison
 from .copying import copy
 from .decimal import decimal
 from .division import division, modulo
+from .fractions import fractions
 from .gcd import gcd
 from .isqrt import isqrt
 from .luhn import luhn
@@ -25,6 +26,7 @@ PROGRAMS: dict[str, Program] = {
         addition,
         sums,
         carried,
+        fractions,
         spaced,
         spaced_apart,
         subtraction,

@@ -9,6 +9,23 @@ def number(rng: Random, digits: int) -> int:
     return rng.randrange(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
 
 
+def any_lengths(rng: Random, *digits: int) -> tuple[int, ...]:
+    """Numbers of any lengths up to these."""
+    return tuple(number(rng, rng.randint(1, width)) for width in digits)
+
+
+def through_the_point(
+    rng: Random, below: int, above: int, other_below: int, other_above: int
+) -> tuple[int, int, int, int]:
+    """Fractions that make one whole together, and nines above the point of either."""
+    places = min(below, other_below)
+    part = rng.randrange(1, 10**places)
+    one, other = (int(str(n).rjust(places, "0")[::-1]) for n in (part, 10**places - part))
+    if rng.random() < 0.5:
+        return one, 10**above - 1, other, 0
+    return one, 0, other, 10**other_above - 1
+
+
 def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:
     """Two multiples of one number, which is half as long."""
     shared = number(rng, max(1, min(first, second) // 2))

@@ -31,6 +31,8 @@ CATEGORIES = {
     "common factor": "two multiples of one number that is half as long",
     "one is zero": "a number and zero",
     "powers of two": "powers of two",
+    "any lengths": "operands of any lengths up to that size",
+    "through the point": "fractions that make one whole together, and nines above one point",
     "about a square": "a square, or one less",
     "zero": "one operand is zero",
     "one": "one operand is one",

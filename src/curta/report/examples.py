@@ -93,6 +93,7 @@ def _compared(number: str, truth: str) -> list[tuple[str, bool]]:
     if number.isalpha():
         return [(letter, number == truth) for letter in number]
     digits, expected = number.removeprefix("-"), truth.removeprefix("-")
+    expected = _with_places(expected, _places(digits))
     padded = expected.rjust(len(digits))
     aligned = padded[len(padded) - len(digits) :]
     sign = [("-", truth.startswith("-"))] if number.startswith("-") else []
@@ -116,6 +117,18 @@ def verdict(answer: str | None, truth: str) -> str:
 
 def _differing(number: str, truth: str) -> int:
     """Places in which two numbers differ; a sign is one more place of theirs."""
-    digits, others = number.removeprefix("-"), truth.removeprefix("-")
+    most = max(map(_places, (number, truth)))
+    digits, others = (_with_places(one.removeprefix("-"), most) for one in (number, truth))
     pairs = zip_longest(reversed(digits), reversed(others))
-    return sum(a != b for a, b in pairs) + ((digits == number) != (others == truth))
+    return sum(a != b for a, b in pairs) + (number.startswith("-") != truth.startswith("-"))
+
+
+def _places(number: str) -> int:
+    """Digits after a point."""
+    return len(number.partition(".")[2])
+
+
+def _with_places(number: str, count: int) -> str:
+    """A number with so many digits after its point: zeros more, or the last ones less."""
+    whole, point, below = number.partition(".")
+    return f"{whole}.{below[:count].ljust(count, '0')}" if point and count else number

@@ -6,6 +6,7 @@ its move on every axis, and for each operator a format, the `parts` of a prompt 
 """
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 Key = tuple[Any, ...]
@@ -34,6 +35,8 @@ def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: i
     form, places = machine["formats"][operator]["answer"], list(_written(machine, text))[start:]
     if not places or places[-1][0]["role"] != "end":
         return None
+    if form["fraction"]:
+        return _fraction(form, [token for token, _ in places])
     lines: dict[int, list[int]] = {}
     for token, position in places:
         if token["role"] == form["role"] and token["value"] is not None:
@@ -47,8 +50,29 @@ def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: i
         return tuple(numbers)
     if not numbers or form["truth"]:
         return bool(numbers[0]) if numbers and numbers[0] in (0, 1) else None
-    minus = any(t["role"] == form["sign"] and t["symbol"] == "-" for t, _ in places)
-    return -numbers[0] if minus else numbers[0]
+    return -numbers[0] if _minus(form, [token for token, _ in places]) else numbers[0]
+
+
+def _fraction(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> Fraction | None:
+    """The number of the digits on both sides of a point; None where a side has none."""
+    below, above = (
+        [
+            token["value"]
+            for token in written
+            if token["role"] == role and token["value"] is not None
+        ]
+        for role in (form["fraction"], form["role"])
+    )
+    if not below or not above or max(below + above) >= form["base"]:
+        return None
+    digits = (above + below)[::-1] if form["high_first"] else below + above
+    value = Fraction(_value(digits, form["base"]), form["base"] ** len(below))
+    return -value if _minus(form, written) else value
+
+
+def _minus(form: dict[str, Any], written: Sequence[dict[str, Any]]) -> bool:
+    """Whether a minus sign was written."""
+    return any(t["role"] == form["sign"] and t["symbol"] == "-" for t in written)
 
 
 def _written(
@@ -85,8 +109,9 @@ def _operands(parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> list[
     """The digits of each, filled up with zeros where the prompt is written so."""
     each = [*parts, *[parts[-1]] * (len(operands) - len(parts))]
     found = [_digits(value, part["base"]) for value, part in zip(operands, each, strict=False)]
-    longest = max(map(len, found), default=0)
-    for digits, part in zip(found, each, strict=False):
+    pairs = list(zip(found, each, strict=False))
+    longest = max((len(digits) for digits, part in pairs if part["filled"]), default=0)
+    for digits, part in pairs:
         wanted = longest if part["filled"] else len(digits)
         digits += [0] * (wanted + -wanted % part["multiple"] - len(digits))
     return found
@@ -103,7 +128,8 @@ def _number(
         move = tuple(back.get(axis, (False, 0)) for axis in axes)
         yield part["between"], f"{role} between", 0, move
     for place, digit in enumerate(digits[::-1] if part["high_first"] else digits):
-        yield digit, role, 0, onward if place or number else tuple((True, 0) for _ in axes)
+        first = not (place or number or part["follows"])
+        yield digit, role, 0, tuple((True, 0) for _ in axes) if first else onward
         if part["gap"] and not place:
             yield part["gap"], f"{role} gap", 0, still
 

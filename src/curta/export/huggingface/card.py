@@ -1,6 +1,7 @@
 """The model's card: what it is, how it is used, what was found, and where it ends."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ...layouts import Layout
@@ -74,15 +75,16 @@ def _use_of_program(member: Exported) -> str:
     """How problems are put, which are no text that people write, and what a token is."""
     layout, operator = member.model.layout, member.recipe.tasks[0].operator
     problem = _asked(operator)
-    operands = ", ".join(map(str, problem.operands))
+    operands, truth = ", ".join(map(str, problem.operands)), problem.truth
+    says = f"{truth}, which is " * isinstance(truth, Fraction) + answer_text(truth)
     given = f"""given = model.prompt({operator!r}, {operands})
 written = model.generate(given)
-print(model.answer({operator!r}, written[0], given.shape[1]))  # {answer_text(problem.truth)}
+print(model.answer({operator!r}, written[0], given.shape[1]))  # {says}
 print(tokenizer.decode(written[0]))  # a token on each line"""
     lines = "".join(texts(layout)[token] for token in layout.prompt_tokens(problem))
     return f"""{_opened(own=True)}
 {given}
-```
+```{_several(problem)}
 
 The model writes what a program writes on squared paper, symbol after symbol. A token is a line:
 its symbol, the part that it plays, and how the pen moves to it on each axis
@@ -93,6 +95,17 @@ its symbol, the part that it plays, and how the pen moves to it on each axis
 
 `$` ends a text. Operators are {", ".join(f"`{task.operator}`" for task in member.recipe.tasks)};
 `asking_curta.py` is all that `prompt` and `answer` do, and needs nothing but Python."""
+
+
+def _several(problem: Problem) -> str:
+    """What to know of numbers that are several operands."""
+    if not problem.operation.compound:
+        return ""
+    operands = ", ".join(map(str, problem.operands))
+    return (
+        f"\n\nThe operands of `{problem}` are {operands}, in the order of the prompt below: those"
+        " that stand there from their first digit on are written backward by people."
+    )
 
 
 def _opened(own: bool) -> str:

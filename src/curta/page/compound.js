@@ -1,0 +1,81 @@
+// Problems in which several operands make one number, as people write them: `3.75+12.5`.
+//
+// On paper such a number may lie the other way round, `57.3`: people write it so that its last
+// operand begins with its most significant digit. An operand that lies against the last one is
+// read from its other end: of 3.75 the operands are 57 and 3.
+
+/** Whether several operands of a format are one number. */
+export function isCompound({ parts }) {
+  return parts.some(({ follows }) => follows);
+}
+
+/** The digits of each operand; null if the text is no such problem. */
+export function compoundOf(form, operator, text) {
+  return matched(form, operator, text, (piece) => (piece.sign ? literal(piece) : "([0-9]+)"));
+}
+
+/**
+ * The problem that a text is where 0 stands for parts that are missing; null if it is none. Every
+ * number must have a digit, and one of them a sign within, unless `plain` ones are meant too.
+ */
+export function completed(form, operator, text, plain) {
+  const numbers = numbersOf(form), found = matched(form, operator, text, perhaps);
+  const within = numbers.filter(({ length }) => length > 1).flat().filter(({ sign }) => sign);
+  if (!found || !(plain || within.some(({ sign }) => text.includes(sign)))) return null;
+  const places = numbers.map((pieces) => pieces.filter(({ sign }) => !sign).map(({ place }) => place));
+  if (places.some((mine) => mine.length && !mine.some((place) => found[place]))) return null;
+  const shown = (piece) => piece.sign ?? turned(found[piece.place] || "0", piece);
+  return wordOf(operator) + numbers.flat().map(shown).join("");
+}
+
+/** For each number, or sign between, its pieces as people write them: `{sign}`, `{place, turned}`. */
+function numbersOf({ parts }) {
+  let place = 0;
+  const numbers = together(parts).map((mine) => {
+    const last = mine.at(-1), high = last.kind === "sign" || last.high_first;
+    const pieces = mine.map((part) =>
+      (part.kind === "sign" ? { sign: part.symbol } : { place: place++, turned: part.high_first !== high }));
+    return high ? pieces : pieces.reverse();
+  });
+  return parts.at(-1).kind === "sign" ? numbers.slice(0, -1) : numbers;
+}
+
+/** The parts of a prompt, those together that people write as one number. */
+function together(parts) {
+  const found = [];
+  for (const part of parts) {
+    const begins = part.follows ? found.findLastIndex(([{ kind }]) => kind === "given") : found.length;
+    found.push([...found.splice(begins).flat(), part]);
+  }
+  return found;
+}
+
+/** What a pattern for each piece finds of the operands, in the order of the prompt. */
+function matched(form, operator, text, pattern) {
+  const numbers = numbersOf(form), groups = numbers.map((pieces) => pieces.map(pattern).join(""));
+  const called = text.replace(/^(\p{L}+)\s*\((.*)\)$/u, "$1 $2");
+  const match = called.match(new RegExp(`^${wordOf(operator)}${groups.join("\\s*")}$`)), found = [];
+  if (!match) return null;
+  const operands = numbers.flat().filter(({ sign }) => !sign);
+  operands.forEach((piece, n) => (found[piece.place] = turned(match[n + 1], piece)));
+  return found;
+}
+
+/** A piece of a number that may be missing; a sign between numbers may not. */
+function perhaps(piece, at) {
+  if (!piece.sign) return "([0-9]*)";
+  return at ? `(?:${literal(piece)})?` : literal(piece);
+}
+
+function turned(digits, { turned: other }) {
+  return other ? [...digits].reverse().join("") : digits;
+}
+
+function literal({ sign }) {
+  return sign.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** An operator that is a word stands before the problem. */
+function wordOf(operator) {
+  return /^\p{L}+$/u.test(operator) ? `${operator} ` : "";
+}
