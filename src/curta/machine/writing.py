@@ -122,7 +122,7 @@ class _Sheet:
         self.machine, self.near = machine, _near(machine, windows)
         self.cells = max(map(len, windows.values()), default=0)
         moves = [moved for near in self.near for _, moved in near]
-        self.reach = np.abs(np.array(moves or [[0] * len(machine.axes)])).max(axis=0)
+        self.reach = np.abs(np.array(moves or [(0,) * len(machine.axes)])).max(axis=0)
         lengths = np.array([len(prompt) for prompt in prompts])
         flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
         where, last = machine.positions(flat), np.cumsum(lengths) - 1
