@@ -317,8 +317,7 @@ def _by_python(
     program, rng = _program(layout, operator), random.Random(f"{seed} {category} {digits}")
     if program is None:
         raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
-    spans = [(width, width) for width in digits]
-    sizes = Sizes(spans[0], spans[-1], (len(digits), len(digits)))
+    sizes = Sizes.exactly(digits)
     found = [DRAWS[category](program, sizes, rng) for _ in range(count)]
     return [Problem(operator, operands, program.base) for operands in found]
 

@@ -29,7 +29,6 @@ from ..recipe import Recipe
 from ..settings import Evaluation
 from ..tables import Table, mixed
 from ..tasks import Task, as_size, categories, problems
-from ..texts import sizes_of
 from .columns import Columns, Written
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
@@ -124,7 +123,7 @@ class Recorded(Source):
         assert self.layout.recorder is not None
         program = self.layout.recorder.programs[self.task.operator]
         name = f"data {self.seed} {self.split} {self.task.operator}"
-        every = drawn(program, sizes_of(self.task), name, self.task.special)
+        every = drawn(program, self.task.sizes, name, self.task.special)
         while True:
             yield list(itertools.islice(every, self.size))
 

@@ -2,8 +2,8 @@
 
 A query stands at the token just written and asks what comes next, so places are compared
 with that of the token that comes next. A place is the layout's first axis. Every key
-falls under just one of `SOURCES`, and with what goes to absent neighbours the shares of a query add up
-to one.
+falls under just one of `SOURCES`, and with what goes to absent neighbours the shares of a query
+add up to one.
 """
 
 from collections.abc import Sequence
