@@ -334,6 +334,35 @@ def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, 
     assert all(row.answer == Problem("digitsum", row.operands).truth for row in rows)
 
 
+HEX = """
+from curta import Answer, Given, Sign, program
+
+@program("hex", "+", axes=("place",), answer=Answer("sum", base=16), sizes=(1, 3),
+         prompt=(Given("a", "place", base=16), Sign("+"), Given("b", "place", base=16), Sign("=")))
+def hex_sum(paper, a, b):
+    carry, width = 0, max(len(a), len(b))
+    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b))):
+        carry, digit = divmod(x + y + carry, 16)
+        paper.move(place=+1).write("sum", digit, carry=carry)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()
+"""
+
+
+def test_problems_that_are_kept_have_the_categories_of_the_evaluation(tmp_path: Path) -> None:
+    """In base 16 an operation of Curta's own has other categories than in base 10."""
+    path = written_file(tmp_path, HEX, "hex.py")
+    changes = SHORT | {"training.steps": 2, "evaluation.digits": [2]}
+    found = curta.train(str(path), overrides=changes, run="hex").folder.evaluation["lengths"]
+    forget()
+    shutil.rmtree(tmp_path / "executed")
+    again = curta.load("hex").evaluate()["lengths"]
+    assert [row["category"] for row in again] == ["random", "special"]
+    assert [row["exact"] for row in again] == [row["exact"] for row in found]
+    assert all("0x" in error["problem"] for row in again for error in row["errors"])
+
+
 def test_importing_curta_and_a_program_is_light() -> None:
     code = "import sys, curta; curta.program, curta.Paper; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

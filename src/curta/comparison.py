@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import evaluation, files, runs
+from . import files, runs
 from . import recipe as recipes
 from .errors import UserError, unknown
+from .evaluation_set import refusal
 from .plan import Plan, Row
 from .recipe import Recipe
 from .report import write_comparison
@@ -184,7 +185,7 @@ def refused(recipe: Recipe) -> list[dict[str, Any]]:
     asked = [
         (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
     ]
-    reasons = [(o, size, evaluation.refusal(recipe, o, size)) for o, size in asked]
+    reasons = [(o, size, refusal(recipe, o, size)) for o, size in asked]
     return [
         {"operator": o, "size": str(size), "digits": max(as_size(size, o)), "reason": r}
         for o, size, r in reasons
@@ -202,10 +203,10 @@ def held(recipe: Recipe) -> dict[str, Any]:
             o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
             for o in operators
         }
-    if plan.grid and evaluation.refusal(recipe, operators[0], plan.grid):
+    if plan.grid and refusal(recipe, operators[0], plan.grid):
         changes["grid"] = 0
     widest = len(str(plan.table))
-    if plan.table and any(evaluation.refusal(recipe, o, widest) for o in operators):
+    if plan.table and any(refusal(recipe, o, widest) for o in operators):
         changes["table"] = 0
     return changes
 

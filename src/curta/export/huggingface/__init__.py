@@ -14,7 +14,7 @@ import safetensors.numpy
 
 from ... import files
 from ... import recipe as recipes
-from ...evaluation import refusal
+from ...evaluation_set import refusal
 from ...layouts import Layout
 from ...layouts.program import ProgramLayout
 from ...machine.writing import limit_of
