@@ -270,16 +270,14 @@ def _plan(path: Path) -> Plan:
     """The plan that comparison.json holds."""
     where = f"comparison {path.name!r}"
     try:
-        content = json.loads((path / FILE).read_text("utf-8"))
+        content = files.read_json(path / FILE, where)
         form = content["format"]
         if form != FORMAT:
             raise UserError(f"{where} was made by another version (format {form}): update curta")
         rows = tuple(_row(row, where) for row in content["rows"])
         title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
         return Plan(title, summary, seeds, rows, tuple(content["swept"]))
-    except OSError as error:
-        raise UserError(f"cannot read {where}: {error.strerror}") from None
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError):
         raise UserError(f"{where} is damaged: {FILE} is not as it was written") from None
 
 

@@ -172,7 +172,7 @@ def damaged(at: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        ("no file", "cannot read"),
+        ("no file", "is incomplete: config.json is missing"),
         ("no weights", "cannot read"),
         ("no recipe", "was not exported by Curta"),
         ("newer", "newer version"),
