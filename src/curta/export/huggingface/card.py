@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...errors import UserError
 from ...layouts import Layout
 from ...layouts.program import ProgramLayout
 from ...model import parameters
@@ -77,7 +78,7 @@ def _use_of_program(member: Exported) -> str:
     operands = ", ".join(map(str, problem.operands))
     given = f"""given = model.prompt({operator!r}, {operands})
 written = model.generate(given)
-print(model.answer({operator!r}, written[0], given.shape[1]))  # {answer_text(problem.truth)}
+print(model.answer({operator!r}, written[0], given.shape[1])){_right(problem)}
 print(tokenizer.decode(written[0]))  # a token on each line"""
     lines = "".join(texts(layout)[token] for token in layout.prompt_tokens(problem))
     return f"""{_opened(own=True)}
@@ -107,6 +108,14 @@ model = AutoModelForCausalLM.from_pretrained(folder{trust})"""
 
 def _asked(operator: str) -> Problem:
     return parse(OPERATIONS[operator].example)
+
+
+def _right(problem: Problem) -> str:
+    """The right answer as a comment; nothing where the program's code is not known."""
+    try:
+        return f"  # {answer_text(problem.truth)}"
+    except UserError:
+        return ""
 
 
 def _example(layout: Layout, operator: str) -> str:
