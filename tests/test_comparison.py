@@ -10,9 +10,10 @@ import pytest
 
 import curta
 import tiny
-from curta import comparison, evaluation, plan
+from curta import comparison, plan
 from curta.comparison import Comparison
 from curta.errors import UserError
+from curta.evaluation_set import refusal
 from curta.plan import Row
 from curta.session import Run
 
@@ -117,7 +118,7 @@ def test_a_size_without_positions_is_said_and_the_others_are_examined(done: Comp
 
 def test_what_is_left_out_is_what_an_exam_refuses(done: Comparison, runs_folder: Path) -> None:
     run = curta.load(str(copied(done, runs_folder) / "plain"))
-    reasons = [evaluation.refusal(run.recipe, "+", size) for size in (6, 7)]
+    reasons = [refusal(run.recipe, "+", size) for size in (6, 7)]
     assert reasons[0] is None
     run.evaluate(digits=(6,), count=2)
     with pytest.raises(UserError) as found:

@@ -10,7 +10,7 @@ import pytest
 
 import paper
 import tiny
-from curta import evaluation, training
+from curta import evaluation, teacher_forcing, training
 from curta.errors import UserError
 from curta.evaluation import Models
 from curta.generation import completions
@@ -115,10 +115,10 @@ def test_an_exam_in_several_passes_is_the_exam_in_one(
 ) -> None:
     """Also where the last pass is not full."""
     whole = evaluation.exact(dense, EXAM[:21])
-    monkeypatch.setattr(evaluation, "BUDGET", evaluation.BUDGET >> 9)
+    monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
     room = evaluation.room_for(dense, EXAM[:21])
     assert room is not None
-    assert evaluation._batch_size(dense, room, 21) < 16
+    assert teacher_forcing.batch_size(dense.stacked, room, 21) < 16
     np.testing.assert_array_equal(evaluation.exact(dense, EXAM[:21]), whole)
 
 
@@ -212,10 +212,10 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = evaluation.exact(dense, EXAM)
-    evaluation._compiled.cache_clear()
-    monkeypatch.setattr(evaluation, "BLOCK", 5)
+    teacher_forcing.compiled.cache_clear()
+    monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
     np.testing.assert_array_equal(evaluation.exact(dense, EXAM), whole)
-    evaluation._compiled.cache_clear()
+    teacher_forcing.compiled.cache_clear()
 
 
 DIRECT = [n for n in names() if n.startswith("sources/") and load(n).layout is not None]

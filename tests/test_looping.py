@@ -16,8 +16,9 @@ from curta import training
 from curta.batches import padded
 from curta.layouts import layout_named
 from curta.looping import readings
-from curta.model import States, Transformer
+from curta.model import Transformer
 from curta.settings import Training
+from curta.states import States
 
 LAYOUT = layout_named("coupled")
 ROOM = tiny.room(LAYOUT, 4)

@@ -20,6 +20,7 @@ from curta.machine import Answer, Given, Program, Sign, check, survey, written
 from curta.machine.survey import Recorder
 from curta.operations import BUILT_IN, OPERATIONS
 from curta.problems import Problem, parse
+from curta.serve.site import answer
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 SHORT = {
@@ -112,6 +113,10 @@ def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> N
     for command in (["runs"], ["report", "mine"]):
         assert main(command) == 0
     assert main(["page", "mine"]) == 0
+    assert main(["export", "mine", "--to", "huggingface"]) == 0
+    assert main(["import", "huggingface", str(folder / "huggingface-0"), "--run", "again"]) == 0
+    assert main(["probe", "mine"]) == 0
+    served(folder)
     assert main(["show", "mine", "digitsum 12"]) == 2
     capsys.readouterr()
     wanted = "the code of digit_sum.py was not run: add --trust to run program.py of this run"
@@ -127,6 +132,15 @@ def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> N
     (folder / "program.py").write_text("print('changed')")
     assert main(["ask", "mine", "digitsum 1", "--trust"]) == 2
     assert "is not the file it was made with" in capsys.readouterr().err
+
+
+def served(folder: Path) -> None:
+    """Every page of the server that is made of the run."""
+    for name in ("report.html", "page-0.html"):
+        (folder / name).unlink()
+    for leaf in ("live.html", "report.html", "page-0.html", "metrics.json"):
+        assert answer(f"/runs/{folder.name}/{leaf}").status == 200, leaf
+    assert answer("/").status == 200
 
 
 BEGIN = (
@@ -307,16 +321,17 @@ PROBE = """
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curta.probes.base import Finding, Probe
+from curta.probes.base import Finding, Probe, option
 
 
 @dataclass(frozen=True)
 class Count(Probe):
     name: ClassVar[str] = "count-members"
     summary: ClassVar[str] = "How many members there are"
+    times: int = option(1, "how often each is counted")
 
     def examine(self, subject):
-        return Finding(("members",), [{"members": len(subject.members)}], None)
+        return Finding(("members",), [{"members": self.times * len(subject.members)}], None)
 """
 
 
@@ -327,6 +342,49 @@ def test_a_probe_of_the_users_own(tmp_path: Path) -> None:
     assert probe_named(str(path)).name == "count-members"
     with pytest.raises(UserError, match="a probe is one frozen dataclass that extends Probe"):
         probe_named(str(written_file(tmp_path, "x = 1", "none.py")))
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two steps, of Curta's own program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("short"))
+        patch.setenv("CURTA_RUNS", str(Path.cwd()))
+        changes = SHORT | {"training.steps": 2}
+        return curta.train("copying", 2, "short", changes, evaluate=False).folder.path
+
+
+def test_a_users_probe_is_put_to_a_run(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written_file(tmp_path, PROBE, "count.py")
+    assert main(["probe", str(short), str(path), "--times", "3", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (table["probe"], table["rows"]) == ("count-members", [{"members": 6}])
+    assert table == json.loads((short / "probes" / "count-members.json").read_text())
+    assert "How many members there are" in (short / "report.html").read_text()
+    assert main(["probe", str(short), str(path), "--member", "1"]) == 0
+    assert "Member" in (short / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("self.times *", "self.time *", "mistaken.py line 15: AttributeError: .*'time'"),
+        ("len(subject.members)", "set()", "mistaken.py line 15: TypeError"),
+        ("[{", "[b'', {", "mistaken.py: TypeError: Object of type bytes is not JSON"),
+        ("return Finding", "return dict", "mistaken.py line 15: TypeError: dict expected"),
+        ("        return", "        return 1 or", "mistaken.py: examine.subject. gives no Finding"),
+        ('option(1, "how often each is counted")', "1", r"write times = option\(default,"),
+        ("times", "member", "mistaken.py: --member is an option of every probe"),
+    ],
+)
+def test_mistakes_in_a_probe_are_told_in_one_line(
+    old: str, new: str, says: str, short: Path, tmp_path: Path
+) -> None:
+    path = written_file(tmp_path, PROBE.replace(old, new), "mistaken.py")
+    with pytest.raises(UserError, match=says):
+        curta.probe(curta.load(str(short)), str(path))
 
 
 def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, Path]) -> None:
@@ -349,6 +407,35 @@ def test_answers_of_every_kind_are_kept(tmp_path: Path) -> None:
     found = [row.answer for row in kept.stored(tmp_path)]
     assert found == [one.truth for one in problems]
     assert [type(one) for one in found] == [Fraction, Fraction, bool, int, tuple]
+
+
+HEX = """
+from curta import Answer, Given, Sign, program
+
+@program("hex", "+", axes=("place",), answer=Answer("sum", base=16), sizes=(1, 3),
+         prompt=(Given("a", "place", base=16), Sign("+"), Given("b", "place", base=16), Sign("=")))
+def hex_sum(paper, a, b):
+    carry, width = 0, max(len(a), len(b))
+    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b))):
+        carry, digit = divmod(x + y + carry, 16)
+        paper.move(place=+1).write("sum", digit, carry=carry)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()
+"""
+
+
+def test_problems_that_are_kept_have_the_categories_of_the_evaluation(tmp_path: Path) -> None:
+    """In base 16 an operation of Curta's own has other categories than in base 10."""
+    path = written_file(tmp_path, HEX, "hex.py")
+    changes = SHORT | {"training.steps": 2, "evaluation.digits": [2]}
+    found = curta.train(str(path), overrides=changes, run="hex").folder.evaluation["lengths"]
+    forget()
+    shutil.rmtree(tmp_path / "executed")
+    again = curta.load("hex").evaluate()["lengths"]
+    assert [row["category"] for row in again] == ["random", "special"]
+    assert [row["exact"] for row in again] == [row["exact"] for row in found]
+    assert all("0x" in error["problem"] for row in again for error in row["errors"])
 
 
 def test_importing_curta_and_a_program_is_light() -> None:

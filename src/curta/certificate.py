@@ -22,18 +22,16 @@ from .evaluation import Models
 from .layouts.program import ProgramLayout
 from .machine.closure import Closure
 from .machine.completing import prove
-from .machine.draws import Sizes
-from .machine.listing import Listing, Recorder, list_windows
+from .machine.listing import Lister, Listing, list_windows
 from .machine.machine import Machine
-from .machine.prompt import Given
 from .machine.recording import Recording, seen
+from .machine.sampling import Sizes
 from .machine.table import WindowIndex
 from .problems import Problem
 from .recipe import Recipe
 from .records import shown_to
 from .runs import Folder
 from .tasks import Task
-from .texts import sizes_of
 
 FORMAT = 1
 """Version of certificate.json."""
@@ -62,7 +60,7 @@ class Listed(NamedTuple):
 class Found(NamedTuple):
     """What was listed of one operator, and what came of the attempt at a proof."""
 
-    recorder: Recorder
+    lister: Lister
     listing: Listing
     closure: Closure
 
@@ -92,7 +90,7 @@ def certify(
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
         found[task.operator] = _list(recipe, layout, task)
-    listed = together([one.recorder for one in found.values()])
+    listed = together([one.lister for one in found.values()])
     say(f"{len(listed.rows):,} windows")
     judged = judge(models, recipe, layout, seeds, listed)
     content = _content(found, layout, seeds, listed, judged)
@@ -125,16 +123,16 @@ def judge(
     return Judged(found.token, found.margin, bound, np.stack(shown))
 
 
-def together(recorders: Sequence[Recorder]) -> Listed:
+def together(listers: Sequence[Lister]) -> Listed:
     """The windows of all operators as one list; those that several have are one."""
-    index = WindowIndex(recorders[0].table.rows.shape[1])
+    index = WindowIndex(listers[0].table.rows.shape[1])
     targets, examples = [], list[Problem]()
-    for recorder in recorders:
-        table, program = recorder.table, recorder.program
+    for lister in listers:
+        table, program = lister.table, lister.program
         new = np.flatnonzero(index.find(table.rows) < 0)
         index.enter(table.rows[new])
         targets.append(table.targets[new])
-        problems = [recorder.examples[place] for place in new.tolist()]
+        problems = [lister.examples[place] for place in new.tolist()]
         examples += [Problem(program.operator, one, program.base) for one in problems]
     return Listed(index.rows, np.concatenate(targets), examples)
 
@@ -147,19 +145,13 @@ def _list(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
     vocabulary = layout.recorder.vocabularies[task.operator]
-    recorder = Recorder(program, layout.machine, layout.windows, vocabulary)
-    first, others, operands = sizes_of(task)
-    parts = sum(isinstance(part, Given) for part in program.prompt)
-    single = sum(isinstance(part, Given) and not part.many for part in program.prompt)
-    spare = single if parts > single else 0
-    few, most = (max(1, count - spare) for count in operands)
-    sizes = Sizes((first, *[others] * (parts - 1)), (few, most))
+    lister = Lister(program, layout.machine, layout.windows, vocabulary)
     budget = recipe.evaluation.certificate
-    listing = list_windows(recorder, sizes, budget=min(FIRST, budget))
-    closure = prove(recorder, sizes, fewest=few)
+    listing = list_windows(lister, task.sizes, budget=min(FIRST, budget))
+    closure = prove(lister, task.sizes)
     if not closure.closed and budget > FIRST:
-        listing = list_windows(recorder, sizes, seed=1, budget=recorder.tokens + budget)
-    return Found(recorder, listing, closure)
+        listing = list_windows(lister, task.sizes, seed=1, budget=lister.tokens + budget)
+    return Found(lister, listing, closure)
 
 
 def _bound(models: Models, member: int, listed: Listed) -> np.ndarray | None:
@@ -178,7 +170,7 @@ def _content(
 ) -> dict[str, Any]:
     """What certificate.json says."""
     closed = all(one.closure.closed for one in found.values())
-    conflicts = sum(len(one.recorder.table.conflicts) for one in found.values())
+    conflicts = sum(len(one.lister.table.conflicts) for one in found.values())
     return {
         "format": FORMAT,
         "grade": GRADES[0] if closed else GRADES[1],
@@ -201,21 +193,21 @@ def _content(
 def _listing(found: Sequence[Found]) -> dict[str, Any]:
     """What was recorded, all operators together; the bound is that of the worst of them."""
     return {
-        "problems": sum(one.recorder.problems for one in found),
-        "tokens": sum(one.recorder.tokens for one in found),
-        "sizes": {one.recorder.program.operator: _sizes(one.listing.sizes[-1]) for one in found},
+        "problems": sum(one.lister.problems for one in found),
+        "tokens": sum(one.lister.tokens for one in found),
+        "sizes": {one.lister.program.operator: _sizes(one.listing.sizes[-1]) for one in found},
         "once": sum(one.listing.singletons for one in found),
         "bound": max(one.listing.held_out for one in found),
         "good_turing": max(one.listing.singletons / max(1, one.listing.drawn) for one in found),
         "confidence": 0.99,
-        "growth": _growth([one.recorder.curve for one in found]),
+        "growth": _growth([one.lister.curve for one in found]),
     }
 
 
 def _sizes(sizes: Sizes) -> str:
     """The largest sizes: `1..40 digits`, for several numbers `2..20 of 1..32 digits`."""
     few, many = sizes.operands
-    digits = " and ".join(f"{low}..{high}" for low, high in dict.fromkeys(sizes.digits))
+    digits = " and ".join(f"{low}..{high}" for low, high in dict.fromkeys(sizes[:2]))
     return f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
 
 
@@ -245,11 +237,11 @@ def _closure(found: dict[str, Found]) -> dict[str, Any]:
 
 def _operator(found: Found) -> dict[str, Any]:
     """How the windows of one operator were listed, and what the proof came to."""
-    recorder, listing, closure = found
+    lister, listing, closure = found
     return {
-        "windows": len(recorder.table),
-        "problems": recorder.problems,
-        "tokens": recorder.tokens,
+        "windows": len(lister.table),
+        "problems": lister.problems,
+        "tokens": lister.tokens,
         "sizes": [sizes._asdict() for sizes in listing.sizes],
         "drawn": listing.drawn,
         "fresh": listing.fresh,

@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import evaluation, files, runs
+from . import files, runs
 from . import recipe as recipes
 from .errors import UserError, unknown
+from .evaluation_set import refusal
 from .plan import Plan, Row
 from .recipe import Recipe
 from .report import write_comparison
@@ -184,7 +185,7 @@ def refused(recipe: Recipe) -> list[dict[str, Any]]:
     asked = [
         (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
     ]
-    reasons = [(o, size, evaluation.refusal(recipe, o, size)) for o, size in asked]
+    reasons = [(o, size, refusal(recipe, o, size)) for o, size in asked]
     return [
         {"operator": o, "size": str(size), "digits": max(as_size(size, o)), "reason": r}
         for o, size, r in reasons
@@ -202,10 +203,10 @@ def held(recipe: Recipe) -> dict[str, Any]:
             o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
             for o in operators
         }
-    if plan.grid and evaluation.refusal(recipe, operators[0], plan.grid):
+    if plan.grid and refusal(recipe, operators[0], plan.grid):
         changes["grid"] = 0
     widest = len(str(plan.table))
-    if plan.table and any(evaluation.refusal(recipe, o, widest) for o in operators):
+    if plan.table and any(refusal(recipe, o, widest) for o in operators):
         changes["table"] = 0
     return changes
 
@@ -269,16 +270,14 @@ def _plan(path: Path) -> Plan:
     """The plan that comparison.json holds."""
     where = f"comparison {path.name!r}"
     try:
-        content = json.loads((path / FILE).read_text("utf-8"))
+        content = files.read_json(path / FILE, where)
         form = content["format"]
         if form != FORMAT:
             raise UserError(f"{where} was made by another version (format {form}): update curta")
         rows = tuple(_row(row, where) for row in content["rows"])
         title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
         return Plan(title, summary, seeds, rows, tuple(content["swept"]))
-    except OSError as error:
-        raise UserError(f"cannot read {where}: {error.strerror}") from None
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError):
         raise UserError(f"{where} is damaged: {FILE} is not as it was written") from None
 
 

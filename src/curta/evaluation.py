@@ -5,59 +5,37 @@ after the true tokens before it, so one pass decides without generating. Every
 examination also generates a sample token by token and says whether both agree.
 """
 
-import math
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int
-from optax import softmax_cross_entropy_with_integer_labels
+from jaxtyping import Bool, Float, Int
 
-from .batches import padded
-from .errors import UserError
+from .evaluation_set import categories, drawn
 from .generation import bucket, completions
-from .kept import StoredTexts
-from .layouts import Layout, Room, Text, Where, layout_named
+from .layouts import Layout, Room, Text
 from .layouts.program import ProgramLayout
-from .machine import Program
 from .machine.recording import Recording, seen
-from .machine.sampling import Sizes, draw, rare
 from .machine.writing import write
 from .memo import Memo
 from .model import Transformer
-from .operations import OPERATIONS, Answer
+from .operations import Answer
 from .positions.window import WindowEncoding
 from .problems import Problem, answer_text, widths
-from .recipe import Recipe
 from .settings import Evaluation
 from .slips import slip
-from .tasks import RANDOM, Task, as_size, categories, held_out, problems
+from .tasks import RANDOM, Task, held_out
+from .teacher_forcing import batch_size, compiled
 from .training import mesh_for
-
-BUDGET = 1 << 17
-"""Query-key pairs in one pass: more do not fit into the processor's caches.
-
-200 problems of 1,000 digits took 2.4 s with four times as many, 0.9 s with these.
-"""
-
-BLOCK = 4096
-"""Longest completion that is scored in one piece; longer ones need no more memory."""
 
 TOGETHER = 1 << 20
 """Tokens of texts that are looked up at once."""
-
-SPECIAL = "special"
-"""The category of problems made of nines, zeros, equal operands and the like."""
-
-DRAWS = {RANDOM: draw, SPECIAL: rare}
 
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
@@ -124,7 +102,7 @@ def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) ->
     if models.memo is not None:
         return _looked_up(models, models.memo, exam)
     room = room or _room(models, exam)
-    size = _batch_size(models, room, len(exam))
+    size = batch_size(models.stacked, room, len(exam))
     parts = [
         _scored(models, exam[start : start + size], room, size)
         for start in range(0, len(exam), size)
@@ -183,19 +161,6 @@ def check(models: Models, room: Room) -> None:
     jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(room)
 
 
-def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
-    """Why problems of this size cannot be put to models of this recipe; None if they can."""
-    if recipe.layout is None:
-        return None
-    layout, digits = layout_named(recipe.layout), as_size(size, operator)
-    try:
-        layout.accept(operator, len(digits))
-        recipe.encoding(layout).check(layout.room(operator, digits))
-    except UserError as error:
-        return str(error)
-    return None
-
-
 def lengths(
     models: Models, operator: str, size: int | str, settings: Evaluation
 ) -> list[dict[str, Any]]:
@@ -203,23 +168,10 @@ def lengths(
     count = settings.count
     exams = {
         category: drawn(models.layout, operator, category, size, count, settings.seed)
-        for category in _categories(models.layout, operator)
+        for category in categories(models.layout, operator)
     }
     found = {category: exam for category, exam in exams.items() if exam}
     return _examined(models, found, str(size), settings)
-
-
-def drawn(
-    layout: Layout, operator: str, category: str, size: int | str, count: int, seed: int
-) -> list[Problem]:
-    """Test problems of one size; of a run whose program's code is not known, those it has kept."""
-    kept = layout.recorder if isinstance(layout, ProgramLayout) else None
-    if isinstance(kept, StoredTexts):
-        return kept.problems(operator, size, category, count)
-    digits = as_size(size, operator)
-    if _by_host(layout, operator):
-        return _by_python(layout, operator, category, digits, count, seed)
-    return problems(operator, category, digits, count, seed)
 
 
 def unseen(models: Models, task: Task, first: int, settings: Evaluation) -> list[dict[str, Any]]:
@@ -280,7 +232,7 @@ def examples(
     """A few generated answers of every member."""
     exam = [
         problem
-        for category in _categories(models.layout, operator)
+        for category in categories(models.layout, operator)
         for problem in drawn(models.layout, operator, category, size, 2, settings.seed + 1)
     ]
     room = room_for(models, exam)
@@ -289,38 +241,6 @@ def examples(
         for member in range(models.members)
         for problem, written in zip(exam, _answers(models, member, exam, room), strict=True)
     ]
-
-
-def _categories(layout: Layout, operator: str) -> list[str]:
-    """Kinds of problems: random ones, and special cases."""
-    if not _by_host(layout, operator):
-        return categories(operator)
-    return [RANDOM, SPECIAL]
-
-
-def _by_host(layout: Layout, operator: str) -> bool:
-    """Whether problems are drawn by plain Python, since the device knows base ten alone."""
-    return OPERATIONS[operator].on_device and layout.base(operator) != 10
-
-
-def _program(layout: Layout, operator: str) -> Program | None:
-    """The program's code, if it is known."""
-    assert isinstance(layout, ProgramLayout)
-    recorder = layout.recorder
-    return None if recorder is None else recorder.programs[operator]
-
-
-def _by_python(
-    layout: Layout, operator: str, category: str, digits: Sequence[int], count: int, seed: int
-) -> list[Problem]:
-    """Problems of one size and kind, drawn as those of training are."""
-    program, rng = _program(layout, operator), random.Random(f"{seed} {category} {digits}")
-    if program is None:
-        raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
-    spans = [(width, width) for width in digits]
-    sizes = Sizes(spans[0], spans[-1], (len(digits), len(digits)))
-    found = [DRAWS[category](program, sizes, rng) for _ in range(count)]
-    return [Problem(operator, operands, program.base) for operands in found]
 
 
 def _examined(
@@ -449,13 +369,6 @@ def _answers(
     ]
 
 
-def _batch_size(models: Models, room: Room, count: int) -> int:
-    """A power of two that fits the budget and is no larger than needed."""
-    pairs = min(room.completion, BLOCK) * models.stacked.positions.fan_in(room)
-    fits = 1 << int(math.log2(max(1, BUDGET // pairs)))
-    return min(fits, 1 << (count - 1).bit_length())
-
-
 def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
     written = [models.layout.tokens_of(problem) for problem in exam]
     texts, prompts = [text for text, _ in written], [prompt for _, prompt in written]
@@ -466,52 +379,6 @@ def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> S
     lengths = [len(line) for line in texts] + fill
     text = Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts + fill, lengths)))
     mesh = mesh_for(models.members, size)
-    found = _compiled(models.layout, room, mesh)(models.stacked, text)
+    found = compiled(models.layout, room, mesh)(models.stacked, text)
     hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
     return Scores(hits, losses, np.array(lengths[: len(exam)]) - np.array(prompts))
-
-
-@lru_cache(maxsize=64)
-def _compiled(
-    layout: Layout, room: Room, mesh: Mesh
-) -> Callable[[Transformer, Text], tuple[Array, Array]]:
-    def local(models: Transformer, text: Text) -> tuple[Array, Array]:
-        where = layout.where(text)
-        return jax.lax.map(partial(_pass, text=text, where=where, room=room), models)
-
-    member, batch = PartitionSpec("member"), PartitionSpec("batch")
-    both = PartitionSpec("member", "batch")
-    spread = jax.shard_map(
-        local, mesh=mesh, in_specs=(member, batch), out_specs=(both, both), check_vma=False
-    )
-    return jax.jit(spread)
-
-
-def _pass(
-    model: Transformer, text: Text, where: Where, room: Room
-) -> tuple[Int[Array, " batch"], Float[Array, " batch"]]:
-    """How many scored tokens are the most likely ones, and the sum of their cross entropies.
-
-    Long completions go block by block.
-    """
-    batch = padded(text, where, room, causal=model.settings.causal)
-    blocks = -(-room.completion // BLOCK)
-    size = -(-room.completion // blocks)
-    spare = blocks * size - room.completion
-
-    def split(part: Array) -> Array:
-        filled = jnp.pad(part, ((0, 0), (0, spare)))
-        return jnp.moveaxis(filled.reshape(len(part), blocks, size), 1, 0)
-
-    def one(part: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        queries, goals, scored = part
-        logits = model(batch.tokens, batch.where, queries, room)
-        losses = softmax_cross_entropy_with_integer_labels(logits, goals)
-        hits = jnp.sum((logits.argmax(-1) == goals) & scored, axis=1)
-        return hits, jnp.sum(jnp.where(scored, losses, 0.0), axis=1)
-
-    parts = (batch.queries, batch.goals, batch.scored)
-    if blocks == 1:
-        return one(parts)
-    hits, losses = jax.lax.map(one, jax.tree.map(split, parts))
-    return jnp.sum(hits, axis=0), jnp.sum(losses, axis=0)

@@ -1,11 +1,13 @@
-"""Writing files so that a reader, or a crash, never meets half of one."""
+"""Files that a reader, or a crash, never meets half written; JSON, and what is told of it."""
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .errors import UserError
 
@@ -33,6 +35,33 @@ def append(path: Path, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text of a file; UserError that says `what` cannot be read, and why."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise UserError(f"cannot read {what}: {reason}") from None
+
+
+def read_json(path: Path, where: str) -> dict[str, Any]:
+    """The table in a file that belongs to `where`, such as "run 'mine'"; UserError if none is."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError:
+        raise UserError(f"{where} is incomplete: {path.name} is missing") from None
+    except ValueError:
+        raise UserError(f"{where} is damaged: {path.name} is no valid JSON") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{where} is damaged: {path.name} holds no table")
+    return content
+
+
+def json_text(content: Any) -> str:
+    """JSON that people can read too, a line for each value."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 @contextmanager

@@ -16,8 +16,9 @@ from jaxtyping import Array, Bool, Int
 
 from .batches import shown
 from .layouts import Layout, Room, Where
-from .model import Cache, Transformer
+from .model import Transformer
 from .problems import Problem
+from .states import Cache
 
 
 class Writing(NamedTuple):

@@ -83,8 +83,8 @@ def formats_known(machine: Machine) -> None:
 def refusal(path: Path) -> UserError:
     """What is said where the code of a run's program would be needed."""
     try:
-        info = json.loads((path / "run.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        info = files.read_json(path / "run.json", f"run {path.name!r}")
+    except UserError:
         info = {}
     kept = [one for one in info.get("files", []) if one["file"] != "positions.py"]
     names = ", ".join(map(userfiles.shown, info.get("programs", []))) or "its program"

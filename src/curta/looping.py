@@ -17,8 +17,8 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from .blocks import Flat
-from .model import States
 from .settings import Training
+from .states import States
 
 
 class Reading(NamedTuple):

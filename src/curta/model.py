@@ -8,7 +8,7 @@ last attending block of the last loop, nothing but the queries goes on.
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -23,40 +23,7 @@ from .layouts import Layout, Room, Where
 from .layouts.program import ProgramLayout
 from .positions import Encoding, Links, Positions, Shape
 from .positions.window import WindowEncoding
-
-__all__ = ["Cache", "Model", "States", "Transformer", "build", "parameters"]
-
-
-class Cache(NamedTuple):
-    """Keys and values of all tokens so far, for each attending block, and where they stand.
-
-    The same block has others in every loop.
-    """
-
-    keys: tuple[Float[Array, "loops batch slots heads features"], ...]
-    values: tuple[Float[Array, "loops batch slots heads features"], ...]
-    index: Any
-
-
-class States(NamedTuple):
-    """The queries' state after each loop but the last, if there are such, and after the last."""
-
-    earlier: Float[Array, "loops queries width"] | None
-    last: Flat
-
-    def after(self, loops: Int[Array, ""]) -> Flat:
-        """The state after so many loops, at least one."""
-        if self.earlier is None:
-            return self.last
-        return jnp.concatenate([self.earlier, self.last[None]])[loops - 1]
-
-
-class Sight(NamedTuple):
-    """What a pass over some tokens has at hand: where they stand, what they see, their input."""
-
-    where: Where
-    links: Links
-    entry: Flat
+from .states import BlockContext, Cache, States, pick, rows_of
 
 
 class Transformer(eqx.Module):
@@ -106,13 +73,13 @@ class Transformer(eqx.Module):
         """
         index = self.positions.index(where, room)
         links = self._links(index, where)
-        sight = Sight(where, links, self._embed(tokens, where, noise))
-        x = self._untaught(untaught, sight, noise)
+        context = BlockContext(where, links, self._embed(tokens, where, noise))
+        x = self._untaught(untaught, context, noise)
         before = (loops or self.settings.loops) - 1
 
         def loop(x: Flat, number: Array) -> tuple[Flat, Array | None]:
-            x = self._loop(x, sight, self._keep(noise, number, len(x)))
-            return x, _pick(x, queries) if each else None
+            x = self._loop(x, context, self._keep(noise, number, len(x)))
+            return x, pick(x, queries) if each else None
 
         earlier = None
         if before:
@@ -120,7 +87,7 @@ class Transformer(eqx.Module):
             unroll = 1 if drawing else min(before, max(1, UNROLLED // self.settings.blocks))
             x, earlier = jax.lax.scan(loop, x, untaught + jnp.arange(before), unroll=unroll)
         kept = self._keep(noise, untaught + before, len(x))
-        return States(earlier, self._last(x, sight, kept, index, queries))
+        return States(earlier, self._last(x, context, kept, index, queries))
 
     def logits(
         self, state: Flat, queries: Int[Array, "batch queries"]
@@ -171,31 +138,31 @@ class Transformer(eqx.Module):
     ) -> tuple[Cache, Float[Array, "batch time vocabulary"]]:
         """Appends tokens at the slots `where.index`; logits for what follows each of them."""
         index = self.positions.insert(cache.index, where)
-        sight = Sight(where, self._links(index, where), self._embed(tokens, where))
-        now = (self._begin(sight.entry), cache._replace(index=index))
+        context = BlockContext(where, self._links(index, where), self._embed(tokens, where))
+        now = (self._begin(context.entry), cache._replace(index=index))
         if self.settings.loops == 1:
-            x, cache = self._extend(0, now, sight)
+            x, cache = self._extend(0, now, context)
         else:
-            loop = partial(self._extend, sight=sight)
+            loop = partial(self._extend, context=context)
             x, cache = jax.lax.fori_loop(0, self.settings.loops, loop, now)
         return cache, self.logits(x, where.index)
 
     def _extend(
-        self, loop: Array | int, now: tuple[Flat, Cache], sight: Sight
+        self, loop: Array | int, now: tuple[Flat, Cache], context: BlockContext
     ) -> tuple[Flat, Cache]:
         """One loop over all blocks, with a cache."""
         (x, cache), keys, values = now, [], []
-        spot = (loop, jnp.arange(len(sight.where.index))[:, None], sight.where.index)
+        spot = (loop, jnp.arange(len(context.where.index))[:, None], context.where.index)
         for number in range(self.settings.attending):
             attention, layer, mlp = self._blocks(number)
-            x = self._inject(x, sight.entry, "block")
-            key, value = self._remember(attention, x, sight.where)
+            x = self._inject(x, context.entry, "block")
+            key, value = self._remember(attention, x, context.where)
             keys.append(cache.keys[number].at[spot].set(key))
             values.append(cache.values[number].at[spot].set(value))
-            x = self._attend(attention, layer, x, sight.links, keys[-1][loop], values[-1][loop])
-            x = self._think(mlp, self._inject(x, sight.entry, "sublayer"))
+            x = self._attend(attention, layer, x, context.links, keys[-1][loop], values[-1][loop])
+            x = self._think(mlp, self._inject(x, context.entry, "sublayer"))
         for number in range(self.settings.attending, self.settings.blocks):
-            x = self._think(at(self.mlp, number), self._inject(x, sight.entry, "block"))
+            x = self._think(at(self.mlp, number), self._inject(x, context.entry, "block"))
         return x, Cache(tuple(keys), tuple(values), cache.index)
 
     def attention_weights(
@@ -239,9 +206,9 @@ class Transformer(eqx.Module):
     def _embed(
         self, tokens: Int[Array, "batch time"], where: Where, noise: PRNGKeyArray | None = None
     ) -> Flat:
-        x = _rows(self.characters(), tokens)
+        x = rows_of(self.characters(), tokens)
         if self.kinds is not None:
-            x = x + _rows(self.kinds, where.kind)
+            x = x + rows_of(self.kinds, where.kind)
         x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
         key = None if noise is None else jax.random.fold_in(noise, 0)
         return dropped(self.settings, x, blocks.keep(key, self.settings, *x.shape))
@@ -271,12 +238,14 @@ class Transformer(eqx.Module):
         """The embedded input added, if the design has it before a block or another sub-layer."""
         return x + entry if self.settings.inject in (before, "sublayer") else x
 
-    def _untaught(self, count: Array | int, sight: Sight, noise: PRNGKeyArray | None) -> Flat:
+    def _untaught(
+        self, count: Array | int, context: BlockContext, noise: PRNGKeyArray | None
+    ) -> Flat:
         """The state after `count` loops without gradient."""
-        x = self._begin(sight.entry)
+        x = self._begin(context.entry)
         if isinstance(count, int) and not count:
             return x
-        model, seen, start = jax.lax.stop_gradient((self, sight, x))
+        model, seen, start = jax.lax.stop_gradient((self, context, x))
 
         def loop(number: Array, x: Flat) -> Flat:
             return model._loop(x, seen, self._keep(noise, number, len(x)))
@@ -290,42 +259,42 @@ class Transformer(eqx.Module):
         key, design = jax.random.fold_in(noise, 1 + loop), self.settings
         return blocks.keep(key, design, design.blocks, 2, tokens, design.width)
 
-    def _loop(self, x: Flat, sight: Sight, kept: Kept) -> Flat:
+    def _loop(self, x: Flat, context: BlockContext, kept: Kept) -> Flat:
         """All blocks, over all tokens."""
-        x = self._attending(x, sight, kept, self.settings.attending)
-        return self._pointwise(x, sight.entry, kept)
+        x = self._attending(x, context, kept, self.settings.attending)
+        return self._pointwise(x, context.entry, kept)
 
     def _last(
         self,
         x: Float[Array, "all width"],
-        sight: Sight,
+        context: BlockContext,
         kept: Array | None,
         index: Any,
         queries: Int[Array, "batch queries"],
     ) -> Flat:
         """All blocks; after the keys of the last that attends, only the queries go on."""
         last = self.settings.attending - 1
-        x = self._attending(x, sight, kept, last)
+        x = self._attending(x, context, kept, last)
         attention, layer, mlp = self._blocks(last)
-        x = self._inject(x, sight.entry, "block")
-        remembered = self._remember(attention, x, sight.where)
-        x, entry = _pick(x, queries), _pick(sight.entry, queries)
-        kept = jax.tree.map(jax.vmap(jax.vmap(partial(_pick, queries=queries))), kept)
-        links = self._links(index, _pick(sight.where, queries))
+        x = self._inject(x, context.entry, "block")
+        remembered = self._remember(attention, x, context.where)
+        x, entry = pick(x, queries), pick(context.entry, queries)
+        kept = jax.tree.map(jax.vmap(jax.vmap(partial(pick, queries=queries))), kept)
+        links = self._links(index, pick(context.where, queries))
         mine = at(kept, last)
         x = self._attend(attention, layer, x, links, *remembered, at(mine, 0))
         x = self._think(mlp, self._inject(x, entry, "sublayer"), at(mine, 1))
         return self._pointwise(x, entry, kept)
 
-    def _attending(self, x: Flat, sight: Sight, kept: Kept, count: int) -> Flat:
+    def _attending(self, x: Flat, context: BlockContext, kept: Kept, count: int) -> Flat:
         """The first `count` blocks, all of which attend."""
 
         def block(x: Flat, parts: Any) -> tuple[Flat, None]:
             (attention, layer, mlp), kept = parts
-            x = self._inject(x, sight.entry, "block")
-            remembered = self._remember(attention, x, sight.where)
-            x = self._attend(attention, layer, x, sight.links, *remembered, at(kept, 0))
-            x = self._inject(x, sight.entry, "sublayer")
+            x = self._inject(x, context.entry, "block")
+            remembered = self._remember(attention, x, context.where)
+            x = self._attend(attention, layer, x, context.links, *remembered, at(kept, 0))
+            x = self._inject(x, context.entry, "sublayer")
             return self._think(mlp, x, at(kept, 1)), None
 
         return through(block, x, (self._blocks(slice(count)), at(kept, slice(count))), count)
@@ -416,17 +385,3 @@ def parameters(model: Transformer) -> int:
 def _vectors(settings: Model, layout: Layout) -> int:
     """How many vectors the tokens have between them."""
     return layout.parts().shape[1] if settings.spelled else len(layout.characters)
-
-
-def _rows(table: Float[Array, "rows width"], index: Int[Array, "batch time"]) -> Array:
-    """`table[index]` as a matrix product: its gradient is one too, not a serial scatter."""
-    return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
-
-
-def _pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
-    """The rows that belong to `queries`, of flat activations or of whole `Where`s."""
-    rows = jnp.arange(len(queries))[:, None]
-    if isinstance(tree, Where):
-        return jax.tree.map(lambda part: part[rows, queries], tree)
-    time = len(tree) // len(queries)
-    return tree[(rows * time + queries).reshape(-1)]

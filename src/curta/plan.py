@@ -19,8 +19,8 @@ from typing import Annotated, Any
 from annotated_types import MinLen
 from pydantic import TypeAdapter, ValidationError
 
+from . import files, runs
 from . import recipe as recipes
-from . import runs
 from .errors import UserError, unknown
 from .recipe import Recipe
 
@@ -107,7 +107,8 @@ def read(name: str) -> Draft:
     path = Path(name)
     if path.suffix != ".toml":
         return _parsed(_shipped(name), f"comparison {name!r}")
-    found = _parsed(_text_of(path), f"comparison {name!r}")
+    text = files.read_text(path, f"comparison {str(path)!r}")
+    found = _parsed(text, f"comparison {name!r}")
     return dataclasses.replace(found, entries=tuple(_beside(path, e) for e in found.entries))
 
 
@@ -227,14 +228,6 @@ def _shipped(name: str) -> str:
     if name in recipes.names():
         raise UserError(f"{name!r} is one recipe: a comparison takes two, or more")
     raise unknown("comparison", name, names())
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise UserError(f"cannot read comparison {str(path)!r}: {reason}") from None
 
 
 def _parsed(text: str, where: str) -> Draft:

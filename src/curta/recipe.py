@@ -24,7 +24,7 @@ from pydantic import (
     ValidationError,
 )
 
-from . import generic, registry, userfiles
+from . import files, generic, registry, userfiles
 from .design import Model
 from .errors import UserError, unknown
 from .layouts import Layout, Room, layout_named
@@ -204,7 +204,8 @@ def read(name: str) -> dict[str, Any]:
     if path.suffix == ".py":
         return generic.fields(userfiles.load(path).programs, [name])
     if path.suffix == ".toml":
-        return _beside(_tables(_text_of(path), f"recipe {name!r}"), path.parent)
+        text = files.read_text(path, f"recipe {str(path)!r}")
+        return _beside(_tables(text, f"recipe {name!r}"), path.parent)
     if name not in names():
         if programs := registry.known(name):
             return generic.fields(programs, [name])
@@ -307,14 +308,6 @@ def _shipped(folder: resources.abc.Traversable, before: str) -> list[str]:
         elif path.name.endswith(".toml"):
             found.append(before + path.name.removesuffix(".toml"))
     return found
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise UserError(f"cannot read recipe {str(path)!r}: {reason}") from None
 
 
 def _tables(text: str, where: str) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from .machine.table import WindowTable
 from .positions.window import Window
 from .recipe import Recipe
 from .tasks import Task
-from .texts import sizes_of
 
 
 class Data(NamedTuple):
@@ -58,7 +57,7 @@ def problems(recipe: Recipe, layout: ProgramLayout, task: Task, seed: int) -> li
     whole = sum(one.weight for one in recipe.tasks)
     count = max(1, round(recipe.training.problems * task.weight / whole))
     name = f"training {seed} {task.operator}"
-    return list(islice(drawn(program, sizes_of(task), name, task.special), count))
+    return list(islice(drawn(program, task.sizes, name, task.special), count))
 
 
 def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:

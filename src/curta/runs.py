@@ -58,7 +58,7 @@ class Folder:
 
     @property
     def info(self) -> dict[str, Any]:
-        content = _json(self.path / "run.json", self.name)
+        content = files.read_json(self.path / "run.json", f"run {self.name!r}")
         missing = [field for field in REQUIRED if field not in content]
         if missing:
             raise UserError(f"run {self.name!r} is damaged: run.json lacks {missing[0]!r}")
@@ -66,8 +66,7 @@ class Folder:
 
     def update(self, **fields: Any) -> None:
         """Replaces fields of run.json."""
-        content = json.dumps(self.info | fields, indent=1, ensure_ascii=False)
-        files.write(self.path / "run.json", content + "\n")
+        files.write(self.path / "run.json", files.json_text(self.info | fields))
 
     @property
     def machine(self) -> Path:
@@ -83,7 +82,7 @@ class Folder:
     @property
     def evaluation(self) -> dict[str, Any]:
         path = self.path / "evaluation.json"
-        return _json(path, self.name) if path.exists() else {}
+        return files.read_json(path, f"run {self.name!r}") if path.exists() else {}
 
     def save_evaluation(self, table: dict[str, Any]) -> None:
         files.write(self.path / "evaluation.json", json.dumps(table) + "\n")
@@ -161,7 +160,7 @@ def create(
     if isinstance(layout, ProgramLayout):
         machine = store.dump(layout.machine, layout.windows)
         files.write(path / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
-    files.write(path / "run.json", json.dumps(info, indent=1, ensure_ascii=False) + "\n")
+    files.write(path / "run.json", files.json_text(info))
     return Folder(path)
 
 
@@ -256,18 +255,6 @@ def last_step(folder: Folder) -> int:
             f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.name}` trains it"
         )
     return step
-
-
-def _json(path: Path, name: str) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError:
-        raise UserError(f"run {name!r} is incomplete: {path.name} is missing") from None
-    except ValueError:
-        raise UserError(f"run {name!r} is damaged: {path.name} is no valid JSON") from None
-    if not isinstance(content, dict):
-        raise UserError(f"run {name!r} is damaged: {path.name} holds no table")
-    return content
 
 
 def checked(name: str) -> str:

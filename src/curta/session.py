@@ -17,13 +17,13 @@ from . import (
     certificate,
     checkpoints,
     evaluation,
+    evaluation_set,
     files,
     history,
     kept,
     page,
     records,
     runs,
-    tasks,
     trackers,
     training,
 )
@@ -140,16 +140,9 @@ class Run:
         known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
         if known is None or isinstance(known, kept.StoredTexts) or not self.own_code:
             return
-        settings, count = self.recipe.evaluation, min(kept.COUNT, self.recipe.evaluation.count)
-        found = [
-            (str(size), category, problem)
-            for task in self.recipe.tasks
-            for size in settings.sizes(task.operator)
-            for category in tasks.categories(task.operator)
-            for problem in evaluation.drawn(
-                self.layout, task.operator, category, size, count, settings.seed
-            )
-        ]
+        settings = self.recipe.evaluation
+        count = min(kept.COUNT, settings.count)
+        found = list(evaluation_set.every(self.recipe, self.layout, count))
         found += [("", "named", parse(text)) for text in settings.named]
         kept.save(self.folder.path, found, known)
 

@@ -22,7 +22,7 @@ from .decimals import to_int
 from .digits import Numbers, cut
 from .errors import UserError
 from .machine import Program
-from .machine.sampling import Sizes, draw, drawn, refused
+from .machine.sampling import Sizes, Span, draw, drawn, refused
 from .operations import Operation
 from .operations.cases import below
 from .operations.declared import Declared
@@ -30,7 +30,6 @@ from .problems import Problem, operation_named
 from .tables import LARGEST, Table
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
-Span = tuple[int, int]
 
 RANDOM = "random"
 """The category of problems without anything special."""
@@ -85,12 +84,17 @@ class Task:
         return self.operands or (least, least)
 
     @property
+    def sizes(self) -> Sizes:
+        """Bounds on the digit counts and the number of operands."""
+        if self.values:
+            low, high = (len(str(value)) for value in self.values)
+            return Sizes((low, high), (low, high), self.counts)
+        return Sizes(self.digits, self.second or self.digits, self.counts)
+
+    @property
     def spans(self) -> tuple[Span, ...]:
         """Bounds on the digit count of each operand."""
-        if self.values:
-            low, high = self.values
-            return ((len(str(low)), len(str(high))),) * 2
-        return (self.digits,) + (self.second or self.digits,) * (self.counts[1] - 1)
+        return tuple(self.sizes.digits(place) for place in range(self.counts[1]))
 
     @property
     def widest(self) -> tuple[int, ...]:
@@ -178,8 +182,7 @@ def problems(
 def sample(task: Task, count: int) -> list[Problem]:
     """Training problems as Python has them, always the same ones."""
     if isinstance(task.operation, Declared):
-        sizes = Sizes(task.digits, task.second or task.digits, task.counts)
-        drawn_ones = drawn(_program(task.operation), sizes, "sample", task.special)
+        drawn_ones = drawn(_program(task.operation), task.sizes, "sample", task.special)
         return [Problem(task.operator, operands) for operands in islice(drawn_ones, count)]
     found = _sampled(task, count)
     return [Problem(task.operator, operands) for operands in _ints(found)]
@@ -242,8 +245,7 @@ def _by_program(
 ) -> list[Problem]:
     """Test problems of an operation that a program brings, drawn by plain Python."""
     program, rng = _program(operation), random.Random(f"{operation.symbol} {seed}")
-    first, others = size[0], size[-1]
-    sizes = Sizes((first, first), (others, others), (len(size), len(size)))
+    sizes = Sizes.exactly(size)
     case = operation.cases.get(category)
     found: list[tuple[int, ...]] = []
     while len(found) < count:

@@ -55,13 +55,6 @@ def stored(recipe: Recipe, machine: Machine, windows: Windows) -> ProgramLayout:
     return ProgramLayout(machine, windows, recorder)
 
 
-def sizes_of(task: Task) -> Sizes:
-    """The sizes that a task states."""
-    if task.values:
-        return Sizes(task.spans[0], task.spans[0], task.counts)
-    return Sizes(task.digits, task.second or task.digits, task.counts)
-
-
 @lru_cache
 def _of_programs(
     known: tuple[Program, ...],
@@ -70,7 +63,7 @@ def _of_programs(
     fixed: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> ProgramLayout:
     chosen = [_for(task, known) for task in tasks]
-    sizes = {task.operator: sizes_of(task) for task in tasks}
+    sizes = {task.operator: task.sizes for task in tasks}
     more = [program for name in others for program in registry.programs_of(name)]
     machine, windows = _surveyed(chosen, sizes, more)
     windows = windows | _fixed(machine, dict(fixed))

@@ -192,7 +192,9 @@ def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
     """Special cases make operands shorter: at a size just beyond, some are as in training."""
     task = Task("//", digits=(1, 4), second=(1, 2))
     exam = tiny.with_encoding("nope", evaluation__digits=[3, "5/2", "9/5"]).evaluation
-    found = [problem for problems in beyond(task, exam) for problem in problems]
+    found = [
+        problem for problems in beyond(task, layout_named("plain"), exam) for problem in problems
+    ]
     assert found
     assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in found))
 

@@ -21,7 +21,7 @@ from curta.programs import program_named
 from curta.recipe import Recipe
 from curta.session import Run
 from curta.tasks import Task
-from curta.texts import layout_of, sizes_of
+from curta.texts import layout_of
 
 PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
 """The tiny recipe with two axes, and roles that are found from everywhere on one."""
@@ -80,7 +80,7 @@ def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 def program(name: str) -> ProgramLayout:
     """A program's machine, of a small survey."""
     one = program_named(name)
-    sizes = sizes_of(Task(one.operator, digits=(1, 3)))
+    sizes = Task(one.operator, digits=(1, 3)).sizes
     found = survey([one], {one.operator: sizes})
     return ProgramLayout(found.machine, found.windows, found.recorder)
 

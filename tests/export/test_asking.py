@@ -12,7 +12,6 @@ from curta.machine.sampling import draw
 from curta.problems import Problem
 from curta.programs import PROGRAMS
 from curta.tasks import Task
-from curta.texts import sizes_of
 
 from .made import program
 
@@ -29,7 +28,7 @@ def test_prompts_and_answers_are_those_of_the_machine(name: str) -> None:
     machine, rng = machine_data(layout), random.Random(name)
     assert machine is not None
     for _ in range(10):
-        operands = draw(one, sizes_of(Task(one.operator, digits=(1, 4))), rng)
+        operands = draw(one, Task(one.operator, digits=(1, 4)).sizes, rng)
         text, start = layout.recorder.record(one.operator, operands)
         assert prompt(machine, one.operator, operands) == text[:start]
         found = answer(machine, one.operator, text, start)

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from curta.machine import Answer, Given, Paper, Program, Sign, finding, program
-from curta.machine.draws import Drawer, Sizes
-from curta.machine.listing import Recorder
+from curta.machine.draws import Drawer
+from curta.machine.listing import Lister
 from curta.machine.machine import Displacement, Machine, Windows
 from curta.machine.paper import Vocabulary
 from curta.machine.recording import Recording
+from curta.machine.sampling import Sizes
 from curta.machine.survey import machine_of
 
 ONE = (Given("a", "place", base=6), Sign("="))
@@ -140,7 +141,7 @@ class Made(NamedTuple):
 
 def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...] = ()) -> Made:
     """The machine of one program, from random problems and one more."""
-    vocabulary, drawer = Vocabulary(), Drawer(of.format, sizes, Random(0))
+    vocabulary, drawer = Vocabulary(), Drawer(of, sizes, Random(0))
     for key in of.format.every():
         vocabulary.add(key)
     drawn = [drawer.numbers(drawer.draw()) for _ in range(problems)] + [words] * bool(words)
@@ -149,8 +150,8 @@ def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...]
     return Made(machine, finding.find(machine, Recording.of(texts)), drawer)
 
 
-def recorder(of: Program, from_: Made) -> Recorder:
-    return Recorder(of, from_.machine, from_.windows)
+def lister(of: Program, from_: Made) -> Lister:
+    return Lister(of, from_.machine, from_.windows)
 
 
 Picture = dict[tuple[str, Displacement], int]

@@ -11,16 +11,17 @@ from curta.machine import Given, Program
 from curta.machine.beside import Cell, at_home, fixed
 from curta.machine.closure import CARE, Care, Proof, close
 from curta.machine.completing import prove
-from curta.machine.draws import Drawer, Sizes
-from curta.machine.listing import Recorder
+from curta.machine.draws import Drawer
+from curta.machine.listing import Lister
 from curta.machine.machine import Machine
 from curta.machine.rules import Rules
+from curta.machine.sampling import Sizes
 from curta.machine.table import WindowTable
 from curta.machine.tokens import HOME
 from curta.programs import program_named
 
-PAIR, ONE = Sizes(((1, 5), (1, 5))), Sizes(((1, 7),))
-Recorders = dict[str, Recorder]
+PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
+Listers = dict[str, Lister]
 
 CASES = {
     "plus": (machines.plus, PAIR),
@@ -29,23 +30,23 @@ CASES = {
     "turn": (machines.turn, ONE),
     "back": (machines.back, ONE),
     "longest": (machines.longest, PAIR),
-    "greatest": (machines.greatest, Sizes(((1, 4), (1, 4)), (1, 3))),
+    "greatest": (machines.greatest, Sizes((1, 4), (1, 4), (2, 4))),
 }
 UNPROVED = ("greatest",)
 
 
 @pytest.fixture(scope="module")
-def recorders() -> Recorders:
-    """A recorder for each case, with a list that was proved complete."""
+def listers() -> Listers:
+    """A lister for each case, with a list that was proved complete."""
     found = {}
     for name, (program, sizes) in CASES.items():
         made = machines.made(program, sizes)
-        recorder = machines.recorder(program, made)
-        recorder.add([made.drawer.numbers(made.drawer.draw()) for _ in range(500)])
+        lister = machines.lister(program, made)
+        lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(500)])
         if name in UNPROVED:
-            recorder.add(operands(program))
-        assert name in UNPROVED or prove(recorder, sizes, hunt=4_000).closed, name
-        found[name] = recorder
+            lister.add(operands(program))
+        assert name in UNPROVED or prove(lister, sizes, hunt=4_000).closed, name
+        found[name] = lister
     return found
 
 
@@ -54,32 +55,33 @@ def operands(program: Program) -> list[tuple[int, ...]]:
     parts, rng = program.format.parts, Random(3)
     count = sum(isinstance(part, Given) for part in parts)
     small = list(itertools.product(range(110), repeat=count))
-    drawer = Drawer(program.format, Sizes(((1, 60),) * count, (1, 5)), rng)
+    many = any(isinstance(part, Given) and part.many for part in parts)
+    drawer = Drawer(program, Sizes((1, 60), (1, 60), (count, count + 4 * many)), rng)
     return rng.sample(small, min(len(small), 2000)) + [
         drawer.numbers(drawer.draw()) for _ in range(40)
     ]
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in UNPROVED])
-def test_every_window_of_other_problems_is_listed(recorders: Recorders, name: str) -> None:
-    recorder, program = recorders[name], CASES[name][0]
-    before = len(recorder.table)
-    recorder.add(operands(program))
-    assert len(recorder.table) == before
-    assert not recorder.strange
+def test_every_window_of_other_problems_is_listed(listers: Listers, name: str) -> None:
+    lister, program = listers[name], CASES[name][0]
+    before = len(lister.table)
+    lister.add(operands(program))
+    assert len(lister.table) == before
+    assert not lister.strange
 
 
 @pytest.mark.parametrize("care", CARE[:6])
 @pytest.mark.parametrize("name", CASES)
-def test_views_hold_what_is_around_every_query(recorders: Recorders, name: str, care: Care) -> None:
+def test_views_hold_what_is_around_every_query(listers: Listers, name: str, care: Care) -> None:
     """Not only windows: every square of a view, against what a dictionary says stands there."""
-    recorder, program = recorders[name], CASES[name][0]
-    machine, rules = recorder.machine, Rules(recorder.machine, program.format)
-    proof = Proof(machine, recorder.windows, recorder.table, rules, care)
+    lister, program = listers[name], CASES[name][0]
+    machine, rules = lister.machine, Rules(lister.machine, program.format)
+    proof = Proof(machine, lister.windows, lister.table, rules, care)
     proof.run()
     codes = {role: set(views.codes.tolist()) for role, views in proof.views.items()}
     for problem in operands(program)[::10]:
-        tokens, prompt = program.record(problem, recorder._vocabulary)
+        tokens, prompt = program.record(problem, lister._vocabulary)
         at = machine.positions(np.array(tokens))
         for query, picture in machines.pictures(machine, tokens, prompt):
             views = proof.views[int(machine.role[tokens[query]])]
@@ -100,47 +102,47 @@ def shown(machine: Machine, picture: machines.Picture, cell: Cell, at: list[int]
 
 
 @pytest.mark.parametrize("name", ["compare", "back", "longest"])
-def test_a_list_that_lacks_a_window_is_not_closed(recorders: Recorders, name: str) -> None:
-    recorder = recorders[name]
-    for window in range(0, len(recorder.table), 41):
-        lacking = without(recorder.table, window)
-        found = close(recorder.machine, recorder.windows, lacking)
+def test_a_list_that_lacks_a_window_is_not_closed(listers: Listers, name: str) -> None:
+    lister = listers[name]
+    for window in range(0, len(lister.table), 41):
+        lacking = without(lister.table, window)
+        found = close(lister.machine, lister.windows, lacking)
         assert not found.closed
-        assert tuple(recorder.table.rows[window].tolist()) in [o.row for o in found.open]
+        assert tuple(lister.table.rows[window].tolist()) in [o.row for o in found.open]
 
 
-def test_the_way_to_an_open_window_spells_out_a_problem(recorders: Recorders) -> None:
-    recorder = recorders["plus"]
-    window = int(np.argmax(recorder.table.example))
-    row = tuple(recorder.table.rows[window].tolist())
-    found = close(recorder.machine, recorder.windows, without(recorder.table, window))
+def test_the_way_to_an_open_window_spells_out_a_problem(listers: Listers) -> None:
+    lister = listers["plus"]
+    window = int(np.argmax(lister.table.example))
+    row = tuple(lister.table.rows[window].tolist())
+    found = close(lister.machine, lister.windows, without(lister.table, window))
     one = next(o for o in found.open if o.row == row)
     assert one.operands is not None
-    again = Recorder(machines.plus, recorder.machine, recorder.windows)
+    again = Lister(machines.plus, lister.machine, lister.windows)
     again.add([one.operands])
     assert again.table.find(np.array([row], np.int32))[0] >= 0
 
 
 def test_a_rare_window_keeps_a_list_open() -> None:
     """Twelve odd digits in a row: the token for it is known, no listed window has it."""
-    program, sizes = machines.rows, Sizes(((1, 9),))
+    program, sizes = machines.rows, ONE._replace(first=(1, 9))
     made = machines.made(program, sizes, words=(6**13,))
-    recorder = machines.recorder(program, made)
-    recorder.add([made.drawer.numbers(made.drawer.draw()) for _ in range(1500)])
-    found = close(made.machine, made.windows, recorder.table)
+    lister = machines.lister(program, made)
+    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(1500)])
+    found = close(made.machine, made.windows, lister.table)
     assert not found.closed
-    assert prove(recorder, Sizes(((1, 16),)), hunt=4_000).closed
+    assert prove(lister, ONE._replace(first=(1, 16)), hunt=4_000).closed
     twelve = [number for number, t in enumerate(made.machine.tokens) if t.value == 12]
-    assert np.isin(recorder.table.rows, twelve).any()
+    assert np.isin(lister.table.rows, twelve).any()
 
 
 def test_conflicts_and_prompts_without_a_place_are_not_proved(
-    recorders: Recorders,
+    listers: Listers,
 ) -> None:
-    recorder = recorders["walk"]
-    table = without(recorder.table, 0)
+    lister = listers["walk"]
+    table = without(lister.table, 0)
     table.conflicts.append(((0,), (0, 1), (0, 1)))  # type: ignore[arg-type]
-    found = close(recorder.machine, recorder.windows, table)
+    found = close(lister.machine, lister.windows, table)
     assert not found.closed
     assert found.reasons == ["walk: a window with two different next tokens"]
 

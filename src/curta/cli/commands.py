@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import UserError
+from .comparing import resume_comparison
+from .options import given, seeds
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
-    from ..plan import Row
     from ..report.certified import Content
     from ..session import Run
 
@@ -31,7 +31,7 @@ def train(options: Namespace) -> int:
     from ..recipe import value
 
     overrides = {path: value(text) for path, text in given(options).items()}
-    run = begin(options.recipe, _seeds(options), options.run, overrides, options.track or ())
+    run = begin(options.recipe, seeds(options), options.run, overrides, options.track or ())
     return _train_on(run, not options.no_exam)
 
 
@@ -40,7 +40,7 @@ def resume(options: Namespace) -> int:
     from ..comparison import is_comparison
 
     if is_comparison(options.run):
-        return _resume_comparison(options.run)
+        return resume_comparison(options.run)
     run = load(options.run, trust=options.trust)
     if run.folder.info["status"] == "finished":
         print(f"{run.name} is finished: {run.recipe.training.steps:,} steps")
@@ -123,7 +123,7 @@ def probe(options: Namespace) -> int:
     members = None if options.member is None else [options.member]
     with Status() as status:
         status.say(options.probe)
-        table = examine(run, options.probe, members, **_set(options))
+        table = examine(run, options.probe, members, **given(options))
     if options.json:
         print(json.dumps(table))
         return 0
@@ -226,89 +226,6 @@ def recipes(options: Namespace) -> int:
     return 0
 
 
-def compare(options: Namespace) -> int:
-    from .. import plan
-    from ..api import begin_comparison
-    from ..recipe import value
-
-    if not options.entries:
-        return _list_comparisons()
-    common = {path: value(text) for path, text in given(options).items()}
-    made = plan.resolve(plan.draft(options.entries), common, _seeds(options))
-    base = plan.base(options.entries)
-    return _carry_out(begin_comparison(made, options.run, base), options.json)
-
-
-def sweep(options: Namespace) -> int:
-    from .. import plan
-    from ..api import begin_comparison
-    from ..recipe import value
-
-    values_of = {
-        path: [value(part.strip()) for part in plan.cut(text, ",")]
-        for path, text in given(options).items()
-    }
-    swept = {path: values for path, values in values_of.items() if len(values) > 1}
-    common = {path: values[0] for path, values in values_of.items() if len(values) == 1}
-    made = plan.resolve(plan.sweep(options.recipe, swept), common, _seeds(options), tuple(swept))
-    base = plan.swept_base(options.recipe, swept)
-    return _carry_out(begin_comparison(made, options.run, base), options.json)
-
-
-def given(options: Namespace) -> dict[str, str]:
-    """Fields of the recipe as they were given."""
-    return {
-        key.removeprefix("set "): text
-        for key, text in vars(options).items()
-        if key.startswith("set ") and text is not None
-    }
-
-
-def _seeds(options: Namespace) -> Any:
-    if options.seeds is not None and options.seeds < 1:
-        raise UserError(f"--seeds must be at least 1, not {options.seeds}")
-    return options.seeds
-
-
-def _list_comparisons() -> int:
-    from .. import plan
-
-    for name in plan.names():
-        print(f"{name:20} {plan.read(name).title}")
-    return 0
-
-
-def _resume_comparison(name: str) -> int:
-    from .. import comparison, devices
-
-    devices.configure()
-    return _carry_out(comparison.load(name), as_json=False)
-
-
-def _carry_out(made: "Comparison", as_json: bool) -> int:
-    """Trains and examines what is left, and says what was found."""
-    from .display import Learning, Status, comparison_table, entry_line, notice
-
-    def train(row: "Row", run: "Run") -> None:
-        if as_json:
-            return run.train()
-        notice(entry_line(made.plan, row))
-        with Learning(run.seeds) as learning:
-            return run.train(learning.show)
-
-    with Status() as status:
-        ended = made.carry_out(train, status.say)
-    if not ended:
-        print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
-        return 130
-    if as_json:
-        print(json.dumps(made.table))
-        return 0
-    notice(comparison_table(made.table))
-    notice(f"Report: {made.report}")
-    return 0
-
-
 def _train_on(run: "Run", exam: bool) -> int:
     """Trains, examines, and says where the report lies; 1 if there is nothing to examine."""
     from .display import Learning, Status, certificate, notice, opening
@@ -374,15 +291,6 @@ def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
     for line in split_lines(table) + table_lines(table):
         notice(line)
     notice(named_table(table, seeds))
-
-
-def _set(options: Namespace) -> dict[str, Any]:
-    """The fields that were given a value, of a recipe or of a probe."""
-    return {
-        key.removeprefix("set "): value
-        for key, value in vars(options).items()
-        if key.startswith("set ") and value is not None
-    }
 
 
 def _lines(name: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import UserError, unknown
-from . import commands, own, sharing
+from . import commands, comparing, own, sharing
 
 _FLAGS = (
     "--help", "--json", "--layers", "--no-exam", "--steps", "--trace", "--trust", "--window"
@@ -289,8 +289,8 @@ _COMMANDS = {
     "demo": (_nothing, commands.demo, "train the default recipe and see what it can do"),
     "check": (_check, own.check, "check a program: its answers, its windows, its moves"),
     "train": (_train, commands.train, "train a recipe, examine it and write a report"),
-    "compare": (_compare, commands.compare, "train several recipes side by side"),
-    "sweep": (_sweep, commands.sweep, "train a recipe with every combination of some values"),
+    "compare": (_compare, comparing.compare, "train several recipes side by side"),
+    "sweep": (_sweep, comparing.sweep, "train a recipe with every combination of some values"),
     "data": (_data, sharing.data, "write a recipe's problems as a data set"),
     "resume": (_run_only, commands.resume, "go on with a run that was interrupted"),
     "ask": (_ask, commands.ask, "let a trained model calculate"),

@@ -3,7 +3,7 @@
 import time
 from argparse import Namespace
 
-from .commands import given
+from .options import given
 
 
 def data(options: Namespace) -> int:

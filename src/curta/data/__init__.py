@@ -134,7 +134,7 @@ class _Export:
 
     def _beyond(self) -> Iterator[Any]:
         for task in self.recipe.tasks:
-            for problems in beyond(task, self.recipe.evaluation):
+            for problems in beyond(task, self.layout, self.recipe.evaluation):
                 yield self.columns.of_problems(problems, self.layout)
 
 

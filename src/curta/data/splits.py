@@ -20,16 +20,16 @@ from jaxtyping import Array, Bool, Int, UInt
 from ..decimals import to_text
 from ..digits import Numbers
 from ..errors import UserError
+from ..evaluation_set import categories, drawn
 from ..layouts import Layout, layout_named
 from ..layouts.program import ProgramLayout
-from ..machine.sampling import drawn
+from ..machine import sampling
 from ..operations import OPERATIONS
-from ..problems import Problem
+from ..problems import Problem, widths
 from ..recipe import Recipe
 from ..settings import Evaluation
 from ..tables import Table, mixed
-from ..tasks import Task, as_size, categories, problems
-from ..texts import sizes_of
+from ..tasks import Task
 from .columns import Columns, Written
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
@@ -113,7 +113,7 @@ class Recorded(Source):
             if self.places is None:
                 bucket = np.asarray(fingerprint(as_numbers(values)) % BUCKETS).astype(np.int32)
             mine = [values[i] for i in np.flatnonzero(self._mine(bucket, number))]
-            problems = [Problem(self.task.operator, operands) for operands in mine]
+            problems = [Problem(self.task.operator, operands, self.task.base) for operands in mine]
             yield columns.of_problems(problems, self.layout)
 
     def _values(self) -> Iterator[list[tuple[int, ...]]]:
@@ -124,7 +124,7 @@ class Recorded(Source):
         assert self.layout.recorder is not None
         program = self.layout.recorder.programs[self.task.operator]
         name = f"data {self.seed} {self.split} {self.task.operator}"
-        every = drawn(program, sizes_of(self.task), name, self.task.special)
+        every = sampling.drawn(program, self.task.sizes, name, self.task.special)
         while True:
             yield list(itertools.islice(every, self.size))
 
@@ -174,12 +174,12 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
     return found
 
 
-def beyond(task: Task, settings: Evaluation) -> Iterator[list[Problem]]:
+def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:
     """The problems of the recipe's exam that are larger than any of training, by size and kind."""
     for size in settings.sizes(task.operator):
-        digits = as_size(size, task.operator)
-        for category in categories(task.operator):
-            every = problems(task.operator, category, digits, settings.count, settings.seed)
+        for category in categories(layout, task.operator):
+            asked = (category, size, settings.count, settings.seed)
+            every = drawn(layout, task.operator, *asked)
             if larger := [problem for problem in every if larger_than_trained(task, problem)]:
                 yield larger
 
@@ -190,8 +190,7 @@ def larger_than_trained(task: Task, problem: Problem) -> bool:
         return max(problem.operands) > task.values[1]
     if len(problem.operands) > len(task.widest):
         return True
-    widths = [len(to_text(value)) for value in problem.operands]
-    return any(width > most for width, most in zip(widths, task.widest, strict=False))
+    return any(width > most for width, most in zip(widths(problem), task.widest, strict=False))
 
 
 def _source(

@@ -2,10 +2,10 @@
 
 A layout says three things. `write` and `read` are plain Python and obviously
 right; where they can, they follow from a `form` and a `reading`, which are data.
-`tokens` writes a whole batch on the device, under `jit`. `automaton`, tables made of a
-`rule`, follows a text from left to right and says of each token what part it plays (its
-kind) and where it stands (its coordinates); since it sees only what came before, kinds
-and coordinates are causal by construction.
+`tokens` writes a whole batch on the device, under `jit`. `automaton`, tables, follows a
+text from left to right and says of each token what part it plays (its kind) and where it
+stands (its coordinates); since it sees only what came before, kinds and coordinates are
+causal by construction. A `RuledLayout` says the same by a `rule`, one character at a time.
 """
 
 from abc import ABC, abstractmethod
@@ -98,8 +98,6 @@ class Layout(ABC):
     """How many operands there may be; None is any number."""
     longest: int | None = None
     """How many digits an operand may have; None is any number."""
-    begin: State = 0
-    """The state of `rule` before the first token."""
 
     def accept(self, operator: str, operands: int) -> None:
         """Raises UserError if such problems cannot be written."""
@@ -159,14 +157,10 @@ class Layout(ABC):
         """For training: the texts with what is arbitrary in them drawn anew, a key for each."""
         return text
 
-    def rule(self, state: State, character: str) -> Entry:
-        """What a character does in a state: the state after it, its kind, its move."""
-        raise NotImplementedError
-
-    @cached_property
+    @property
+    @abstractmethod
     def automaton(self) -> Automaton:
         """Kinds and coordinates of all texts, as tables."""
-        return tabulated(self.characters, self.begin, self.rule)
 
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
@@ -272,6 +266,22 @@ class Layout(ABC):
         codes = np.full(points.max() + 1, -1, np.int32)
         codes[points] = range(len(points))
         return codes
+
+
+class RuledLayout(Layout):
+    """A layout whose texts are followed by a rule, from which its tables are made."""
+
+    begin: State = 0
+    """The state of `rule` before the first token."""
+
+    @abstractmethod
+    def rule(self, state: State, character: str) -> Entry:
+        """What a character does in a state: the state after it, its kind, its move."""
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """Kinds and coordinates of all texts, as tables."""
+        return tabulated(self.characters, self.begin, self.rule)
 
 
 def _points(text: str) -> np.ndarray:

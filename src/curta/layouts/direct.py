@@ -16,7 +16,7 @@ from ..machine.tokens import HOME
 from ..operations import OPERATIONS, Result
 from ..problems import Problem
 from .automaton import Entry, State
-from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
+from .base import END, Kind, Piece, Room, RuledLayout, Text, flipped, join, number, sign
 from .forms import NUMBERS, Form, Reading, ordered
 
 WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
@@ -26,7 +26,7 @@ MARKS = "".join(OPERATIONS[operator].mark for operator in WRITTEN)
 FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
 
 
-class DirectLayout(Layout):
+class DirectLayout(RuledLayout):
     """Operands and operator, equals, answer, end. A token below ten is that digit."""
 
     characters = "0123456789" + MARKS + ",=" + END

@@ -18,14 +18,14 @@ from ..machine.tokens import HOME
 from ..operations import OPERATIONS, Answer
 from ..problems import Problem
 from .automaton import Entry, State
-from .base import END, Kind, Layout, Room, Text
+from .base import END, Kind, Room, RuledLayout, Text
 
 WIDTH, GROUPS = 3, 6
 PROMPT, WORKING = 2 * WIDTH + 3, 1 + 3 * GROUPS
 FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, FINISH, BLANK = range(9)
 
 
-class Fields(Layout):
+class Fields(RuledLayout):
     name = "fields"
     summary = "fields of fixed width, the answer with carries between; place as coordinate"
     characters = "0123456789 +-*%/=" + END

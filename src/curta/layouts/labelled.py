@@ -16,13 +16,13 @@ from ..machine.tokens import HOME
 from ..operations import OPERATIONS, Answer
 from ..problems import Problem
 from .automaton import Entry, State
-from .base import END, Kind, Layout, Piece, Room, Text, flipped, join, number, sign
+from .base import END, Kind, Piece, Room, RuledLayout, Text, flipped, join, number, sign
 
 LETTERS = string.ascii_lowercase
 NUMBER, COLON, LABEL, COMMA, LETTER, FINISH = range(6)
 
 
-class Labelled(Layout):
+class Labelled(RuledLayout):
     name = "labelled"
     summary = "numbers with letters, reversed, then the letters in order; index in each number"
     characters = "0123456789" + LETTERS + ":," + END

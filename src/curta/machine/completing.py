@@ -7,19 +7,19 @@ from random import Random
 import numpy as np
 
 from .closure import CARE, Closure, Open, Proof, close
-from .draws import Sizes
-from .listing import Recorder, search
+from .listing import Lister, search
+from .prompt import Given
+from .sampling import Sizes
 
 SECONDS = 10.0
 """Time for all attempts at one proof; what is not proved by then is given up."""
 
 
 def prove(
-    recorder: Recorder,
+    lister: Lister,
     sizes: Sizes,
     seed: int = 0,
     hunt: int = 100_000,
-    fewest: int = 1,
     seconds: float = SECONDS,
 ) -> Closure:
     """`close`, and the problems that lead to open windows recorded, until nothing new comes.
@@ -30,20 +30,21 @@ def prove(
     either, views grow. What is open at the end is counted.
     """
     begin, rng, tried = time.perf_counter(), Random(seed), set[tuple[int, ...]]()
+    fewest = _fewest(lister, sizes)
     best: Closure | None = None
     for care in CARE:
         proofs: dict[str, Proof] = {}
         while True:
-            parts = (recorder.machine, recorder.windows, recorder.table)
-            found = close(*parts, recorder.formats, fewest, care, proofs, begin + seconds)
-            before = len(recorder.table)
-            wanted = {o.operands for o in found.open if o.operands is not None}
-            recorder.add(sorted(wanted - tried))
+            parts = (lister.machine, lister.windows, lister.table)
+            found = close(*parts, lister.formats, fewest, care, proofs, begin + seconds)
+            before = len(lister.table)
+            wanted = _spelled(lister, found.open)
+            lister.add(sorted(wanted - tried))
             tried |= wanted
-            if len(recorder.table) == before and found.open:
-                near = sorted(wanted) + neighbours(recorder, found.open)
-                search(recorder.program, *parts[:2], sizes, rng, hunt, recorder, near)
-            if len(recorder.table) == before or time.perf_counter() - begin > seconds:
+            if len(lister.table) == before and found.open:
+                near = sorted(wanted) + neighbours(lister, found.open)
+                search(lister.program, *parts[:2], sizes, rng, hunt, lister, near)
+            if len(lister.table) == before or time.perf_counter() - begin > seconds:
                 break
         if best is None or best.reasons or (not found.reasons and len(found.open) < len(best.open)):
             best = found
@@ -53,11 +54,27 @@ def prove(
     return replace(best, seconds=time.perf_counter() - begin)
 
 
-def neighbours(recorder: Recorder, opened: list[Open]) -> list[tuple[int, ...]]:
+def _fewest(lister: Lister, sizes: Sizes) -> int:
+    """How many operands at least stand in the prompt's part for any number of them."""
+    single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
+    return max(1, sizes.operands[0] - single)
+
+
+def _spelled(lister: Lister, opened: list[Open]) -> set[tuple[int, ...]]:
+    """The problems on the way to open windows.
+
+    None of a program that draws its own problems: it might never draw these.
+    """
+    if lister.program.draw is not None:
+        return set()
+    return {one.operands for one in opened if one.operands is not None}
+
+
+def neighbours(lister: Lister, opened: list[Open]) -> list[tuple[int, ...]]:
     """Problems of listed windows that differ from an open one in a single square."""
     near = set()
     for one in opened[:100]:
-        same = np.sum(recorder.table.rows == np.array(one.row), axis=1)
+        same = np.sum(lister.table.rows == np.array(one.row), axis=1)
         for window in np.flatnonzero(same == len(one.row) - 1)[:20].tolist():
-            near.add(recorder.examples[window])
+            near.add(lister.examples[window])
     return sorted(near)

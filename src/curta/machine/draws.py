@@ -1,4 +1,4 @@
-"""Problems of given sizes: drawn at random, or made from others by small changes.
+"""Problems of given sizes: drawn as a program's are, or made from others by small changes.
 
 A problem is a list of operands, each a list of digits, least significant first, as a program is
 given them. Whatever is made here stays within the sizes that are asked for.
@@ -6,54 +6,27 @@ given them. Whatever is made here stays within the sizes that are asked for.
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import NamedTuple
 
-from .prompt import Format, Given
+from .program import Program
+from .prompt import Given
+from .sampling import Sizes, propose
 from .tokens import to_digits, to_number
 
 Digits = list[list[int]]
 """The digits of all operands of a problem."""
 
-Range = tuple[int, int]
-"""The least and the most, both included."""
-
-
-class Sizes(NamedTuple):
-    """How many digits each operand may have, and how many operands a `many` part stands for."""
-
-    digits: tuple[Range, ...]
-    """One for each operand of the format; that of a `many` part holds for all of its operands."""
-    operands: Range = (1, 1)
-
-    def grown(self, factor: int) -> "Sizes":
-        """The same fewest, and so many times the most; one number stays one number."""
-        low, high = self.operands
-        longer = tuple((fewest, most * factor) for fewest, most in self.digits)
-        return Sizes(longer, (low, high * factor if high > 1 else high))
-
-    def short(self) -> "Sizes":
-        """The same fewest, and at most two more."""
-        low, high = self.operands
-        fewer = tuple((fewest, min(most, fewest + 2)) for fewest, most in self.digits)
-        return Sizes(fewer, (low, min(high, low + 2)))
-
 
 class Drawer:
-    """Draws problems of a format within sizes, and changes them, all by one generator."""
+    """Draws problems of a program within sizes, and changes them, all by one generator."""
 
-    def __init__(self, format: Format, sizes: Sizes, rng: Random) -> None:
-        parts = [part for part in format.parts if isinstance(part, Given)]
-        assert len(parts) == len(sizes.digits), "a size for each operand of the format"
-        self.rng = rng
-        self.ranges = list(sizes.digits)
+    def __init__(self, program: Program, sizes: Sizes, rng: Random) -> None:
+        parts = [part for part in program.prompt if isinstance(part, Given)]
+        self.program, self.sizes, self.rng = program, sizes, rng
         self.bases = [part.base for part in parts]
-        self.many = bool(parts) and parts[-1].many is not None
-        self.count = sizes.operands if self.many else (1, 1)
 
     def draw(self) -> Digits:
-        """A problem: sizes uniform within their ranges, digits uniform."""
-        operands = len(self.bases) - 1 + self.rng.randint(*self.count)
-        return [self._number(place) for place in range(operands)]
+        """A problem as training has them, which the program may refuse."""
+        return self._digits(propose(self.program, self.sizes, self.rng))
 
     def skewed(self) -> Digits:
         """A problem in which one digit, often the greatest, stands in many places."""
@@ -80,7 +53,7 @@ class Drawer:
 
     def digits(self, problem: Sequence[int]) -> Digits:
         """The digits of a problem, brought within the sizes."""
-        digits = [to_digits(number, self.base(n)) for n, number in enumerate(problem)]
+        digits = self._digits(problem)
         for place, number in enumerate(digits):
             self._fit(place, number)
         return digits
@@ -88,20 +61,15 @@ class Drawer:
     def base(self, place: int) -> int:
         return self.bases[min(place, len(self.bases) - 1)]
 
-    def size(self, place: int) -> Range:
-        return self.ranges[min(place, len(self.ranges) - 1)]
-
     def digit(self, place: int) -> int:
         return self.rng.randrange(self.base(place))
 
-    def _number(self, place: int) -> list[int]:
-        number = [self.digit(place) for _ in range(self.rng.randint(*self.size(place)))]
-        self._fit(place, number)
-        return number
+    def _digits(self, problem: Sequence[int]) -> Digits:
+        return [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
 
     def _fit(self, place: int, number: list[int]) -> None:
         """Brings a number into its base and its sizes; the first digit of a longer one is not 0."""
-        fewest, most = self.size(place)
+        fewest, most = self.sizes.digits(place)
         del number[most:]
         number += [self.digit(place) for _ in range(fewest - len(number))]
         number[:] = [digit % self.base(place) for digit in number]
@@ -149,7 +117,7 @@ def _copy(drawer: Drawer, digits: Digits) -> None:
 def _length(drawer: Drawer, digits: Digits) -> None:
     """A number shorter or longer, by one digit or by any number of them."""
     place, number = _any(drawer, digits)
-    fewest, most = drawer.size(place)
+    fewest, most = drawer.sizes.digits(place)
     step = drawer.rng.choice((-1, 1))
     size = drawer.rng.choice((len(number) + step, drawer.rng.randint(fewest, most)))
     del number[max(size, 1) :]
@@ -167,12 +135,11 @@ def _swap(drawer: Drawer, digits: Digits) -> None:
 
 def _operands(drawer: Drawer, digits: Digits) -> None:
     """An operand more, a copy of the last, or one less, where there can be any number."""
-    spare = len(drawer.bases) - 1
-    low, high = drawer.count
-    if drawer.rng.random() < 0.5 and len(digits) - spare < high:
+    few, many = drawer.sizes.operands
+    if drawer.rng.random() < 0.5 and len(digits) < many:
         digits.append(list(digits[-1]))
-    elif len(digits) - spare > low:
-        del digits[drawer.rng.randrange(spare, len(digits))]
+    elif len(digits) > few:
+        del digits[drawer.rng.randrange(len(drawer.bases) - 1, len(digits))]
 
 
 CHANGES: tuple[Change, ...] = (

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .draws import Digits, Drawer, Sizes
+from .draws import Digits, Drawer
 from .machine import Machine, Windows
 from .paper import ProgramError, Vocabulary
 from .program import Program
 from .recording import Recording, seen
-from .sampling import refused
+from .sampling import Sizes, refused
 from .table import WindowTable
 
 BATCH = 16_000
@@ -46,8 +46,8 @@ class Searched(NamedTuple):
     table: WindowTable
 
 
-class Recorder:
-    """Records problems into a table, and knows of each window a problem in which it occurs."""
+class Lister:
+    """Lists the windows of problems in a table, and knows of each a problem in which it occurs."""
 
     def __init__(
         self,
@@ -104,33 +104,31 @@ def search(
     sizes: Sizes,
     rng: Random,
     budget: int,
-    recorder: Recorder | None = None,
+    lister: Lister | None = None,
     near: Sequence[Operands] = (),
 ) -> Searched:
     """Looks for problems of these sizes that bring new windows, until so many tokens are recorded.
 
     Some are drawn, some drawn short, some made by small changes of those that brought something;
-    what brings most is done most. With a `recorder`, only windows that it does not have yet are
-    new; changes begin with the problems that are `near`. Deterministic given `rng`.
+    what brings most is done most. With a `lister`, only windows that it does not have yet are
+    new; changes begin with the problems that are `near`. Of a program that draws its own problems
+    nobody knows which others it might draw, so none are made. Deterministic given `rng`.
     """
-    recorder = recorder or Recorder(program, machine, windows)
-    drawer, short = (Drawer(program.format, s, rng) for s in (sizes, sizes.short()))
+    lister = lister or Lister(program, machine, windows)
+    drawer, short = (Drawer(program, s, rng) for s in (sizes, sizes.short()))
     pool = [drawer.digits(problem) for problem in near]
     begin = len(pool)
-    arms: tuple[Callable[[], Digits], ...] = (
-        drawer.draw,
-        short.draw,
-        drawer.skewed,
-        lambda: drawer.change(rng.choice(pool) if pool else drawer.draw()),
-    )
+    arms: list[Callable[[], Digits]] = [drawer.draw, short.draw]
+    if program.draw is None:
+        arms += [drawer.skewed, lambda: drawer.change(rng.choice(pool) if pool else drawer.draw())]
     yields = [1.0] * len(arms)
-    for count in _batches(recorder, budget):
+    for count in _batches(lister, budget):
         kinds = rng.choices(range(len(arms)), yields, k=count)
         batch = [arms[kind]() for kind in kinds]
-        brought = recorder.add([drawer.numbers(digits) for digits in batch])
+        brought = lister.add([drawer.numbers(digits) for digits in batch])
         pool += [digits for digits, (new, _) in zip(batch, brought, strict=True) if new]
         yields = _yields(yields, kinds, brought)
-    return Searched([drawer.numbers(digits) for digits in pool[begin:]], recorder.table)
+    return Searched([drawer.numbers(digits) for digits in pool[begin:]], lister.table)
 
 
 def _yields(old: list[float], kinds: list[int], brought: list[Brought]) -> list[float]:
@@ -146,16 +144,16 @@ def _yields(old: list[float], kinds: list[int], brought: list[Brought]) -> list[
     return [max(one, LEAST * sum(mixed), 1e-9) for one in mixed]
 
 
-def _batches(recorder: Recorder, budget: int) -> Iterator[int]:
+def _batches(lister: Lister, budget: int) -> Iterator[int]:
     """How many problems to record next, until the budget is spent or nothing can be recorded."""
-    begin, stop, idle = recorder.tokens, recorder.tokens + budget, 0
+    begin, stop, idle = lister.tokens, lister.tokens + budget, 0
     yield 16
-    while recorder.tokens < stop and idle < 100:
-        before = recorder.tokens
-        each = max(1, before // max(1, recorder.problems))
+    while lister.tokens < stop and idle < 100:
+        before = lister.tokens
+        each = max(1, before // max(1, lister.problems))
         size = min(BATCH, stop - before, max(1, before - begin))
         yield max(1, size // each)
-        idle = 0 if recorder.tokens > before else idle + 1
+        idle = 0 if lister.tokens > before else idle + 1
 
 
 class Listing(NamedTuple):
@@ -203,7 +201,7 @@ class Listing(NamedTuple):
 
 
 def list_windows(
-    recorder: Recorder,
+    lister: Lister,
     sizes: Sizes,
     seed: int = 0,
     budget: int = 1_000_000,
@@ -215,50 +213,50 @@ def list_windows(
     of its share brings nothing new; the rest to problems drawn at random, of all sizes alike.
     """
     rng = Random(seed)
-    ranges = [sizes.grown(factor) for factor in growth]
+    ranges = [sizes.times(factor) for factor in growth]
     for number, range_ in enumerate(ranges, 1):
-        _stage(recorder, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
-    before = recorder.problems
-    fresh, table = _draw(recorder, ranges, rng, budget - recorder.tokens), recorder.table
+        _stage(lister, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
+    before = lister.problems
+    fresh, table = _draw(lister, ranges, rng, budget - lister.tokens), lister.table
     return Listing(
         table,
-        recorder.examples,
-        recorder.problems,
-        recorder.tokens,
+        lister.examples,
+        lister.problems,
+        lister.tokens,
         ranges,
-        drawn=recorder.problems - before,
+        drawn=lister.problems - before,
         fresh=fresh,
         singletons=int(np.sum((table.texts == 1) & (table.example >= before))),
-        curve=recorder.curve,
-        strange=recorder.strange,
+        curve=lister.curve,
+        strange=lister.strange,
     )
 
 
-def _stage(recorder: Recorder, sizes: Sizes, rng: Random, until: int, budget: int) -> None:
+def _stage(lister: Lister, sizes: Sizes, rng: Random, until: int, budget: int) -> None:
     """A search in these sizes, in pieces, until one of them brings nothing new."""
     piece = max(1, budget // 20)
-    while recorder.tokens < until:
-        before = len(recorder.table)
+    while lister.tokens < until:
+        before = len(lister.table)
         search(
-            recorder.program,
-            recorder.machine,
-            recorder.windows,
+            lister.program,
+            lister.machine,
+            lister.windows,
             sizes,
             rng,
-            min(piece, until - recorder.tokens),
-            recorder,
+            min(piece, until - lister.tokens),
+            lister,
         )
-        if len(recorder.table) == before:
+        if len(lister.table) == before:
             return
 
 
-def _draw(recorder: Recorder, ranges: Sequence[Sizes], rng: Random, budget: int) -> int:
+def _draw(lister: Lister, ranges: Sequence[Sizes], rng: Random, budget: int) -> int:
     """Random problems of all these sizes alike; how many of them brought something new."""
-    drawers = [Drawer(recorder.program.format, sizes, rng) for sizes in ranges]
+    drawers = [Drawer(lister.program, sizes, rng) for sizes in ranges]
     fresh = 0
-    for count in _batches(recorder, budget):
+    for count in _batches(lister, budget):
         chosen = [rng.choice(drawers) for _ in range(count)]
-        brought = recorder.add([drawer.numbers(drawer.draw()) for drawer in chosen])
+        brought = lister.add([drawer.numbers(drawer.draw()) for drawer in chosen])
         fresh += sum(new > 0 for new, _ in brought)
     return fresh
 

@@ -11,12 +11,22 @@ TRIES = 1_000
 """Draws after which a program that refuses them all is told to draw its own problems."""
 
 
+Span = tuple[int, int]
+"""The fewest and the most, both included."""
+
+
 class Sizes(NamedTuple):
     """Fewest and most digits of the first operand and of each further one, and of operands."""
 
-    first: tuple[int, int]
-    others: tuple[int, int]
-    operands: tuple[int, int]
+    first: Span
+    others: Span
+    operands: Span
+
+    @classmethod
+    def exactly(cls, digits: Sequence[int]) -> "Sizes":
+        """Sizes of problems with just these digit counts; all further operands have the last."""
+        first, others = digits[0], digits[-1]
+        return cls((first, first), (others, others), (len(digits), len(digits)))
 
     def times(self, factor: int) -> "Sizes":
         """Sizes whose upper ends are so many times as large; operands only where they vary."""
@@ -27,27 +37,33 @@ class Sizes(NamedTuple):
             (few, many if few == many else factor * many),
         )
 
+    def short(self) -> "Sizes":
+        """The same fewest, and at most two more."""
+        return Sizes(*((few, min(many, few + 2)) for few, many in self))
+
+    def digits(self, place: int) -> Span:
+        """Digit counts of the operand at that place."""
+        return self.others if place else self.first
+
 
 def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
     """A problem of these sizes: digit counts uniform and independent, digits uniform."""
     from ..errors import UserError
 
-    bases = bases_of(program)
     for _ in range(TRIES):
-        count = rng.randint(*sizes.operands)
-        lengths = [rng.randint(*(sizes.others if i else sizes.first)) for i in range(count)]
-        values = _drawn(program, lengths, bases, rng)
+        values = propose(program, sizes, rng)
         if not refused(program, values):
             return values
     raise UserError(f"program {program.name!r} refuses all problems of these sizes")
 
 
-def _drawn(
-    program: Program, lengths: Sequence[int], bases: Sequence[int], rng: random.Random
-) -> tuple[int, ...]:
-    """Operands of so many digits each, as the program draws them or uniform ones."""
+def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
+    """As `draw`, but the program may refuse the problem."""
+    count = rng.randint(*sizes.operands)
+    lengths = [rng.randint(*sizes.digits(place)) for place in range(count)]
     if program.draw is not None:
         return program.draw(rng, *lengths)
+    bases = bases_of(program)
     return tuple(
         number(rng, digits, bases[min(i, len(bases) - 1)]) for i, digits in enumerate(lengths)
     )

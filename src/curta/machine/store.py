@@ -1,10 +1,11 @@
 """A machine and its windows as JSON: all that a run, a page or an export must know of a program."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from .. import files
 from ..errors import UserError
 from .machine import Machine, Role, Windows
 from .paper import Key, Vocabulary
@@ -71,17 +72,10 @@ def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
     return Recorder({program.operator: program for program in programs}, vocabularies)
 
 
-def read(path: Any, name: str) -> tuple[Machine, Windows]:
+def read(path: Path, name: str) -> tuple[Machine, Windows]:
     """The machine in a file."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError:
-        raise UserError(f"run {name!r} is incomplete: {path.name} is missing") from None
-    except ValueError:
-        raise UserError(f"run {name!r} is damaged: {path.name} is no valid JSON") from None
-    if not isinstance(content, dict):
-        raise UserError(f"run {name!r} is damaged: {path.name} holds no table")
-    return load(content, f"run {name!r}")
+    where = f"run {name!r}"
+    return load(files.read_json(path, where), where)
 
 
 def _check(machine: Machine, windows: Windows) -> None:

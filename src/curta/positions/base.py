@@ -116,10 +116,15 @@ class Encoding(eqx.Module):
         self, layer: Any, links: Links, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """The share of each key of `k` in what each query takes; 0 where it is not visible."""
+        return jax.nn.softmax(self.scores(layer, links, q, k), axis=-1)
+
+    def scores(
+        self, layer: Any, links: Links, q: Queries, k: Keys
+    ) -> Float[Array, "batch heads queries keys"]:
+        """Scaled products of queries and keys with their bias; hidden where not visible."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
         scores = scores + self.bias(layer, links)
-        scores = jnp.where(links.visible[:, None], scores, HIDDEN)
-        return jax.nn.softmax(scores, axis=-1)
+        return jnp.where(links.visible[:, None], scores, HIDDEN)
 
 
 def one_for_all(links: Links) -> Links:

@@ -90,9 +90,7 @@ class WindowEncoding(Encoding):
         self, layer: Any, links: Links, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """The share of each key; what is missing to 1 goes to neighbours that are not there."""
-        scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
-        scores = scores + self.bias(layer, links)
-        scores = jnp.where(links.visible[:, None], scores, HIDDEN)
+        scores = self.scores(layer, links, q, k)
         cell = jnp.where(links.visible, self._cell(links), self.cells)
         there = jnp.any(cell[..., None] == jnp.arange(self.cells), axis=2)
         bias = self.table(layer)[links.queries.kind]

@@ -4,10 +4,12 @@ import dataclasses
 import inspect
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from .. import files, runs, userfiles
 from ..errors import UserError, unknown
+from ..guarding import watched
 from ..recipe import Recipe
 from ..report.probed import FOLDER
 from ..session import Run
@@ -43,6 +45,12 @@ PROBES: dict[str, type[Probe]] = {
     )
 }
 
+TAKEN = ("help", "json", "member", "trust")
+"""Options of the command itself."""
+
+SECONDS = 3600.0
+"""How long a user's probe may take."""
+
 
 def probe_named(name: str) -> type[Probe]:
     """The probe of that name, or the one in a user's file; UserError if there is none."""
@@ -64,7 +72,17 @@ def _in_file(path: str) -> type[Probe]:
         raise UserError(f"{file.name}: a probe has name, summary and examine(subject)")
     if found[0].name in PROBES:
         raise UserError(f"{file.name}: {found[0].name!r} is a probe of Curta's own")
+    _check_options(file.name, found[0])
     return found[0]
+
+
+def _check_options(file: str, probe: type[Probe]) -> None:
+    """Raises UserError for a field that can be no option on the command line."""
+    for field in dataclasses.fields(probe):
+        if "says" not in field.metadata:
+            raise UserError(f"{file}: write {field.name} = option(default, 'what it is')")
+        if field.name in TAKEN:
+            raise UserError(f"{file}: --{field.name} is an option of every probe: choose another")
 
 
 def options(name: str) -> list[tuple[str, str, type, Any]]:
@@ -94,11 +112,23 @@ def examine(
     tasks = examined(kind, run.recipe)
     if not tasks:
         raise UserError(_refusal(run, kind))
-    found = probe.examine(Subject(run, asked, tasks))
-    table = _table(run, probe, asked, found)
+    table = _table(run, probe, asked, _found(probe, Subject(run, asked, tasks)))
     files.write(run.folder.path / FOLDER / f"{kind.name}.json", json.dumps(table) + "\n")
     run.write_report()
     return table
+
+
+def _found(probe: Probe, subject: Subject) -> Finding:
+    """What a probe finds; mistakes in a user's are told with their line."""
+    if probe.name in PROBES:
+        return probe.examine(subject)
+    path = Path(inspect.getfile(type(probe)))
+    with watched(path, SECONDS):
+        found = probe.examine(subject)
+        json.dumps(found)
+    if not isinstance(found, Finding):
+        raise UserError(f"{path.name}: examine(subject) gives no Finding")
+    return found
 
 
 def _asked(run: Run, members: Sequence[int] | None) -> list[int]:

@@ -8,7 +8,7 @@ draw it. A probe never trains, and draws its problems by a seed that its table s
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
@@ -23,11 +23,11 @@ Row = dict[str, Any]
 
 
 class Finding(NamedTuple):
-    """What a probe found; every row has a value for every column."""
+    """What a probe found; every row has a value for every column. Not all has a picture."""
 
     columns: tuple[str, ...]
     rows: list[Row]
-    picture: Picture
+    picture: Picture | None
     notes: tuple[str, ...] = ()
 
 
@@ -89,6 +89,13 @@ def spread(values: Iterable[float] | None) -> Row:
         return dict.fromkeys(SPREAD)
     every = [round(float(value), 6) for value in values]
     return {"median": median(every), "min": min(every), "max": max(every), "members": every}
+
+
+def curves(rows: Sequence[Row], members: int) -> list[list[float | None]]:
+    """Each member's figures, row after row, as a picture has them; None where there is none."""
+    return [
+        [row["members"] and row["members"][member] for row in rows] for member in range(members)
+    ]
 
 
 def percentage(share: float | None) -> str:

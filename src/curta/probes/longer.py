@@ -6,7 +6,7 @@ from typing import ClassVar
 from ..problems import Problem
 from ..report.pictures import Panel
 from ..tasks import RANDOM, Task, problems
-from .base import SPREAD, Finding, Probe, Row, option, spread
+from .base import SPREAD, Finding, Probe, Row, curves, option, spread
 from .subject import Shares, Subject
 
 
@@ -64,8 +64,6 @@ def _panel(task: Task, rows: list[Row], members: int) -> Panel:
         "title": f"{task.operator} (trained on up to {task.widest[0]} digits)",
         "across": "digits of the first operand",
         "points": [str(row["digits"]) for row in rows],
-        "curves": [
-            [row["members"] and row["members"][member] for row in rows] for member in range(members)
-        ],
+        "curves": curves(rows, members),
         "inside": 1,
     }

@@ -14,7 +14,7 @@ from ..design import Model
 from ..evaluation import Models, scores
 from ..report.pictures import Panel
 from ..tasks import RANDOM, Task, problems
-from .base import SPREAD, Finding, Probe, Row, option, spread
+from .base import SPREAD, Finding, Probe, Row, curves, option, spread
 from .longer import size
 from .subject import Subject
 
@@ -82,7 +82,5 @@ def _panel(task: Task, rows: list[Row], members: int) -> Panel:
         "title": f"{task.operator} at {rows[0]['digits']} digits",
         "across": "loops",
         "points": [str(row["loops"]) for row in rows],
-        "curves": [
-            [row["members"] and row["members"][member] for row in rows] for member in range(members)
-        ],
+        "curves": curves(rows, members),
     }

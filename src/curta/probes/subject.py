@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from .. import evaluation
+from .. import teacher_forcing
 from ..batches import Shown, shown
 from ..errors import UserError
 from ..evaluation import Models, exact, room_for
@@ -123,7 +123,7 @@ class Subject:
 
     def _together(self, room: Room, count: int) -> int:
         """How many texts fit the caches, as a power of two."""
-        fits = max(1, evaluation.BUDGET // room.total**2).bit_length() - 1
+        fits = max(1, teacher_forcing.BUDGET // room.total**2).bit_length() - 1
         return 1 << min(fits, (count - 1).bit_length())
 
 

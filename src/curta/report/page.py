@@ -159,7 +159,8 @@ def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:
 
 
 def _probes(shown: Shown, prefix: str) -> dict[str, Markup]:
-    said = {name: found["picture"]["shows"] for name, found in shown.run.probes.items()}
+    pictures = {name: found["picture"] for name, found in shown.run.probes.items()}
+    said = {name: picture["shows"] for name, picture in pictures.items() if picture}
     return {
         name: inline_svg(figure, f"{prefix}probe-{name}", said[name])
         for name, figure in shown.probes.items()

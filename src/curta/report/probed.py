@@ -18,21 +18,24 @@ FOLDER = "probes"
 
 
 def draw(run: Run) -> dict[str, Figure]:
-    """The picture of every probe, by its name."""
-    return {name: charts.draw(found["picture"]) for name, found in run.probes.items()}
+    """The picture of every probe that has one, by its name."""
+    pictures = {name: found["picture"] for name, found in run.probes.items()}
+    return {name: charts.draw(picture) for name, picture in pictures.items() if picture}
 
 
 def section(run: Run, plots: Mapping[str, Markup]) -> Markup:
     """What every probe found."""
     if not run.probes:
         return Markup()
-    found = (_found(name, found, plots[name]) for name, found in run.probes.items())
+    found = (_found(name, found, plots.get(name)) for name, found in run.probes.items())
     return element("section", element("h2", "Probes"), *found)
 
 
-def _found(name: str, found: Probed, plot: Markup) -> Markup:
+def _found(name: str, found: Probed, plot: Markup | None) -> Markup:
     notes = (element("p", note) for note in found["notes"])
-    shown = figure(plot, found["picture"]["shows"], f"{FOLDER}/{name}.png, {name}.svg")
+    shown, picture = Markup(), found["picture"]
+    if plot is not None and picture is not None:
+        shown = figure(plot, picture["shows"], f"{FOLDER}/{name}.png, {name}.svg")
     heading = element("h3", element("code", name), f": {found['summary']}")
     return join([heading, element("p", _asked(found)), *notes, shown, _table(name, found)])
 

@@ -186,7 +186,7 @@ class Probed(TypedDict):
     notes: list[str]
     columns: list[str]
     rows: list[dict[str, Any]]
-    picture: Picture
+    picture: Picture | None
 
 
 class Trained(NamedTuple):

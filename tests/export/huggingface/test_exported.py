@@ -167,12 +167,15 @@ def damaged(at: Path, what: str) -> None:
         case "outside":
             config["curta"]["run"] = "../mine"
     (at / "config.json").write_text(json.dumps(config))
+    if what == "no settings":
+        (at / "config.json").unlink()
 
 
 @pytest.mark.parametrize(
     ("what", "says"),
     [
         ("no file", "cannot read"),
+        ("no settings", "is incomplete: config.json is missing"),
         ("no weights", "cannot read"),
         ("no recipe", "was not exported by Curta"),
         ("newer", "newer version"),

@@ -5,7 +5,6 @@ every other decoder brings `modeling_curta.py` along. Nothing here needs torch. 
 stands in config.json, where it outlasts fine-tuning, so the folder comes back as a run.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import safetensors.numpy
 
 from ... import files
 from ... import recipe as recipes
-from ...evaluation import refusal
+from ...evaluation_set import refusal
 from ...layouts import Layout
 from ...layouts.program import ProgramLayout
 from ...machine.writing import limit_of
@@ -67,8 +66,8 @@ def _content(member: Exported) -> dict[str, bytes | str]:
         "model.safetensors": safetensors.numpy.save(
             parts.write(made, model), metadata={"format": "pt"}
         ),
-        "config.json": _json(config),
-        "generation_config.json": _json(generation),
+        "config.json": files.json_text(config),
+        "generation_config.json": files.json_text(generation),
         "recipe.toml": recipes.dump(recipe),
         "README.md": card(member, family, made, config),
         **tokenizer.written(model.layout, config.get("n_positions")),
@@ -122,7 +121,3 @@ def _asked(recipe: Recipe) -> Iterator[tuple[str, tuple[int, ...]]]:
         for size in recipe.evaluation.sizes(task.operator):
             if refusal(recipe, task.operator, size) is None:
                 yield task.operator, as_size(size, task.operator)
-
-
-def _json(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from ...errors import UserError
 from ...layouts import Layout
 from ...layouts.program import ProgramLayout
 from ...model import parameters
@@ -75,11 +76,10 @@ def _use_of_program(member: Exported) -> str:
     """How problems are put, which are no text that people write, and what a token is."""
     layout, operator = member.model.layout, member.recipe.tasks[0].operator
     problem = _asked(operator)
-    operands, truth = ", ".join(map(str, problem.operands)), problem.truth
-    says = f"{truth}, which is " * isinstance(truth, Fraction) + answer_text(truth)
+    operands = ", ".join(map(str, problem.operands))
     given = f"""given = model.prompt({operator!r}, {operands})
 written = model.generate(given)
-print(model.answer({operator!r}, written[0], given.shape[1]))  # {says}
+print(model.answer({operator!r}, written[0], given.shape[1])){_right(problem)}
 print(tokenizer.decode(written[0]))  # a token on each line"""
     lines = "".join(texts(layout)[token] for token in layout.prompt_tokens(problem))
     return f"""{_opened(own=True)}
@@ -120,6 +120,16 @@ model = AutoModelForCausalLM.from_pretrained(folder{trust})"""
 
 def _asked(operator: str) -> Problem:
     return parse(OPERATIONS[operator].example)
+
+
+def _right(problem: Problem) -> str:
+    """The right answer as a comment; nothing where the program's code is not known."""
+    try:
+        truth = problem.truth
+    except UserError:
+        return ""
+    exact = f"{truth}, which is " if isinstance(truth, Fraction) else ""
+    return f"  # {exact}{answer_text(truth)}"
 
 
 def _example(layout: Layout, operator: str) -> str:

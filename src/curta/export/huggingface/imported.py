@@ -1,6 +1,5 @@
 """A folder that was exported, and perhaps fine-tuned and saved again, as a member of a run."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.flax
 
+from ... import files, training
 from ... import recipe as recipes
-from ... import training
 from ...errors import UserError
 from ...kept import formats_known
 from ...layouts import Layout, layout_named
@@ -60,14 +59,8 @@ def _model(
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    except ValueError:
-        raise UserError(f"{str(path)!r} is no valid JSON") from None
-    if not isinstance(content, dict) or not isinstance(content.get("curta"), dict):
+    content = files.read_json(folder / "config.json", f"folder {str(folder)!r}")
+    if not isinstance(content.get("curta"), dict):
         raise UserError(f"{str(folder)!r} was not exported by Curta: config.json says no recipe")
     return content
 

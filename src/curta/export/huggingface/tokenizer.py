@@ -6,9 +6,9 @@ after every line, so it needs no code of its own. A token of a program is a line
 token. The end sign ends a text and fills batches up.
 """
 
-import json
 from typing import Any
 
+from ... import files
 from ...layouts import Layout
 from ...layouts.program import ProgramLayout
 
@@ -25,8 +25,8 @@ def texts(layout: Layout) -> list[str]:
 def written(layout: Layout, length: int | None = None) -> dict[str, str]:
     """The tokenizer's files; `length` is the most tokens that a text may have, None any number."""
     return {
-        "tokenizer.json": _json(_model(layout)),
-        "tokenizer_config.json": _json(_settings(texts(layout)[layout.end], length)),
+        "tokenizer.json": files.json_text(_model(layout)),
+        "tokenizer_config.json": files.json_text(_settings(texts(layout)[layout.end], length)),
     }
 
 
@@ -59,7 +59,3 @@ def _settings(end: str, length: int | None) -> dict[str, Any]:
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
     }
-
-
-def _json(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

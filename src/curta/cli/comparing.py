@@ -1,0 +1,82 @@
+"""Commands that train several runs side by side: comparisons and sweeps."""
+
+import json
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from .options import given, seeds
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
+    from ..plan import Row
+    from ..session import Run
+
+
+def compare(options: Namespace) -> int:
+    from .. import plan
+    from ..api import begin_comparison
+    from ..recipe import value
+
+    if not options.entries:
+        return _list_comparisons()
+    common = {path: value(text) for path, text in given(options).items()}
+    made = plan.resolve(plan.draft(options.entries), common, seeds(options))
+    base = plan.base(options.entries)
+    return _carry_out(begin_comparison(made, options.run, base), options.json)
+
+
+def sweep(options: Namespace) -> int:
+    from .. import plan
+    from ..api import begin_comparison
+    from ..recipe import value
+
+    values_of = {
+        path: [value(part.strip()) for part in plan.cut(text, ",")]
+        for path, text in given(options).items()
+    }
+    swept = {path: values for path, values in values_of.items() if len(values) > 1}
+    common = {path: values[0] for path, values in values_of.items() if len(values) == 1}
+    made = plan.resolve(plan.sweep(options.recipe, swept), common, seeds(options), tuple(swept))
+    base = plan.swept_base(options.recipe, swept)
+    return _carry_out(begin_comparison(made, options.run, base), options.json)
+
+
+def _list_comparisons() -> int:
+    from .. import plan
+
+    for name in plan.names():
+        print(f"{name:20} {plan.read(name).title}")
+    return 0
+
+
+def resume_comparison(name: str) -> int:
+    """Goes on with a comparison, or a sweep, that was interrupted."""
+    from .. import comparison, devices
+
+    devices.configure()
+    return _carry_out(comparison.load(name), as_json=False)
+
+
+def _carry_out(made: "Comparison", as_json: bool) -> int:
+    """Trains and examines what is left, and says what was found."""
+    from .display import Learning, Status, comparison_table, entry_line, notice
+
+    def train(row: "Row", run: "Run") -> None:
+        if as_json:
+            return run.train()
+        notice(entry_line(made.plan, row))
+        with Learning(run.seeds) as learning:
+            return run.train(learning.show)
+
+    with Status() as status:
+        ended = made.carry_out(train, status.say)
+    if not ended:
+        print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
+        return 130
+    if as_json:
+        print(json.dumps(made.table))
+        return 0
+    notice(comparison_table(made.table))
+    notice(f"Report: {made.report}")
+    return 0
