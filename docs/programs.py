@@ -26,7 +26,8 @@ SEEDS = {"calculator": 3}
 
 RECIPES = (
     "addition", "subtraction", "sums", "multiplication", "division", "sorting", "comparison",
-    "copying", "gcd", "isqrt", "binary", "luhn", "fractions", "calculator",
+    "copying", "gcd", "isqrt", "binary", "luhn", "fractions", "base-2", "base-16",
+    "ladder-window", "range-window", "spaced-addition-window", "calculator",
 )  # fmt: skip
 
 
