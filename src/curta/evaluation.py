@@ -347,22 +347,27 @@ def _completion(models: Models, problem: Problem) -> list[int]:
 
 
 def generate(
-    models: Models, member: int, exam: Sequence[Problem], room: Room | None
+    models: Models, member: int, exam: Sequence[Problem], room: Room | None, limit: int = 0
 ) -> list[list[int]]:
-    """The tokens that a member writes after each prompt, one after the other."""
+    """The tokens that a member writes after each prompt, one after the other.
+
+    Under a window a text without end is given up after `limit` tokens, or after more than any
+    program writes.
+    """
     layout = models.layout
     if models.memo is None:
         return completions(models.member(member), layout, exam, room or _room(models, exam))
     assert isinstance(layout, ProgramLayout)
     prompts = [layout.prompt_tokens(problem) for problem in exam]
-    return write(layout.machine, layout.windows, models.memo.look(member), prompts)
+    return write(layout.machine, layout.windows, models.memo.look(member), prompts, limit)
 
 
 def _answers(
     models: Models, member: int, exam: Sequence[Problem], room: Room | None
 ) -> list[Written]:
-    """What a member writes, and the answer in it."""
-    texts = generate(models, member, exam, room)
+    """What a member writes, and the answer in it; given up at twice what is right to write."""
+    limit = 2 * max(len(_completion(models, problem)) for problem in exam)
+    texts = generate(models, member, exam, room, limit)
     return [
         (text, models.layout.answer(problem, text))
         for text, problem in zip(texts, exam, strict=True)

@@ -59,8 +59,7 @@ def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
 
 def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
     """As `draw`, but the program may refuse the problem."""
-    count = rng.randint(*sizes.operands)
-    lengths = [rng.randint(*sizes.digits(place)) for place in range(count)]
+    lengths = _lengths(sizes, rng)
     if program.draw is not None:
         return program.draw(rng, *lengths)
     bases = bases_of(program)
@@ -69,17 +68,38 @@ def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ..
     )
 
 
+def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
+    """A digit count for each of some operands."""
+    count = rng.randint(*sizes.operands)
+    return [rng.randint(*sizes.digits(place)) for place in range(count)]
+
+
 def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
-    """A random problem made special: nines, zeros, equal or nearly equal operands, one digit."""
+    """A random problem made special: nines, zeros, equal or nearly equal operands, one digit.
+
+    Of a program with special cases of its own, half of them are these.
+    """
     values, bases = draw(program, sizes, rng), bases_of(program)
     if program.draw is not None:
         return values
+    if program.cases and rng.random() < 0.5:
+        return _of_a_case(program, sizes, rng) or values
     if len(values) > 1 and rng.random() < 0.3:
         values = _alike(values, sizes, bases[0], rng)
     changed = tuple(
         _special(value, bases[min(i, len(bases) - 1)], rng) for i, value in enumerate(values)
     )
     return values if refused(program, changed) else changed
+
+
+def _of_a_case(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...] | None:
+    """A problem of one of the program's own cases; None if it is larger than asked for."""
+    case = rng.choice(list(program.cases.values()))
+    values, bases = case(rng, *_lengths(sizes, rng)), bases_of(program)
+    for place, value in enumerate(values):
+        if value >= bases[min(place, len(bases) - 1)] ** sizes.digits(place)[1]:
+            return None
+    return None if refused(program, values) else values
 
 
 def refused(program: Program, values: Sequence[int]) -> str | None:
