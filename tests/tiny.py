@@ -22,7 +22,7 @@ TINY: dict[str, Any] = {
     "task": {"digits": [1, 4]},
     "model": {"width": 16, "heads": 2, "blocks": 2, "attending": 1, "mlp_factor": 2, "kinds": True},
     "training": {"steps": 20, "batch": 8, "checkpoint_every": 10, "problems": 100},
-    "evaluation": {"digits": [3], "count": 8, "generated": 4},
+    "evaluation": {"digits": [3], "count": 8, "generated": 4, "certificate": 4_000},
 }
 
 ENCODINGS: dict[str, dict[str, Any]] = {

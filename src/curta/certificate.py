@@ -41,6 +41,9 @@ FILE, WINDOWS = "certificate.json", "windows.safetensors"
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
+SECONDS = 10.0
+"""Of the process, for the proof of each operator; what is not proved by then is given up."""
+
 SHOWN = 20
 """Wrong windows of a member that are told one by one."""
 
@@ -148,7 +151,7 @@ def _list(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
     budget = recipe.evaluation.certificate
     listing = list_windows(lister, task.sizes, budget=min(FIRST, budget))
-    closure = prove(lister, task.sizes)
+    closure = prove(lister, task.sizes, seconds=SECONDS)
     if not closure.closed and budget > FIRST:
         listing = list_windows(lister, task.sizes, seed=1, budget=lister.tokens + budget)
     return Found(lister, listing, closure)

@@ -11,24 +11,21 @@ from .listing import Lister, search
 from .prompt import Given
 from .sampling import Sizes
 
-SECONDS = 10.0
-"""For all attempts at one proof, of this process and not of the machine, so that a grade does not
-depend on what else it does; what is not proved by then is given up."""
-
 
 def prove(
     lister: Lister,
     sizes: Sizes,
     seed: int = 0,
     hunt: int = 100_000,
-    seconds: float = SECONDS,
+    seconds: float = 10.0,
 ) -> Closure:
     """`close`, and the problems that lead to open windows recorded, until nothing new comes.
 
     The way to an open window spells out a problem, so a list is completed from what it lacks.
     Where the problems that are spelled out bring nothing, a search of `hunt` tokens begins with
     them and with the problems of windows that differ in one square; where that finds nothing
-    either, views grow. What is open at the end is counted.
+    either, views grow. What is open at the end is counted. All attempts together have `seconds`
+    of the process: a grade must not depend on what else a machine does.
     """
     begin, rng, tried = time.process_time(), Random(seed), set[tuple[int, ...]]()
     fewest = _fewest(lister, sizes)
