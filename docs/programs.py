@@ -27,7 +27,7 @@ SEEDS = {"calculator": 3}
 RECIPES = (
     "addition", "subtraction", "sums", "multiplication", "division", "sorting", "comparison",
     "copying", "gcd", "isqrt", "binary", "luhn", "fractions", "base-2", "base-16",
-    "ladder-window", "range-window", "spaced-addition-window", "calculator",
+    "sources/ladder-window", "sources/range-window", "sources/spaced-addition-window", "calculator",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ FACTORS = (1, 2, 4)
 """How many times the sizes of training a survey goes to."""
 
 TOKENS = 240_000
-"""Tokens of a survey, divided over programs and sizes."""
+"""Tokens of a survey of programs that share their roles, divided over them and the sizes."""
 
 Rename = Callable[[str], str]
 Text = tuple[list[int], int]
@@ -56,19 +56,19 @@ def survey(
     families: dict[str, list[Program]] = {}
     for program in programs:
         families.setdefault(program.family or program.name, []).append(program)
-    found = [_family(mine, sizes, others, len(families)) for mine in families.values()]
+    found = [_family(mine, sizes, others) for mine in families.values()]
     return found[0] if len(found) == 1 else _together(list(families), found)
 
 
 def _family(
-    programs: Sequence[Program], sizes: Mapping[str, Sizes], others: Sequence[Program], among: int
+    programs: Sequence[Program], sizes: Mapping[str, Sizes], others: Sequence[Program]
 ) -> Survey:
     """Programs that share all roles."""
     vocabulary = Vocabulary()
     for program in (*programs, *others):
         for key in program.format.every():
             vocabulary.add(key)
-    budget = TOKENS // (len(FACTORS) * among * len(programs))
+    budget = TOKENS // (len(FACTORS) * len(programs))
     texts = [
         text
         for program in programs
