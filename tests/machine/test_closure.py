@@ -149,9 +149,9 @@ def test_conflicts_and_prompts_without_a_place_are_not_proved(
 
 def test_operands_that_go_on_from_others_are_not_proved() -> None:
     program = program_named("fractions")
-    made = machines.made(program, Sizes(((1, 2),) * 4), problems=20)
-    recorder = machines.recorder(program, made)
-    found = close(recorder.machine, recorder.windows, recorder.table)
+    made = machines.made(program, Sizes((1, 2), (1, 2), (4, 4)), problems=20)
+    lister = machines.lister(program, made)
+    found = close(lister.machine, lister.windows, lister.table)
     assert not found.closed
     assert found.reasons == ["+.: the prompt has an operand that goes on from another"]
 

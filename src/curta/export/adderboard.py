@@ -22,7 +22,7 @@ from ..recipe import Recipe
 from .base import Exported, Exporter, machine_data, parts_of
 
 IMPORT = "\nfrom .huggingface.asking_curta import answer, prompt\n"
-ITERATION = "from collections.abc import Iterator, Sequence\n"
+TYPING = "from typing import Any\n"
 
 NEEDED = {
     "key_value_heads": (None,),
@@ -72,9 +72,10 @@ def _filled(constants: dict[str, str]) -> str:
     own = resources.files(__package__)
     source = (own / "standalone.py").read_text("utf-8")
     asking = (own / "huggingface" / "asking_curta.py").read_text("utf-8")
-    inner = asking.partition("from typing import Any\n")[2].strip()
-    source = source.replace(IMPORT, "").replace("import base64\n", f"import base64\n{ITERATION}")
-    source = source.replace("class Model:", f"{inner}\n\n\nclass Model:")
+    head, _, inner = asking.partition(TYPING)
+    imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
+    source = source.replace(IMPORT, "").replace(TYPING, imports + TYPING)
+    source = source.replace("class Model:", f"{inner.strip()}\n\n\nclass Model:")
     empty = re.compile(rf"^({'|'.join(constants)})(: [^=]+ = ).*$", flags=re.MULTILINE)
     source, count = empty.subn(lambda line: line[1] + line[2] + constants[line[1]], source)
     assert count == len(constants)
