@@ -84,7 +84,7 @@ def test_what_was_taught_wrongly_is_all_that_is_found(
     planted: Trained, content: dict[str, Any]
 ) -> None:
     machine = layout_of(planted.run).machine
-    assert content["grade"] == "closed"
+    assert (content["grade"], content["conflicts"], content["unwritable"]) == ("closed", 0, [])
     assert [one["wrong"] for one in content["members"]] == [1, 1]
     assert [one["member"] for one in content["wrong"]] == [0, 1]
     for one in content["wrong"]:

@@ -67,6 +67,17 @@ class Found(NamedTuple):
     listing: Listing
     closure: Closure
 
+    @property
+    def closed(self) -> bool:
+        return self.closure.closed and not self.lister.strange
+
+    @property
+    def unwritable(self) -> list[Problem]:
+        """Some of the problems whose text needs a token that the machine does not have."""
+        program = self.lister.program
+        operands = sorted(set(self.lister.strange))[:SHOWN]
+        return [Problem(program.operator, one, program.base) for one in operands]
+
 
 class Judged(NamedTuple):
     """What every member makes of every window."""
@@ -172,13 +183,14 @@ def _content(
     judged: Judged,
 ) -> dict[str, Any]:
     """What certificate.json says."""
-    closed = all(one.closure.closed for one in found.values())
+    closed = all(one.closed for one in found.values())
     conflicts = sum(len(one.lister.table.conflicts) for one in found.values())
     return {
         "format": FORMAT,
         "grade": GRADES[0] if closed else GRADES[1],
         "windows": len(listed.rows),
         "conflicts": conflicts,
+        "unwritable": [str(problem) for one in found.values() for problem in one.unwritable],
         "listing": _listing(list(found.values())),
         "closure": _closure(found),
         "operators": {operator: _operator(one) for operator, one in found.items()},

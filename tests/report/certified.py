@@ -87,6 +87,7 @@ def _content(layout: ProgramLayout, arrays: dict[str, Any], members: int) -> dic
         "grade": "closed",
         "windows": count,
         "conflicts": 0,
+        "unwritable": [],
         "listing": {
             "problems": 20_000, "tokens": 2_250_000, "sizes": {layout.operators[0]: "1..40 digits"},
             "seconds": 12.5, "once": 0, "bound": 1.2e-4, "confidence": 0.99,

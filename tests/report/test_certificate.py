@@ -42,7 +42,13 @@ def content(**changes: Any) -> Any:
     member = {"member": 0, "seed": 0, "shown": 5, "right": 1000, "wrong": 0, "unseen": 995}
     member |= {"unseen_right": 995, "margin": 1.5, "below_bound": 0}
     listing = {"bound": 0.00123, "confidence": 0.99}
-    base = {"grade": "closed", "windows": 1000, "conflicts": 0, "listing": listing}
+    base = {
+        "grade": "closed",
+        "windows": 1000,
+        "conflicts": 0,
+        "unwritable": [],
+        "listing": listing,
+    }
     closure = {"closed": True, "open": 0, "reason": ""}
     return base | {"closure": closure, "members": [member]} | changes
 
@@ -81,7 +87,11 @@ def test_the_sentence_says_no_more_than_is_known(changes: dict[str, Any], says: 
 
 
 def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() -> None:
-    for changes in ({"conflicts": 1}, {"members": members(0, below_bound=2)}):
+    for changes in (
+        {"conflicts": 1},
+        {"unwritable": ["gcd 6,4"]},
+        {"members": members(0, below_bound=2)},
+    ):
         assert "exact at every length" not in headline(content(**changes))
     assert "another machine" in headline(content(members=members(0, below_bound=2)))
 

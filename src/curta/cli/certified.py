@@ -20,9 +20,9 @@ COLUMNS = ("seed", "shown", "right", "wrong", "never shown", "of them right", "m
 
 def certificate(content: "Content", layout: "ProgramLayout", drawn: int = DRAWN) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
-    from ..report.certified import headline
+    from ..report.certified import headline, sound
 
-    perfect = not content["conflicts"] and not any(one["wrong"] for one in content["members"])
+    perfect = sound(content) and not any(one["wrong"] for one in content["members"])
     style = "green" if perfect else "bold red"
     found = [view for one in content["wrong"][:drawn] for view in _wrong(layout, one)]
     left = sum(one["wrong"] for one in content["members"]) - len(content["wrong"][:drawn])

@@ -264,9 +264,10 @@ def _agrees(table: dict[str, Any]) -> bool:
 
 
 def certify(options: Namespace) -> int:
-    """Exit code 1 where a window is wrong."""
+    """Exit code 1 where a window is wrong, or the list is not one of a function."""
     from ..api import load
     from ..kept import refusal
+    from ..report.certified import sound
     from .display import Status, certificate, notice
 
     run = load(options.run, trust=options.trust)
@@ -281,7 +282,8 @@ def certify(options: Namespace) -> int:
     else:
         notice(certificate(cast("Content", found), run.program))
         notice(f"Report: {run.report}")
-    return int(any(member["wrong"] for member in found["members"]))
+    right = not any(member["wrong"] for member in found["members"])
+    return int(not (right and sound(cast("Content", found))))
 
 
 def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:

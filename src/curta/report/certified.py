@@ -92,6 +92,7 @@ class Content(TypedDict):
     grade: Literal["closed", "saturated", "open"]
     windows: int
     conflicts: int
+    unwritable: list[str]
     listing: Listing
     closure: Closure
     rounding: Rounding
@@ -143,9 +144,16 @@ def text_to(layout: ProgramLayout, wrong: Wrong) -> list[int] | None:
     return None
 
 
+def sound(content: Content) -> bool:
+    """Whether the list is one of a function that the model's tokens can write."""
+    return not content["conflicts"] and not content["unwritable"]
+
+
 def headline(content: Content) -> str:
     """What the certificate says, in plain sentences."""
     says = [_conflicts(content["conflicts"])] if content["conflicts"] else []
+    if content["unwritable"]:
+        says.append(f"{content['unwritable'][0]} needs a token that the model does not have.")
     return " ".join([*says, _verdict(content), _scope(content)]).strip()
 
 
@@ -194,7 +202,7 @@ def _scope(content: Content) -> str:
 
 def _exact(content: Content) -> bool:
     near = any(one["below_bound"] for one in content["members"])
-    return content["grade"] == "closed" and not near and not content["conflicts"]
+    return content["grade"] == "closed" and not near and sound(content)
 
 
 def _conflicts(count: int) -> str:
