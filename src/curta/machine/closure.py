@@ -60,8 +60,8 @@ from jaxtyping import Int
 from .beside import at_home
 from .chains import Chains
 from .machine import Machine, Windows
-from .order import Order
-from .overlap import Overlap, TooManyError
+from .order import Order, TooManyError
+from .overlap import Overlap
 from .prompt import Format, Part, Sign
 from .rules import Rules
 from .spelling import Shown
@@ -151,7 +151,7 @@ def close(
             proof = proofs.get(operator)
             if proof is None or not proof.holds():
                 rules = Rules(machine, format, fewest)
-                proof = proofs[operator] = Proof(machine, windows, table, rules, care)
+                proof = proofs[operator] = Proof(machine, windows, table, rules, care, until)
             proof.step.until = proof.chains.overlap.until = until
             proof.run()
         except (TooManyError, TooWideError, UnprovableError) as error:
@@ -180,6 +180,7 @@ class Proof:
         table: WindowTable,
         rules: Rules,
         care: Care = CARE[0],
+        until: float = math.inf,
     ) -> None:
         self.machine, self.table, self.rules = machine, table, rules
         far = max((abs(x) for mine in windows.values() for _, d in mine for x in d), default=1)
@@ -193,7 +194,9 @@ class Proof:
             and number not in written
         )
         self._check()
-        self.order = Order(machine, table, given, 1 + 2 * box + step, frozenset(rules.places))
+        self.order = Order(
+            machine, table, given, 1 + 2 * box + step, frozenset(rules.places), until
+        )
         sign = rules.format.parts[-1]
         assert isinstance(sign, Sign)
         start = next(n for n, r in enumerate(machine.roles) if r.name == sign.name)

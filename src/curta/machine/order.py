@@ -6,6 +6,8 @@ good. Addition's sums are written to the left of each other, so the sum to the r
 """
 
 import itertools
+import math
+import time
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +18,10 @@ from .table import WindowTable
 
 Edge = tuple[int, int]
 """A role, and a token that can follow it."""
+
+
+class TooManyError(RuntimeError):
+    """A step with too many rows, or one that comes too late."""
 
 
 class Order:
@@ -31,9 +37,13 @@ class Order:
         given: frozenset[int],
         reach: int,
         prompt: frozenset[int] = frozenset(),
+        until: float = math.inf,
     ) -> None:
-        """`given` are the roles that only prompts have, `prompt` all that they have."""
-        self.machine, self.given, self.reach = machine, given, reach
+        """`given` are the roles that only prompts have, `prompt` all that they have.
+
+        Asked after `until`, by the clock of the process, it raises TooManyError.
+        """
+        self.machine, self.given, self.reach, self.until = machine, given, reach, until
         self.prompt = prompt | given
         roles = machine.role[table.rows[:, 0]]
         pairs = np.unique(np.stack([roles, table.targets], axis=1), axis=0)
@@ -87,6 +97,8 @@ class Order:
         waiting = [start]
         while waiting:
             at, displacement = waiting.pop()
+            if time.process_time() > self.until:
+                raise TooManyError("it takes too long")
             for to, move in self.steps.get(at, ()):
                 options = [self._moved(d, *m) for d, m in zip(displacement, move, strict=True)]
                 for place in itertools.product(*options):

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 
 from .beside import Cell, at_home, fixed
 from .machine import Machine
-from .order import Order
+from .order import Order, TooManyError
 from .rules import Rules
 from .table import WindowTable
 from .tokens import HOME
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 MOST = 1_000_000
 """Most rows of one step; a proof that needs more is given up."""
-
-
-class TooManyError(RuntimeError):
-    """A step with too many rows, or that comes too late."""
 
 
 @dataclass
