@@ -249,7 +249,8 @@ def _examined(
     """A row for each category of problems, all of one size."""
     every = [problem for exam in exams.values() for problem in exam]
     room, sample = room_for(models, every), max(1, settings.generated)
-    _answers(models, 0, every[:sample], room)  # compiles, so that only writing is timed
+    if models.memo is None:
+        _answers(models, 0, every[:sample], room)  # compiles, so that only writing is timed
     digits = max(max(widths(problem)) for problem in every)
     asked = {"operator": every[0].operator, "size": size, "digits": digits}
     return [
@@ -261,7 +262,7 @@ def _examined(
 def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room | None) -> dict[str, Any]:
     found = scores(models, exam, room)
     begun = time.perf_counter()
-    written = [_answers(models, member, exam[:sample], room) for member in range(models.members)]
+    written = _all_answers(models, exam[:sample], room)
     seconds = time.perf_counter() - begun
     return {
         "count": len(exam),
@@ -366,12 +367,35 @@ def _answers(
     models: Models, member: int, exam: Sequence[Problem], room: Room | None
 ) -> list[Written]:
     """What a member writes, and the answer in it; given up at twice what is right to write."""
-    limit = 2 * max(len(_completion(models, problem)) for problem in exam)
-    texts = generate(models, member, exam, room, limit)
-    return [
-        (text, models.layout.answer(problem, text))
-        for text, problem in zip(texts, exam, strict=True)
-    ]
+    texts = generate(models, member, exam, room, _limit(models, exam))
+    return _read(models.layout, exam, texts)
+
+
+def _all_answers(models: Models, exam: Sequence[Problem], room: Room | None) -> list[list[Written]]:
+    """The answers of every member; under a window all members write side by side."""
+    layout, every = models.layout, range(models.members)
+    if models.memo is None or not isinstance(layout, ProgramLayout):
+        return [_answers(models, member, exam, room) for member in every]
+    prompts = [layout.prompt_tokens(problem) for problem in exam]
+    texts = write(
+        layout.machine,
+        layout.windows,
+        models.memo.tokens,
+        prompts * models.members,
+        _limit(models, exam),
+        np.repeat(every, len(exam)),
+    )
+    return [_read(layout, exam, texts[m * len(exam) : (m + 1) * len(exam)]) for m in every]
+
+
+def _limit(models: Models, exam: Sequence[Problem]) -> int:
+    """Twice the tokens that are right to write."""
+    return 2 * max(len(_completion(models, problem)) for problem in exam)
+
+
+def _read(layout: Layout, exam: Sequence[Problem], texts: Sequence[list[int]]) -> list[Written]:
+    """The texts with the answers in them."""
+    return [(t, layout.answer(problem, t)) for t, problem in zip(texts, exam, strict=True)]
 
 
 def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:

@@ -76,9 +76,9 @@ class Memo:
         self.targets = np.zeros(0, np.int32)
 
     def tokens(
-        self, rows: Int[np.ndarray, "queries cells"], member: int
+        self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
-        """What a member writes after each window."""
+        """What a member, or each window's own member, writes after it."""
         number = self.index.find(rows)
         if (number < 0).any():
             self._enter(rows[number < 0], None)

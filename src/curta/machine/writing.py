@@ -14,8 +14,8 @@ from jaxtyping import Bool, Int
 
 from .machine import Machine, Windows
 
-Look = Callable[[Int[np.ndarray, "queries cells"]], Int[np.ndarray, " queries"]]
-"""The token that follows each window."""
+Look = Callable[..., Int[np.ndarray, " queries"]]
+"""The token that follows each window (queries cells), and, where several write, as whom."""
 
 SPARE = 4
 """Squares that are kept free around those in use, at least."""
@@ -84,12 +84,14 @@ def write(
     look: Look,
     prompts: Sequence[Sequence[int]],
     limit: int = 0,
+    writers: Int[np.ndarray, " texts"] | None = None,
 ) -> list[list[int]]:
-    """As `write_one`, for many prompts at once."""
+    """As `write_one`, for many prompts at once; `writers` says who writes each text."""
     sheet = _Sheet(machine, windows, prompts)
     limits = np.array([limit or limit_of(len(prompt)) for prompt in prompts])
     for step in range(int(limits.max())):
-        tokens = look(sheet.windows())
+        asked = (sheet.windows(),) if writers is None else (sheet.windows(), writers[sheet.texts])
+        tokens = look(*asked)
         sheet.write(tokens)
         sheet.keep((tokens != machine.end) & (limits[sheet.texts] > step + 1))
         if not len(sheet.texts):
