@@ -24,6 +24,9 @@ Tables = dict[str, Callable[[dict[str, Any]], Iterator[str]]]
 SEEDS = {"calculator": 3}
 """Where they are not eight."""
 
+FAR = {"addition": (10_000,), "multiplication": (200,)}
+"""Sizes that are too long for the evaluation of a recipe; few problems of each."""
+
 RECIPES = (
     "addition", "subtraction", "sums", "multiplication", "division", "sorting", "comparison",
     "copying", "gcd", "isqrt", "binary", "luhn", "fractions", "base-2", "base-16",
@@ -73,7 +76,7 @@ def measured(recipe: str) -> dict[str, Any]:
             "training": run.folder.info["trained_digits"],
             "seconds_one_seed": [round(one, 2) for one in seconds],
             "certificate": _certificate(run),
-            "lengths": _lengths(run),
+            "lengths": [*_lengths(run.folder.evaluation), *_far(run, recipe)],
         }
 
 
@@ -93,9 +96,16 @@ def _certificate(run: Any) -> dict[str, Any]:
     return content
 
 
-def _lengths(run: Any) -> list[dict[str, Any]]:
+def _far(run: Any, recipe: str) -> list[dict[str, Any]]:
+    """The same at sizes far beyond those of the recipe's evaluation."""
+    if recipe not in FAR:
+        return []
+    return _lengths(run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0))
+
+
+def _lengths(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
     kept = ("operator", "size", "category", "count", "exact", "token_accuracy")
-    return [{key: row[key] for key in kept} for row in run.folder.evaluation["lengths"]]
+    return [{key: row[key] for key in kept} for row in evaluation["lengths"]]
 
 
 def _commit() -> str:
