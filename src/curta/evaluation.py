@@ -366,7 +366,7 @@ def generate(
 def _answers(
     models: Models, member: int, exam: Sequence[Problem], room: Room | None
 ) -> list[Written]:
-    """What a member writes, and the answer in it; given up at twice what is right to write."""
+    """What a member writes, and the answer in it; given up when it is longer than is right."""
     texts = generate(models, member, exam, room, _limit(models, exam))
     return _read(models.layout, exam, texts)
 
@@ -389,8 +389,8 @@ def _all_answers(models: Models, exam: Sequence[Problem], room: Room | None) -> 
 
 
 def _limit(models: Models, exam: Sequence[Problem]) -> int:
-    """Twice the tokens that are right to write."""
-    return 2 * max(len(_completion(models, problem)) for problem in exam)
+    """A few tokens more than are right to write: who has not ended by then is wrong."""
+    return 16 + max(len(_completion(models, problem)) for problem in exam)
 
 
 def _read(layout: Layout, exam: Sequence[Problem], texts: Sequence[list[int]]) -> list[Written]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -116,6 +116,24 @@ def test_a_table_is_laid_out_anew_where_a_text_leaves_it(monkeypatch: pytest.Mon
     assert laid == sorted(laid)
     assert together == [write_one(machine, windows, look, prompt, limit) for prompt in of.prompts]
     assert {len(text) for text in together} == {limit}
+
+
+def test_texts_that_go_too_far_for_a_table_are_written_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of, limit = case("*"), 300
+    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
+    expected = write(machine, windows, look, of.prompts, limit)
+    alone: list[int] = []
+
+    def noted(*given: Any) -> list[int]:
+        alone.append(1)
+        return write_one(*given)
+
+    monkeypatch.setattr(writing, "ENTRIES", 20_000)
+    monkeypatch.setattr(writing, "write_one", noted)
+    assert write(machine, windows, look, of.prompts, limit) == expected
+    assert alone
 
 
 @every_operator

@@ -20,6 +20,9 @@ Look = Callable[..., Int[np.ndarray, " queries"]]
 SPARE = 4
 """Squares that are kept free around those in use, at least."""
 
+ENTRIES = 1 << 26
+"""Squares that are kept at once, of all texts; those that go farther are written one by one."""
+
 NOTHING, WASTE = 0, 1
 """Addresses in a row of the table: of what is never there, and of what no role sees."""
 
@@ -91,12 +94,19 @@ def write(
     limits = np.array([limit or limit_of(len(prompt)) for prompt in prompts])
     for step in range(int(limits.max())):
         asked = (sheet.windows(),) if writers is None else (sheet.windows(), writers[sheet.texts])
-        tokens = look(*asked)
-        sheet.write(tokens)
-        sheet.keep((tokens != machine.end) & (limits[sheet.texts] > step + 1))
+        sheet.write(look(*asked))
+        sheet.keep((sheet.tokens != machine.end) & (limits[sheet.texts] > step + 1))
         if not len(sheet.texts):
             break
-    return sheet.written()
+    found = sheet.written()
+    for text in sheet.strays:
+        own = look if writers is None else _as(look, int(writers[text]))
+        found[text] = write_one(machine, windows, own, prompts[text], int(limits[text]))
+    return found
+
+
+def _as(look: Look, writer: int) -> Look:
+    return lambda rows: look(rows, writer)
 
 
 class Entry(NamedTuple):
@@ -113,7 +123,8 @@ class _Sheet:
     Each text has a row of the table. In it a role's squares, from `low` to `high`, are one block:
     a square's address is `begin + position · step`, and so is that of a neighbour, whose begin
     differs by its displacement. So long as every text keeps to the squares at least `reach` from
-    the edge, all neighbours are in the table; where one leaves them, it is laid out anew, larger.
+    the edge, all neighbours are in the table; where one leaves them, it is laid out anew, twice as
+    wide on that axis.
     Address NOTHING is always empty: neighbours that a role does not have. WASTE takes what no
     role sees.
     """
@@ -128,10 +139,11 @@ class _Sheet:
         lengths = np.array([len(prompt) for prompt in prompts])
         flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
         where, last = machine.positions(flat), np.cumsum(lengths) - 1
-        self.count = len(prompts)
+        self.count, self.strays = len(prompts), list[int]()
         self.texts, self.tokens, self.position = np.arange(self.count), flat[last], where[last]
         self.history = [Entry(np.repeat(self.texts, lengths), flat, where)]
-        self._lay_out(where.min(axis=0), where.max(axis=0))
+        low, high, edge = where.min(axis=0), where.max(axis=0), self.reach + SPARE
+        self._lay_out(low - edge, 2 * high - low + edge)
 
     def windows(self) -> Int[np.ndarray, "texts cells"]:
         """What the last token of each text sees, itself first."""
@@ -150,10 +162,29 @@ class _Sheet:
         self.position, self.tokens = self.machine.advance(self.position, tokens), tokens
         self.history.append(Entry(self.texts, tokens, self.position))
         low, high = self.position.min(axis=0), self.position.max(axis=0)
-        if (low < self.low + self.reach).any() or (high > self.high - self.reach).any():
-            self._lay_out(np.minimum(low, self.low), np.maximum(high, self.high))
-        else:
+        below, above = low < self.low + self.reach, high > self.high - self.reach
+        if not (below.any() or above.any()):
             self._enter(self.history[-1])
+            return
+        more = self.high - self.low + self.reach + SPARE
+        wanted = np.where(below, low - more, self.low), np.where(above, high + more, self.high)
+        if self.count * int(self._sizes(*wanted).sum()) <= ENTRIES:
+            self._lay_out(*wanted)
+        else:
+            self._leave_out_strays()
+
+    def _leave_out_strays(self) -> None:
+        """Texts of a wrong function that go so far that the table would not fit in memory."""
+        low, high = self.low + self.reach, self.high - self.reach
+        inside = ((self.position >= low) & (self.position <= high)).all(axis=1)
+        self.strays += self.texts[~inside].tolist()
+        self.keep(inside)
+        self.history[-1] = Entry(self.texts, self.tokens, self.position)
+        self._enter(self.history[-1])
+
+    def _sizes(self, low: np.ndarray, high: np.ndarray) -> Int[np.ndarray, " roles"]:
+        """Squares of each role between low and high."""
+        return np.where(self.machine.wide, 1, high - low + 1).prod(axis=1)
 
     def keep(self, going: Bool[np.ndarray, " texts"]) -> None:
         """Leaves only these texts."""
@@ -178,8 +209,8 @@ class _Sheet:
         self.table[address] = entry.tokens
 
     def _lay_out(self, low: np.ndarray, high: np.ndarray) -> None:
-        """A table for squares from low to high and as many again, with all that was written."""
-        self.low, self.high = low - self.reach - SPARE, 2 * high - low + self.reach + SPARE
+        """A table for squares from low to high, with all that was written."""
+        self.low, self.high = low, high
         sizes = np.where(self.machine.wide, 1, self.high - self.low + 1)
         strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~self.machine.wide
         seen = np.isin(np.arange(len(sizes)), [role for near in self.near for role, _ in near])
