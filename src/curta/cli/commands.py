@@ -76,7 +76,10 @@ def ask(options: Namespace) -> int:
     run = load(options.run, options.loops, options.trust)
     gc.freeze()  # 20,000 lists make a collection walk all of JAX: 0.2 s of 0.6
     problems = _each(lines, options.file, _parsed)
-    _each(problems, options.file, lambda problem: run.accept([problem]))
+    try:
+        run.accept(problems)
+    except UserError:  # which line it is about
+        _each(problems, options.file, lambda problem: run.accept([problem]))
     for problem, text in zip(problems, run.write(problems, options.member), strict=True):
         print(_answer(run, problem, text, options.trace))
     return 0
@@ -332,6 +335,8 @@ def _answer(run: "Run", problem: Any, written: list[int], trace: bool) -> str:
     from ..problems import answer_text
 
     value, layout = run.layout.answer(problem, written), run.layout
+    if value is not None and not trace:
+        return answer_text(value, problem.answer_base)
     text = layout.decode(written)
     answer = f"invalid: {text}" if value is None else answer_text(value, problem.answer_base)
     return f"{answer}\t{layout.prompt(problem)}{text}" if trace else answer
