@@ -55,7 +55,7 @@ def test_it_runs_and_shows_what_it_says(tmp_path: Path) -> None:
     assert [table.count("<th>") + table.count("<th ") > 0 for table in tables] == [True] * 3
     text = "".join(output.text for output in outputs if output.output_type == "stream")
     assert text.count("99999999999999999999+1 = 100000000000000000000, right is 1") == 1
-    assert "step 1500 of 1500" in text
+    assert "step 1500 of 1800" in text
 
 
 def test_without_curta_and_an_address_its_first_cell_says_what_to_do(
