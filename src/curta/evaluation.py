@@ -13,13 +13,12 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .evaluation_set import categories, drawn
 from .generation import bucket, completions
-from .layouts import Layout, Room, Text
+from .layouts import Layout, Room
 from .layouts.program import ProgramLayout
 from .machine.recording import Recording, seen
 from .machine.writing import write
@@ -28,6 +27,7 @@ from .model import Transformer
 from .operations import Answer
 from .positions.window import WindowEncoding
 from .problems import Problem, answer_text, widths
+from .records import padded_texts
 from .settings import Evaluation
 from .slips import slip
 from .tasks import RANDOM, Task, held_out
@@ -367,8 +367,7 @@ def _answers(
     models: Models, member: int, exam: Sequence[Problem], room: Room | None
 ) -> list[Written]:
     """What a member writes, and the answer in it; given up when it is longer than is right."""
-    texts = generate(models, member, exam, room, _limit(models, exam))
-    return _read(models.layout, exam, texts)
+    return _read(models.layout, exam, generate(models, member, exam, room, _limit(models, exam)))
 
 
 def _all_answers(models: Models, exam: Sequence[Problem], room: Room | None) -> list[list[Written]]:
@@ -400,14 +399,9 @@ def _read(layout: Layout, exam: Sequence[Problem], texts: Sequence[list[int]]) -
 
 def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
     written = [models.layout.tokens_of(problem) for problem in exam]
-    texts, prompts = [text for text, _ in written], [prompt for _, prompt in written]
-    tokens = np.zeros((size, room.total), np.int32)
-    for row, line in zip(tokens, texts, strict=False):
-        row[: len(line)] = line
-    fill = [1] * (size - len(exam))
-    lengths = [len(line) for line in texts] + fill
-    text = Text(*(jnp.asarray(part, jnp.int32) for part in (tokens, prompts + fill, lengths)))
+    spare = [([0], 1)] * (size - len(exam))
+    text = padded_texts([*written, *spare], room.total, 0)
     mesh = mesh_for(models.members, size)
     found = compiled(models.layout, room, mesh)(models.stacked, text)
     hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
-    return Scores(hits, losses, np.array(lengths[: len(exam)]) - np.array(prompts))
+    return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))

@@ -186,17 +186,9 @@ class Proof:
         far = max((abs(x) for mine in windows.values() for _, d in mine for x in d), default=1)
         box = max(1, far)
         step = int(np.abs(machine.moves.offset).max())
-        written = set(machine.role[table.targets].tolist())
-        given = frozenset(
-            number
-            for number, role in enumerate(machine.roles)
-            if any(role.name in _roles(format) for format in machine.formats.values())
-            and number not in written
-        )
         self._check()
-        self.order = Order(
-            machine, table, given, 1 + 2 * box + step, frozenset(rules.places), until
-        )
+        reach, places = 1 + 2 * box + step, frozenset(rules.places)
+        self.order = Order(machine, table, _given(machine, table), reach, places, until)
         sign = rules.format.parts[-1]
         assert isinstance(sign, Sign)
         start = next(n for n, r in enumerate(machine.roles) if r.name == sign.name)
@@ -204,10 +196,7 @@ class Proof:
         anchor = (start, () if sign_at.behind else sign_at.sign or ())
         filled = [r for r, lies in rules.places.items() if lies.group in rules.filled]
         laid = layouts(machine, windows, self.order, box, care, anchor, min(filled, default=-1))
-        signs = [x for lies in rules.places.values() for x in lies.sign or (0,)]
-        lines = [rules.fewest for lies in rules.places.values() if lies.line is not None] or [0]
-        margin = 1 + box + (box + step) * care.home
-        zones = Zones(min(signs) - margin, max(*signs, *lines) + margin)
+        zones = _zones(rules, 1 + box + (box + step) * care.home)
         columns = {role: len(mine.cells) + len(machine.axes) for role, mine in laid.items()}
         self.views = {
             role: Views(mine, np.zeros((0, columns[role]), np.int32)) for role, mine in laid.items()
@@ -370,6 +359,24 @@ class Proof:
                 at = [o if h else x + o for x, h, o in zip(at, home, offset, strict=True)]
             shown.add(self.views[of].layout.cells, row, at)
         return shown.operands()
+
+
+def _given(machine: Machine, table: WindowTable) -> frozenset[int]:
+    """The roles that only prompts have."""
+    written = set(machine.role[table.targets].tolist())
+    return frozenset(
+        number
+        for number, role in enumerate(machine.roles)
+        if any(role.name in _roles(format) for format in machine.formats.values())
+        and number not in written
+    )
+
+
+def _zones(rules: Rules, margin: int) -> Zones:
+    """Coordinates that count exactly: those of the prompt's signs, and as many more around."""
+    signs = [x for lies in rules.places.values() for x in lies.sign or (0,)]
+    lines = [rules.fewest for lies in rules.places.values() if lies.line is not None] or [0]
+    return Zones(min(signs) - margin, max(*signs, *lines) + margin)
 
 
 def _roles(format: Format) -> set[str]:
