@@ -90,7 +90,10 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["ask", "nothing", "1+1"], "nothing"),
         (["show", "addition", "1.5+2"], "every part of a number is written"),
         (["show", "addition", "12+"], "operand is missing"),
-        (["show", "addition", "5-3"], "unknown operator of layout 'program' '-'"),
+        (
+            ["show", "addition", "5-3"],
+            "unknown operator of the recipe's program '-': choose from +",
+        ),
         (["show", "addition", "1+2+3"], "this program holds 2 operands, not 3"),
         (["show", "division", "12//0"], "division by zero has no answer"),
         (["show", "subtraction", "3--4"], "operands are whole numbers from 0 up"),
@@ -98,7 +101,10 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["show", "calculator", "12/3"], "did you mean '//'?"),
         (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
         (["show", "addition"], "give a problem, such as 12+34, or --window, or --layers"),
-        (["show", "addition", "--layers", "5-3"], "unknown operator of layout 'program' '-'"),
+        (
+            ["show", "addition", "--layers", "5-3"],
+            "unknown operator of the recipe's program '-': choose from +",
+        ),
         (["train", "--evaluation.named", "['12+']"], "evaluation.named '12+': an operand is"),
         (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'"),
         (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),

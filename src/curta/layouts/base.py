@@ -99,10 +99,15 @@ class Layout(ABC):
     longest: int | None = None
     """How many digits an operand may have; None is any number."""
 
+    @property
+    def title(self) -> str:
+        """What complaints call it."""
+        return f"layout {self.name!r}"
+
     def accept(self, operator: str, operands: int) -> None:
         """Raises UserError if such problems cannot be written."""
         if operator not in self.operators:
-            raise unknown(f"operator of layout {self.name!r}", operator, self.operators)
+            raise unknown(f"operator of {self.title}", operator, self.operators)
         if self.most is not None and operands > self.most:
             raise UserError(f"layout {self.name!r} holds {self.most} operands, not {operands}")
 

@@ -64,6 +64,10 @@ class ProgramLayout(Layout):
         machine = replace(self.machine, formats={program.operator: form})
         return ProgramLayout(machine, self.windows, recorder(machine, [program]))
 
+    @property
+    def title(self) -> str:
+        return "the recipe's program"
+
     def base(self, operator: str) -> int:
         """The base in which operands are written."""
         return self.machine.formats[operator].base
