@@ -38,7 +38,7 @@ class Trial:
 def train(seeds: Sequence[int], steps: int) -> None:
     """What a measured process does; prints what it found. Steps 0: as the recipe has it."""
     import curta
-    from curta.evaluation import exact
+    from curta.scoring import exact
     from curta.tasks import problems
 
     overrides = {"training.steps": steps} if steps else {}

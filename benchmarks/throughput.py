@@ -70,7 +70,8 @@ def _row(name: str, count: int, seconds: list[float]) -> list[str]:
 
 
 def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
-    from curta.evaluation import exact, grid
+    from curta.evaluation import grid
+    from curta.scoring import exact
 
     rows = []
     for digits, count in ((20, 4096), (100, 2048)):

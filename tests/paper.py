@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from curta import records, tasks, training
-from curta.evaluation import Models
 from curta.layouts.program import ProgramLayout
 from curta.machine.tokens import HOME
 from curta.problems import Problem
 from curta.recipe import Recipe
+from curta.scoring import Models
 from curta.texts import layout_of
 
 Window = tuple[int, ...]

@@ -16,10 +16,11 @@ import tiny
 from curta import api, certificate, records, session
 from curta.cli import main
 from curta.errors import UserError
-from curta.evaluation import Models, generate
+from curta.evaluation import generate
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import Problem, parse
+from curta.scoring import Models
 from curta.session import Run
 
 LUHN = {

@@ -11,13 +11,13 @@ import pytest
 
 import paper
 import tiny
-from curta import evaluation, teacher_forcing, training
+from curta import evaluation, scoring, teacher_forcing, training
 from curta.errors import UserError
-from curta.evaluation import Models
 from curta.generation import completions
 from curta.layouts import layout_named
 from curta.problems import Problem
 from curta.recipe import load, names
+from curta.scoring import Models
 from curta.settings import Evaluation
 from curta.tasks import categories, problems
 
@@ -64,7 +64,7 @@ def test_exact_match_is_what_generation_shows_problem_by_problem(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     models = request.getfixturevalue(kind)
-    found = evaluation.exact(models, EXAM)
+    found = scoring.exact(models, EXAM)
     assert found.shape == (2, len(EXAM))
     assert 0 < found.mean() < 1, "the models should be right at times and wrong at times"
     np.testing.assert_array_equal(found, generated(models, EXAM))
@@ -76,7 +76,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
     whole = replace(windowed)
     whole.__dict__["memo"] = None
     room = windowed.layout.room_of(exam)
-    found, expected = evaluation.scores(windowed, exam), evaluation.scores(whole, exam, room)
+    found, expected = scoring.scores(windowed, exam), scoring.scores(whole, exam, room)
     np.testing.assert_array_equal(found.hits, expected.hits)
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
@@ -104,9 +104,9 @@ def test_a_difference_between_look_up_and_writing_is_reported(
 
 
 def test_members_are_in_order(windowed: Models) -> None:
-    found = evaluation.exact(windowed, EXAM)
+    found = scoring.exact(windowed, EXAM)
     turned = jax.tree.map(lambda leaf: leaf[::-1], windowed.stacked)
-    swapped = evaluation.exact(replace(windowed, stacked=turned), EXAM)
+    swapped = scoring.exact(replace(windowed, stacked=turned), EXAM)
     assert (found[0] != found[1]).any()
     np.testing.assert_array_equal(swapped, found[::-1])
 
@@ -115,26 +115,26 @@ def test_an_exam_in_several_passes_is_the_exam_in_one(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the last pass is not full."""
-    whole = evaluation.exact(dense, EXAM[:21])
+    whole = scoring.exact(dense, EXAM[:21])
     monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
-    room = evaluation.room_for(dense, EXAM[:21])
+    room = scoring.room_for(dense, EXAM[:21])
     assert room is not None
     assert teacher_forcing.batch_size(dense.stacked, room, 21) < 16
-    np.testing.assert_array_equal(evaluation.exact(dense, EXAM[:21]), whole)
+    np.testing.assert_array_equal(scoring.exact(dense, EXAM[:21]), whole)
 
 
 def test_an_exam_looked_up_in_parts_is_the_exam_in_one(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = evaluation.scores(windowed, EXAM)
-    monkeypatch.setattr(evaluation, "TOGETHER", 100)
-    for one, other in zip(evaluation.scores(windowed, EXAM), whole, strict=True):
+    whole = scoring.scores(windowed, EXAM)
+    monkeypatch.setattr(scoring, "TOGETHER", 100)
+    for one, other in zip(scoring.scores(windowed, EXAM), whole, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_under_a_window_no_text_needs_room(windowed: Models) -> None:
-    assert evaluation.room_for(windowed, [Problem("+", (10**500, 1))]) is None
-    assert evaluation.exact(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
+    assert scoring.room_for(windowed, [Problem("+", (10**500, 1))]) is None
+    assert scoring.exact(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
 
 
 def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Models) -> None:
@@ -202,20 +202,20 @@ def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
     models = Models(stacked, LAYOUT, 1)
     fits = [Problem("+", (10**18, 10**18))]  # 40 + 21 tokens of 64
-    room = evaluation.room_for(models, fits)
+    room = scoring.room_for(models, fits)
     assert room is not None
     assert room.total >= 61
     with pytest.raises(UserError, match="too long for this model"):
-        evaluation.room_for(models, [Problem("+", (10**30, 10**30))])
+        scoring.room_for(models, [Problem("+", (10**30, 10**30))])
 
 
 def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = evaluation.exact(dense, EXAM)
+    whole = scoring.exact(dense, EXAM)
     teacher_forcing.compiled.cache_clear()
     monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
-    np.testing.assert_array_equal(evaluation.exact(dense, EXAM), whole)
+    np.testing.assert_array_equal(scoring.exact(dense, EXAM), whole)
     teacher_forcing.compiled.cache_clear()
 
 
@@ -230,6 +230,6 @@ def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) ->
     member = training.init(recipe, layout, jnp.array([0]))
     for task in recipe.tasks:
         problem = Problem(task.operator, tuple(10 ** (width - 1) for width in task.widest))
-        room = evaluation.room_for(Models(member.model, layout, 1), [problem])
+        room = scoring.room_for(Models(member.model, layout, 1), [problem])
         assert room is not None
         assert room.total >= len(layout.write(problem))

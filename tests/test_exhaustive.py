@@ -7,8 +7,8 @@ import paper
 import tiny
 from curta import exhaustive
 from curta.errors import UserError
-from curta.evaluation import Models, exact
 from curta.problems import Problem
+from curta.scoring import Models, exact
 
 
 @pytest.fixture(scope="module")

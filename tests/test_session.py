@@ -17,7 +17,7 @@ import pytest
 
 import curta
 import tiny
-from curta import api, checkpoints, evaluation, loop, records, tasks, training
+from curta import api, checkpoints, loop, records, scoring, tasks, training
 from curta.errors import UserError
 from curta.generation import completions
 from curta.loop import Progress
@@ -168,7 +168,7 @@ def table(**changes: Any) -> dict[str, Any]:
 def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
     run = trained(**table())
     assert [row[:2] for row in validations(run)] == [(s, m) for s in (10, 20) for m in (0, 1)]
-    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
     last = validations(run)[-2:]
     assert [row[2] for row in last] == pytest.approx(scores.loss.tolist(), abs=1e-4)
     assert [row[3] for row in last] == pytest.approx(scores.right.mean(axis=1).tolist(), abs=1e-6)
@@ -178,7 +178,7 @@ def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
 
 def test_the_best_models_are_kept_and_not_the_last() -> None:
     run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
-    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
     for member in (0, 1):
         seen = [(exact, -loss) for _, m, loss, exact in validations(run) if m == member]
         found = scores.right.mean(axis=1)[member], -scores.loss[member]
@@ -308,7 +308,7 @@ def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: l
     changes = {"training__checkpoints": most, "training__steps": 30, "training__keep": "best"}
     run = trained(seeds=1, **table(**changes))
     assert checkpoints.steps(run.folder.checkpoints) == kept
-    scores = evaluation.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
     seen = [(exact, -loss) for _, _, loss, exact in validations(run)]
     assert (scores.right.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
     run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))

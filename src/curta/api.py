@@ -35,10 +35,12 @@ def train(
     trackers that are given the metrics too: tensorboard, wandb, trackio.
     """
     begun = begin(recipe, seeds, run, overrides or {}, track)
+    if evaluate:
+        begun.list_ahead()
     begun.train(show)
     if evaluate and begun.folder.info["status"] == "finished":
-        begun.evaluate()
-        if begun.certifiable and begun.recipe.evaluation.certificate:
+        begun.evaluate(report=not begun.to_certify)
+        if begun.to_certify:
             begun.certify()
     return begun
 

@@ -18,7 +18,6 @@ from jaxtyping import Bool, Float, Int
 
 from . import files, memo, rounding
 from .errors import UserError
-from .evaluation import Models
 from .layouts.program import ProgramLayout
 from .machine.closure import Closure
 from .machine.completing import prove
@@ -31,6 +30,7 @@ from .problems import Problem
 from .recipe import Recipe
 from .records import shown_to
 from .runs import Folder
+from .scoring import Models
 from .tasks import Task
 
 FORMAT = 1
@@ -42,7 +42,7 @@ FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
 SECONDS = 10.0
-"""Of the process, for the proof of each operator; what is not proved by then is given up."""
+"""Of the thread, for the proof of each operator; what is not proved by then is given up."""
 
 SHOWN = 20
 """Wrong windows of a member that are told one by one."""
@@ -94,16 +94,21 @@ class Judged(NamedTuple):
 
 
 def certify(
-    models: Models, recipe: Recipe, seeds: Sequence[int], folder: Folder, say: Say
+    models: Models,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    folder: Folder,
+    say: Say,
+    found: dict[str, Found] | None = None,
 ) -> dict[str, Any]:
-    """Lists all windows, asks every member, and writes both files into the run's folder."""
+    """Asks every member all windows, and writes both files into the run's folder.
+
+    What was `found` is what `list_all` found, if it was asked before.
+    """
     layout = models.layout
     if not isinstance(layout, ProgramLayout) or models.memo is None:
         raise UserError("only models of a program under a window can be certified")
-    found: dict[str, Found] = {}
-    for task in recipe.tasks:
-        say(f"windows of {task.operator}")
-        found[task.operator] = _list(recipe, layout, task)
+    found = list_all(recipe, layout, say) if found is None else found
     listed = together([one.lister for one in found.values()])
     say(f"{len(listed.rows):,} windows")
     judged = judge(models, recipe, layout, seeds, listed)
@@ -111,6 +116,17 @@ def certify(
     files.write(folder.path / WINDOWS, _arrays(listed, judged))
     files.write(folder.path / FILE, json.dumps(content, ensure_ascii=False) + "\n")
     return content
+
+
+def list_all(
+    recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None
+) -> dict[str, Found]:
+    """The windows of every operator, and what came of the proofs; no weights are asked."""
+    found: dict[str, Found] = {}
+    for task in recipe.tasks:
+        say(f"windows of {task.operator}")
+        found[task.operator] = _list(recipe, layout, task)
+    return found
 
 
 def windows_of(folder: Folder) -> Int[np.ndarray, "windows cells"]:

@@ -1,164 +1,30 @@
-"""Exact match: by one teacher-forced pass, confirmed by real generation on a sample.
+"""Exact match by scoring, confirmed by real generation on a sample.
 
-A greedy answer is right just when every scored token is the most likely one
-after the true tokens before it, so one pass decides without generating. Every
-examination also generates a sample token by token and says whether both agree.
+Every examination also generates a sample token by token and says whether both agree.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import zip_longest
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool
 
 from .evaluation_set import categories, drawn
-from .generation import bucket, completions
+from .generation import completions
 from .layouts import Layout, Room
 from .layouts.program import ProgramLayout
-from .machine.recording import Recording, seen
 from .machine.writing import write
-from .memo import Memo
-from .model import Transformer
 from .operations import Answer
-from .positions.window import WindowEncoding
 from .problems import Problem, answer_text, widths
-from .records import padded_texts
+from .scoring import Models, Scores, exact, room_for, room_of, scores
 from .settings import Evaluation
 from .slips import slip
 from .tasks import RANDOM, Task, held_out
-from .teacher_forcing import batch_size, compiled
-from .training import mesh_for
-
-TOGETHER = 1 << 20
-"""Tokens of texts that are looked up at once."""
 
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Models:
-    """Trained members of one run, stacked along a leading axis."""
-
-    stacked: Transformer
-    layout: Layout
-    members: int
-
-    @cached_property
-    def memo(self) -> Memo | None:
-        """What they write after windows, if that is all that they see."""
-        if not isinstance(self.stacked.positions, WindowEncoding):
-            return None
-        return Memo(self.stacked, self.members, self.stacked.positions.cells)
-
-    def member(self, number: int) -> Transformer:
-        return jax.tree.map(lambda leaf: leaf[number], self.stacked)
-
-    def only(self, number: int) -> "Models":
-        """One member alone, still stacked."""
-        stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
-        return replace(self, stacked=stacked, members=1)
-
-
-class Scores(NamedTuple):
-    """What one teacher-forced pass says of each problem."""
-
-    hits: Int[np.ndarray, "members problems"]
-    """Tokens of the completion that are the most likely ones."""
-    losses: Float[np.ndarray, "members problems"]
-    """Cross entropy in nats, summed over the tokens of the completion."""
-    tokens: Int[np.ndarray, " problems"]
-
-    @property
-    def right(self) -> Bool[np.ndarray, "members problems"]:
-        """Whether the whole completion is right."""
-        return self.hits == self.tokens
-
-    @property
-    def token_accuracy(self) -> Float[np.ndarray, " members"]:
-        """The share of right ones among all scored tokens."""
-        return self.hits.sum(axis=1) / self.tokens.sum()
-
-    @property
-    def loss(self) -> Float[np.ndarray, " members"]:
-        """Mean cross entropy of a scored token."""
-        return self.losses.sum(axis=1) / self.tokens.sum()
-
-
-def exact(
-    models: Models, exam: Sequence[Problem], room: Room | None = None
-) -> Bool[np.ndarray, "members problems"]:
-    """Whether each member answers each problem without an error; see `scores`."""
-    return scores(models, exam, room).right
-
-
-def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) -> Scores:
-    """Every member's scores; `room` may be one that fits. All problems are of one operation."""
-    if models.memo is not None:
-        return _looked_up(models, models.memo, exam)
-    room = room or _room(models, exam)
-    size = batch_size(models.stacked, room, len(exam))
-    parts = [
-        _scored(models, exam[start : start + size], room, size)
-        for start in range(0, len(exam), size)
-    ]
-    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
-
-
-def _looked_up(models: Models, memo: Memo, exam: Sequence[Problem]) -> Scores:
-    """As `scores`, by distinct windows."""
-    parts, texts, size = [], [], 0
-    for problem in exam:
-        texts.append(models.layout.tokens_of(problem))
-        size += len(texts[-1][0])
-        if size > TOGETHER:
-            parts.append(_of_texts(models, memo, texts))
-            texts, size = [], 0
-    if texts:
-        parts.append(_of_texts(models, memo, texts))
-    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
-
-
-def _of_texts(models: Models, memo: Memo, texts: Sequence[tuple[Sequence[int], int]]) -> Scores:
-    """Windows of the texts, looked up, and summed for each text."""
-    layout = models.layout
-    assert isinstance(layout, ProgramLayout)
-    found = seen(layout.machine, Recording.of(texts), layout.windows)
-    number = memo.known(found.rows, found.targets)
-    first = np.searchsorted(found.text, np.arange(len(texts)))
-    right = (memo.token[:, number] == found.targets).astype(np.int64)
-    hits, losses = (np.add.reduceat(part, first, axis=1) for part in (right, memo.loss[:, number]))
-    return Scores(hits, losses, np.bincount(found.text, minlength=len(texts)))
-
-
-def room_for(models: Models, exam: Sequence[Problem]) -> Room | None:
-    """Room for all of these problems; UserError if the model has no positions for them.
-
-    Models under a window need none: a text is never laid out as a whole.
-    """
-    return None if models.memo is not None else _room(models, exam)
-
-
-def _room(models: Models, exam: Sequence[Problem]) -> Room:
-    """Where texts grow no faster than their operands, sizes are rounded up to a few, so that
-    few programs are compiled."""
-    operator, layout = exam[0].operator, models.layout
-    check(models, layout.room_of(exam))
-    if not layout.linear:
-        return layout.room_of(exam)
-    widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
-    longest = layout.longest or max(map(bucket, widest))
-    return layout.room(operator, [min(bucket(width), longest) for width in widest])
-
-
-def check(models: Models, room: Room) -> None:
-    """Raises UserError if the models have no positions for texts of this size."""
-    jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(room)
 
 
 def lengths(
@@ -253,23 +119,26 @@ def _examined(
         _answers(models, 0, every[:sample], room)  # compiles, so that only writing is timed
     digits = max(max(widths(problem)) for problem in every)
     asked = {"operator": every[0].operator, "size": size, "digits": digits}
-    return [
-        asked | {"category": category} | _row(models, exam, sample, room)
-        for category, exam in exams.items()
-    ]
+    found, rows, first = scores(models, every, room), [], 0
+    for category, exam in exams.items():
+        own = found.part(slice(first, first := first + len(exam)))
+        rows.append(asked | {"category": category} | _row(models, exam, own, sample, room))
+    return rows
 
 
-def _row(models: Models, exam: Sequence[Problem], sample: int, room: Room | None) -> dict[str, Any]:
-    found = scores(models, exam, room)
+def _row(
+    models: Models, exam: Sequence[Problem], found: Scores, sample: int, room: Room | None
+) -> dict[str, Any]:
+    texts = [_completion(models, problem) for problem in exam[:sample]]
     begun = time.perf_counter()
-    written = _all_answers(models, exam[:sample], room)
+    written = _all_answers(models, exam[:sample], room, _limit(texts))
     seconds = time.perf_counter() - begun
     return {
         "count": len(exam),
         "exact": found.right.mean(axis=1).round(6).tolist(),
         "token_accuracy": found.token_accuracy.round(6).tolist(),
         "perplexity": np.exp(found.loss).round(6).tolist(),
-        "generated": _generated(models, exam[:sample], found.right, written, seconds),
+        "generated": _generated(exam[:sample], texts, found.right, written, seconds),
         "errors": [
             error
             for member, mine in enumerate(written)
@@ -314,18 +183,17 @@ def _told(models: Models, member: int, problem: Problem, written: Written) -> di
 
 
 def _generated(
-    models: Models,
     sample: Sequence[Problem],
+    texts: Sequence[list[int]],
     right: Bool[np.ndarray, "members problems"],
     written: list[list[Written]],
     seconds: float,
 ) -> dict[str, Any]:
     """Exact match of real generation, whether it agrees, and how fast it wrote.
 
-    It agrees if it writes the true text to the letter just where one pass says so; an
+    It agrees if it writes the true one of `texts` to the letter just where one pass says so; an
     answer may be right although its trace is not.
     """
-    texts = [_completion(models, problem) for problem in sample]
     tokens = sum(len(text) for answers in written for text, _ in answers)
     exact = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
@@ -357,7 +225,7 @@ def generate(
     """
     layout = models.layout
     if models.memo is None:
-        return completions(models.member(member), layout, exam, room or _room(models, exam))
+        return completions(models.member(member), layout, exam, room or room_of(models, exam))
     assert isinstance(layout, ProgramLayout)
     prompts = [layout.prompt_tokens(problem) for problem in exam]
     return write(layout.machine, layout.windows, models.memo.look(member), prompts, limit)
@@ -367,41 +235,34 @@ def _answers(
     models: Models, member: int, exam: Sequence[Problem], room: Room | None
 ) -> list[Written]:
     """What a member writes, and the answer in it; given up when it is longer than is right."""
-    return _read(models.layout, exam, generate(models, member, exam, room, _limit(models, exam)))
+    limit = _limit([_completion(models, problem) for problem in exam])
+    return _read(models.layout, exam, generate(models, member, exam, room, limit))
 
 
-def _all_answers(models: Models, exam: Sequence[Problem], room: Room | None) -> list[list[Written]]:
+def _all_answers(
+    models: Models, exam: Sequence[Problem], room: Room | None, limit: int
+) -> list[list[Written]]:
     """The answers of every member; under a window all members write side by side."""
     layout, every = models.layout, range(models.members)
     if models.memo is None or not isinstance(layout, ProgramLayout):
-        return [_answers(models, member, exam, room) for member in every]
+        return [_read(layout, exam, generate(models, member, exam, room)) for member in every]
     prompts = [layout.prompt_tokens(problem) for problem in exam]
     texts = write(
         layout.machine,
         layout.windows,
         models.memo.tokens,
         prompts * models.members,
-        _limit(models, exam),
+        limit,
         np.repeat(every, len(exam)),
     )
     return [_read(layout, exam, texts[m * len(exam) : (m + 1) * len(exam)]) for m in every]
 
 
-def _limit(models: Models, exam: Sequence[Problem]) -> int:
+def _limit(texts: Sequence[list[int]]) -> int:
     """A few tokens more than are right to write: who has not ended by then is wrong."""
-    return 16 + max(len(_completion(models, problem)) for problem in exam)
+    return 16 + max(map(len, texts))
 
 
 def _read(layout: Layout, exam: Sequence[Problem], texts: Sequence[list[int]]) -> list[Written]:
     """The texts with the answers in them."""
     return [(t, layout.answer(problem, t)) for t, problem in zip(texts, exam, strict=True)]
-
-
-def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
-    written = [models.layout.tokens_of(problem) for problem in exam]
-    spare = [([0], 1)] * (size - len(exam))
-    text = padded_texts([*written, *spare], room.total, 0)
-    mesh = mesh_for(models.members, size)
-    found = compiled(models.layout, room, mesh)(models.stacked, text)
-    hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
-    return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import evaluation, exhaustive
-from .evaluation import Models
 from .recipe import Recipe
+from .scoring import Models
 from .settings import Evaluation
 from .tasks import split
 

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Int
 
 from .errors import UserError
-from .evaluation import Models, exact
 from .operations import OPERATIONS
 from .problems import Problem
+from .scoring import Models, exact
 from .tables import Table
 
 BLOCK = 8192

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import checkpoints, evaluation, history, training
+from . import checkpoints, history, scoring, training
 from .layouts import Layout
 from .problems import Problem
 from .recipe import Recipe
@@ -129,8 +129,8 @@ class Loop:
 
     def _examined(self, state: Member) -> tuple[np.ndarray, ...]:
         """What VALIDATED names, of every member, over the tasks, each at its share."""
-        models = evaluation.Models(state.model, self.layout, self.members)
-        found = [evaluation.scores(models, exam) for exam in self._validation]
+        models = scoring.Models(state.model, self.layout, self.members)
+        found = [scoring.scores(models, exam) for exam in self._validation]
         shares = np.array(self.recipe.shares)[:, None] / self.plan.batch
         columns = (
             [score.loss for score in found],

@@ -4,9 +4,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import jax
 import jax.numpy as jnp
 
 from . import (
+    background,
     certificate,
     checkpoints,
-    evaluation,
     evaluation_set,
     files,
     history,
@@ -24,6 +25,7 @@ from . import (
     page,
     records,
     runs,
+    scoring,
     trackers,
     training,
 )
@@ -64,6 +66,7 @@ class Run:
             raise UserError(f"loops must be at least 1, not {loops}")
         self.folder = folder
         self.loops = loops
+        self._listed: Future[dict[str, certificate.Found]] | None = None
         self.recipe: Recipe = folder.recipe
         self.seeds: list[int] = folder.info["seeds"]
 
@@ -96,18 +99,18 @@ class Run:
         return element("p", about) + self.rows._repr_html_()
 
     @cached_property
-    def models(self) -> evaluation.Models:
+    def models(self) -> scoring.Models:
         """Members as of the newest checkpoint, stacked."""
         return self.at(runs.last_step(self.folder))
 
-    def at(self, step: int) -> evaluation.Models:
+    def at(self, step: int) -> scoring.Models:
         """Members as of one of the checkpoints, stacked; as they began for step 0."""
         seeds = jnp.asarray(self.seeds)
         state = self._restored(step) if step else training.init(self.recipe, self.layout, seeds)
         model = state.chosen
         if self.loops is not None:
             model = jax.vmap(lambda one: one.looped(self.loops))(model)
-        return evaluation.Models(model, self.layout, len(self.seeds))
+        return scoring.Models(model, self.layout, len(self.seeds))
 
     def model(self, member: int = 0) -> Transformer:
         """One member as of the newest checkpoint; UserError if there is none of that number."""
@@ -210,11 +213,12 @@ class Run:
         self,
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
+        report: bool = True,
         **changes: Any,
     ) -> dict[str, Any]:
         """Examines all members; keyword arguments change the recipe's evaluation section.
 
-        Returns the table that evaluation.json holds, and writes report and summary anew. With a
+        Returns the table that evaluation.json holds, and writes summary and `report` anew. With a
         `member` only that one is examined, and nothing is written.
         """
         self._make_known()
@@ -227,8 +231,9 @@ class Run:
         table |= {} if self.loops is None else {"loops": self.loops}
         if member is None:
             self.folder.save_evaluation(table)
-            self.write_report()
             write_summary(self.folder)
+            if report:
+                self.write_report()
         return table
 
     @property
@@ -248,12 +253,29 @@ class Run:
             and self.code_known
         )
 
+    @property
+    def to_certify(self) -> bool:
+        """Whether its recipe wants a certificate when it is trained, and it can have one."""
+        return bool(self.recipe.evaluation.certificate) and self.certifiable
+
+    def list_ahead(self) -> None:
+        """Begins to list the windows of its certificate beside the training, which does not
+        change them."""
+        if self.to_certify:
+            self._listed = background.begin(
+                partial(certificate.list_all, self.recipe, self.program)
+            )
+
     def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
         """Whether every member is right on every window that can occur; see `certificate`.
 
         Returns what certificate.json holds, and writes the report anew.
         """
-        found = certificate.certify(self.models, self.recipe, self.seeds, self.folder, progress)
+        models, listed = self.models, None
+        if self._listed is not None:
+            progress("windows")
+            listed, self._listed = self._listed.result(), None
+        found = certificate.certify(models, self.recipe, self.seeds, self.folder, progress, listed)
         self.write_report()
         return found
 
@@ -282,7 +304,7 @@ class Run:
         members = [self.models.member(number) for number in range(len(self.seeds))]
         return page.Carried(self.name, self.recipe, members)
 
-    def _of(self, models: evaluation.Models, member: int | None) -> evaluation.Models:
+    def _of(self, models: scoring.Models, member: int | None) -> scoring.Models:
         """All members, or one of them alone."""
         return models if member is None else models.only(self._member(member))
 

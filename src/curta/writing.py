@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .evaluation import Models, generate, room_for
+from .evaluation import generate
 from .generation import bucket
 from .problems import Problem, answer_text, parse, widths
+from .scoring import Models, room_for
 from .slips import slip
 
 TOGETHER = 1 << 14

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import tiny
 from curta.api import load
 from curta.errors import UserError
-from curta.evaluation import exact
 from curta.operations import OPERATIONS
 from curta.probes import examine
 from curta.probes.carries import CarryChains, chained
@@ -23,6 +22,7 @@ from curta.probes.patterns import Patterns
 from curta.probes.single_digits import SingleDigits, table
 from curta.probes.values import PARTNERS, OperandRange, edge
 from curta.problems import Problem
+from curta.scoring import exact
 from curta.session import Run
 from curta.tasks import RANDOM, Task, problems
 

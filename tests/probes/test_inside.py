@@ -11,7 +11,6 @@ import pytest
 import tiny
 from curta import api, checkpoints, history, training
 from curta.errors import UserError
-from curta.evaluation import Models
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model import Transformer
@@ -28,6 +27,7 @@ from curta.probes.counterfactual import (
 from curta.probes.tokens import Tokens
 from curta.probes.top import Top
 from curta.problems import Problem, parse
+from curta.scoring import Models
 from curta.session import Run
 from curta.texts import layout_of
 

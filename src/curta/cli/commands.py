@@ -236,6 +236,8 @@ def _train_on(run: "Run", exam: bool) -> int:
     from .display import Learning, Status, certificate, notice, opening
 
     notice(opening(run))
+    if exam:
+        run.list_ahead()
     with Learning(run.seeds) as learning:
         run.train(learning.show)
     info = run.folder.info
@@ -251,9 +253,9 @@ def _train_on(run: "Run", exam: bool) -> int:
     if not exam:
         return 0
     with Status() as status:
-        table = run.evaluate(status.say)
+        table = run.evaluate(status.say, report=not run.to_certify)
     _show_exam(table, run.seeds)
-    if run.certifiable and run.recipe.evaluation.certificate:
+    if run.to_certify:
         with Status() as status:
             found = run.certify(status.say)
         notice(certificate(cast("Content", found), run.program))

@@ -144,7 +144,7 @@ def close(
     given up. Listed windows do occur: views that lack one that nothing else explains are wrong.
     """
     proofs = {} if proofs is None else proofs
-    begin, opened, reasons, views = time.process_time(), [], [], 0
+    begin, opened, reasons, views = time.thread_time(), [], [], 0
     reached = np.zeros(len(table), bool)
     for operator, format in (formats or machine.formats).items():
         try:
@@ -162,7 +162,7 @@ def close(
         views += sum(len(mine.rows) for mine in proof.views.values())
     if not opened and not reasons and formats is not None and not reached.all():
         reasons.append("a listed window is in no view")
-    spent = time.process_time() - begin
+    spent = time.thread_time() - begin
     return Closure(int(reached.sum()), len(table), opened, reasons, views, spent)
 
 

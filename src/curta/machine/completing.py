@@ -25,9 +25,9 @@ def prove(
     Where the problems that are spelled out bring nothing, a search of `hunt` tokens begins with
     them and with the problems of windows that differ in one square; where that finds nothing
     either, views grow. What is open at the end is counted. All attempts together have `seconds`
-    of the process: a grade must not depend on what else a machine does.
+    of the thread: a grade must not depend on what else a machine does.
     """
-    begin, rng, tried = time.process_time(), Random(seed), set[tuple[int, ...]]()
+    begin, rng, tried = time.thread_time(), Random(seed), set[tuple[int, ...]]()
     fewest = _fewest(lister, sizes)
     best: Closure | None = None
     for care in CARE:
@@ -42,14 +42,14 @@ def prove(
             if len(lister.table) == before and found.open:
                 near = sorted(wanted) + neighbours(lister, found.open)
                 search(lister.program, *parts[:2], sizes, rng, hunt, lister, near)
-            if len(lister.table) == before or time.process_time() - begin > seconds:
+            if len(lister.table) == before or time.thread_time() - begin > seconds:
                 break
         if best is None or best.reasons or (not found.reasons and len(found.open) < len(best.open)):
             best = found
-        if best.closed or time.process_time() - begin > seconds:
+        if best.closed or time.thread_time() - begin > seconds:
             break
     assert best is not None
-    return replace(best, seconds=time.process_time() - begin)
+    return replace(best, seconds=time.thread_time() - begin)
 
 
 def _fewest(lister: Lister, sizes: Sizes) -> int:

@@ -41,7 +41,7 @@ class Order:
     ) -> None:
         """`given` are the roles that only prompts have, `prompt` all that they have.
 
-        Asked after `until`, by the clock of the process, it raises TooManyError.
+        Asked after `until`, by the clock of the thread, it raises TooManyError.
         """
         self.machine, self.given, self.reach, self.until = machine, given, reach, until
         self.prompt = prompt | given
@@ -97,7 +97,7 @@ class Order:
         waiting = [start]
         while waiting:
             at, displacement = waiting.pop()
-            if time.process_time() > self.until:
+            if time.thread_time() > self.until:
                 raise TooManyError("it takes too long")
             for to, move in self.steps.get(at, ()):
                 options = [self._moved(d, *m) for d, m in zip(displacement, move, strict=True)]

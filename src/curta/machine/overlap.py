@@ -53,7 +53,7 @@ class Overlap:
 
         Rows that lead to the same are taken once, or once for each of their tags.
         """
-        if time.process_time() > self.until:
+        if time.thread_time() > self.until:
             raise TooManyError("it takes too long")
         layout, to = self.layouts[role], self.layouts[int(self.machine.role[token])]
         axes = len(self.machine.axes)

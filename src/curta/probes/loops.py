@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 from ..design import Model
-from ..evaluation import Models, scores
 from ..report.pictures import Panel
+from ..scoring import Models, scores
 from ..tasks import RANDOM, Task, problems
 from .base import SPREAD, Finding, Probe, Row, curves, option, spread
 from .longer import size

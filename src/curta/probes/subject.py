@@ -12,12 +12,12 @@ from jaxtyping import Array, Bool, Float, Int
 from .. import teacher_forcing
 from ..batches import Shown, shown
 from ..errors import UserError
-from ..evaluation import Models, exact, room_for
 from ..layouts import Layout, Room, Text
 from ..model import Transformer
 from ..operations import Answer
 from ..problems import Problem, parse
 from ..records import padded_texts
+from ..scoring import Models, exact, room_for
 from ..session import Run
 from ..tasks import Task
 
