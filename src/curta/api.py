@@ -36,7 +36,7 @@ def train(
     """
     begun = begin(recipe, seeds, run, overrides or {}, track)
     if evaluate:
-        begun.list_ahead()
+        begun.prepare()
     begun.train(show)
     if evaluate and begun.folder.info["status"] == "finished":
         begun.evaluate(report=not begun.to_certify)

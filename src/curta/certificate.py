@@ -79,6 +79,16 @@ class Found(NamedTuple):
         return [Problem(program.operator, one, program.base) for one in operands]
 
 
+class Prepared(NamedTuple):
+    """All that needs no weights, so that it can be found beside the training."""
+
+    found: dict[str, Found]
+    """By operator."""
+    listed: Listed
+    shown: Bool[np.ndarray, "members windows"]
+    """Which windows each member's training has."""
+
+
 class Judged(NamedTuple):
     """What every member makes of every window."""
 
@@ -99,34 +109,35 @@ def certify(
     seeds: Sequence[int],
     folder: Folder,
     say: Say,
-    found: dict[str, Found] | None = None,
+    prepared: Prepared | None = None,
 ) -> dict[str, Any]:
-    """Asks every member all windows, and writes both files into the run's folder.
-
-    What was `found` is what `list_all` found, if it was asked before.
-    """
+    """Lists all windows, asks every member, and writes both files into the run's folder."""
     layout = models.layout
     if not isinstance(layout, ProgramLayout) or models.memo is None:
         raise UserError("only models of a program under a window can be certified")
-    found = list_all(recipe, layout, say) if found is None else found
-    listed = together([one.lister for one in found.values()])
+    found, listed, shown = prepared or prepare(recipe, layout, seeds, say)
     say(f"{len(listed.rows):,} windows")
-    judged = judge(models, recipe, layout, seeds, listed)
+    judged = judge(models, listed, shown)
     content = _content(found, layout, seeds, listed, judged)
     files.write(folder.path / WINDOWS, _arrays(listed, judged))
     files.write(folder.path / FILE, json.dumps(content, ensure_ascii=False) + "\n")
     return content
 
 
-def list_all(
-    recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None
-) -> dict[str, Found]:
-    """The windows of every operator, and what came of the proofs; no weights are asked."""
+def prepare(
+    recipe: Recipe,
+    layout: ProgramLayout,
+    seeds: Sequence[int],
+    say: Say = lambda what: None,
+) -> Prepared:
+    """Lists the windows of every operator, with attempts at proofs."""
     found: dict[str, Found] = {}
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
         found[task.operator] = _list(recipe, layout, task)
-    return found
+    listed = together([one.lister for one in found.values()])
+    shown = [shown_to(recipe, layout, seed).find(listed.rows) >= 0 for seed in seeds]
+    return Prepared(found, listed, np.stack(shown))
 
 
 def windows_of(folder: Folder) -> Int[np.ndarray, "windows cells"]:
@@ -137,20 +148,13 @@ def windows_of(folder: Folder) -> Int[np.ndarray, "windows cells"]:
     return safetensors.numpy.load_file(path)["rows"]
 
 
-def judge(
-    models: Models,
-    recipe: Recipe,
-    layout: ProgramLayout,
-    seeds: Sequence[int],
-    listed: Listed,
-) -> Judged:
+def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
     """All members on all windows."""
     found = memo.calculate(models.stacked, listed.rows, listed.targets)
     bounds = [_bound(models, member, listed) for member in range(models.members)]
-    shown = [shown_to(recipe, layout, seed).find(listed.rows) >= 0 for seed in seeds]
     known = [bound for bound in bounds if bound is not None]
     bound = np.stack(known) if len(known) == len(bounds) else None
-    return Judged(found.token, found.margin, bound, np.stack(shown))
+    return Judged(found.token, found.margin, bound, shown)
 
 
 def together(listers: Sequence[Lister]) -> Listed:

@@ -66,7 +66,7 @@ class Run:
             raise UserError(f"loops must be at least 1, not {loops}")
         self.folder = folder
         self.loops = loops
-        self._listed: Future[dict[str, certificate.Found]] | None = None
+        self._prepared: Future[certificate.Prepared] | None = None
         self.recipe: Recipe = folder.recipe
         self.seeds: list[int] = folder.info["seeds"]
 
@@ -223,6 +223,8 @@ class Run:
         """
         self._make_known()
         models = self._of(self.models, member)  # first: a run without a checkpoint is refused
+        if self._prepared is not None:
+            models.recall.know(*self._prepared.result().listed[:2])
         settings = replace(self.recipe.evaluation, **changes)
         table = exam(self.recipe, models, settings, progress)
         if settings.named:
@@ -258,24 +260,22 @@ class Run:
         """Whether its recipe wants a certificate when it is trained, and it can have one."""
         return bool(self.recipe.evaluation.certificate) and self.certifiable
 
-    def list_ahead(self) -> None:
-        """Begins to list the windows of its certificate beside the training, which does not
-        change them."""
+    def prepare(self) -> None:
+        """Begins what its certificate needs besides weights, while it trains."""
         if self.to_certify:
-            self._listed = background.begin(
-                partial(certificate.list_all, self.recipe, self.program)
-            )
+            asked = (self.recipe, self.program, self.seeds)
+            self._prepared = background.begin(partial(certificate.prepare, *asked))
 
     def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
         """Whether every member is right on every window that can occur; see `certificate`.
 
         Returns what certificate.json holds, and writes the report anew.
         """
-        models, listed = self.models, None
-        if self._listed is not None:
-            progress("windows")
-            listed, self._listed = self._listed.result(), None
-        found = certificate.certify(models, self.recipe, self.seeds, self.folder, progress, listed)
+        progress("windows")
+        prepared = None if self._prepared is None else self._prepared.result()
+        asked = (self.models, self.recipe, self.seeds, self.folder)
+        found = certificate.certify(*asked, progress, prepared)
+        self._prepared = None
         self.write_report()
         return found
 

@@ -88,7 +88,7 @@ def test_windows_are_those_of_recorded_texts(of: Program, digits: int) -> None:
     recall = Recall(asked.made.machine, asked.made.windows)
     assert asked.recalled(recall) == asked.shown()
     first = asked.recorded
-    assert 0 < first
+    assert first > 0
     assert asked.recalled(recall) == asked.shown()
     assert asked.recorded == first, "the second time nothing is new"
 

@@ -237,7 +237,7 @@ def _train_on(run: "Run", exam: bool) -> int:
 
     notice(opening(run))
     if exam:
-        run.list_ahead()
+        run.prepare()
     with Learning(run.seeds) as learning:
         run.train(learning.show)
     info = run.folder.info

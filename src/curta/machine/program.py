@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from . import fitting
@@ -55,7 +56,7 @@ class Program:
     draw: Draw | None = None
     file: str = ""
 
-    @property
+    @cached_property
     def format(self) -> Format:
         return Format(self.axes, self.prompt, self.answer)
 
@@ -77,11 +78,12 @@ class Program:
         Raises ProgramError for a program that writes nothing, or never ends.
         """
         paper = Paper(self.axes, vocabulary, limit)
-        prompt = [vocabulary.add(key) for key in self.format.write(operands)]
+        digits, numbers = self.format.digits(operands), vocabulary.numbers
+        prompt = [numbers[key] for key in self.format.prompt(digits)]
         if self.run is None:
             write_answer(paper, self.format, self._truth(operands))
         else:
-            self.run(paper, *self.format.digits(operands))
+            self.run(paper, *digits)
         if not paper.tokens:
             raise ProgramError(f"program {self.name!r} wrote nothing")
         return prompt + paper.tokens, len(prompt)

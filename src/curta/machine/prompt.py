@@ -103,6 +103,15 @@ class Format:
         base = next((part.base for part in self.parts if isinstance(part, Given)), 10)
         return base if base <= len(DIGITS) else 10
 
+    @cached_property
+    def _givens(self) -> list[Given]:
+        return [part for part in self.parts if isinstance(part, Given)]
+
+    @cached_property
+    def _padded(self) -> bool:
+        """Whether zeros fill any operand up."""
+        return any(part.filled or part.multiple > 1 for part in self._givens)
+
     @property
     def numbers(self) -> list[list[Part]]:
         """The parts in order, those together that people write as one number."""
@@ -121,15 +130,19 @@ class Format:
 
     def write(self, operands: Sequence[int]) -> list[Key]:
         """The tokens of the prompt, as a paper keeps them."""
-        rest, found = self.digits(operands), []
+        return self.prompt(self.digits(operands))
+
+    def prompt(self, digits: Sequence[Sequence[int]]) -> list[Key]:
+        """The same for operands as `digits` gives them."""
+        found, first = list[Key](), 0
         for part in self.parts:
             if isinstance(part, Sign):
                 found.append(self._sign(part))
-            elif part.many is None:
-                found += self._digits(part, rest.pop(0), 0)
-            else:
-                for number, digits in enumerate(rest):
-                    found += self._digits(part, digits, number)
+                continue
+            last = len(digits) if part.many else first + 1
+            for number, own in enumerate(digits[first:last]):
+                found += self._digits(part, own, number)
+            first = last
         return found
 
     def every(self) -> Iterator[Key]:
@@ -144,9 +157,10 @@ class Format:
 
     def digits(self, operands: Sequence[int]) -> list[list[int]]:
         """The operands as a program is given them: digits, least significant first."""
-        parts = [part for part in self.parts if isinstance(part, Given)]
-        parts += parts[-1:] * (len(operands) - len(parts))
+        parts = [*self._givens, *self._givens[-1:] * (len(operands) - len(self._givens))]
         found = [to_digits(v, part.base) for v, part in zip(operands, parts, strict=False)]
+        if not self._padded:
+            return found
         pairs = list(zip(found, parts, strict=False))
         longest = max((len(digits) for digits, part in pairs if part.filled), default=0)
         for digits, part in pairs:

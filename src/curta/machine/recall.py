@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .machine import Machine, Windows
-from .recording import Recording, seen
+from .recording import Recording, Seen, seen
 from .table import WindowTable, distinct
 from .writing import write
 
@@ -37,6 +37,12 @@ class Recall:
     def __init__(self, machine: Machine, windows: Windows) -> None:
         self.machine, self.windows = machine, windows
         self.table = WindowTable(1 + max(map(len, windows.values()), default=0))
+
+    def know(
+        self, rows: Int[np.ndarray, "windows cells"], targets: Int[np.ndarray, " windows"]
+    ) -> None:
+        """Enters windows that were recorded elsewhere, with what follows them."""
+        self.table.add(Seen(rows, targets, np.zeros(len(rows), np.int64)))
 
     def of(
         self,
