@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from . import (
     background,
+    bulk,
     certificate,
     checkpoints,
     evaluation_set,
@@ -190,9 +191,19 @@ class Run:
         self._make_known()
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
         self.accept(asked)
-        if self.models.memo is not None and len(asked) >= MANY:
-            self.models.memo.prepare(certificate.windows_of(self.folder))
+        self._look_ahead(len(asked))
         return written(self.models, asked, member)
+
+    def answers(self, text: str, member: int = 0) -> list[str] | None:
+        """The answers to the problems on the lines of a text, if these are plain; see `bulk`."""
+        self._member(member)
+        self._look_ahead(text.count("\n"))
+        return bulk.answers(self.models, member, text)
+
+    def _look_ahead(self, problems: int) -> None:
+        """Calculates all windows that will be asked, where it pays."""
+        if self.models.memo is not None and problems >= MANY:
+            self.models.memo.prepare(certificate.windows_of(self.folder))
 
     def _make_known(self) -> None:
         """Its own operators: another run may have others of the same name."""

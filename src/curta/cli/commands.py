@@ -74,6 +74,10 @@ def ask(options: Namespace) -> int:
         raise UserError("give one problem, such as 12+34, or --file F")
     lines = [options.problem] if options.file is None else _lines(options.file)
     run = load(options.run, options.loops, options.trust)
+    plain = None if options.trace else run.answers("\n".join(lines), options.member)
+    if plain is not None:
+        print("\n".join(plain))
+        return 0
     gc.freeze()  # 20,000 lists make a collection walk all of JAX: 0.2 s of 0.6
     problems = _each(lines, options.file, _parsed)
     try:

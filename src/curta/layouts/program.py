@@ -83,11 +83,15 @@ class ProgramLayout(Layout):
         raise UserError("a program's texts are recorded, not written on the device")
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
-        plain = self._plain[problem.operator]
-        if plain is not None:
-            return plain.write(problem.operands)
+        simple = self.plain(problem.operator)
+        if simple is not None:
+            return simple.write(problem.operands)
         keys = self.machine.formats[problem.operator].write(problem.operands)
         return [self.machine.numbers[key] for key in keys]
+
+    def plain(self, operator: str) -> Plain | None:
+        """The tables of an operator whose problems are plain numbers."""
+        return self._plain.get(operator)
 
     @cached_property
     def _plain(self) -> dict[str, Plain | None]:
@@ -104,7 +108,7 @@ class ProgramLayout(Layout):
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
         if not written or written[-1] != self.end:
             return None
-        simple = self._plain[problem.operator]
+        simple = self.plain(problem.operator)
         if simple is not None:
             return simple.read(written)
         form, every = self.machine.formats[problem.operator], self.machine.tokens

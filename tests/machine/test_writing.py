@@ -13,6 +13,7 @@ import paper
 import tiny
 from curta.generation import completions
 from curta.layouts.program import ProgramLayout
+from curta.machine import sheet as sheets
 from curta.machine import writing
 from curta.machine.writing import write, write_one
 from curta.memo import Memo
@@ -103,13 +104,13 @@ def straight(layout: ProgramLayout) -> Callable[[np.ndarray], np.ndarray]:
 def test_a_table_is_laid_out_anew_where_a_text_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     of, limit = case("*"), 300
     laid: list[int] = []
-    lay_out = writing._Sheet._lay_out
+    lay_out = sheets.Sheet._lay_out
 
-    def noted(sheet: writing._Sheet, low: np.ndarray, high: np.ndarray) -> None:
+    def noted(sheet: sheets.Sheet, low: np.ndarray, high: np.ndarray) -> None:
         laid.append(int(high[0]))
         lay_out(sheet, low, high)
 
-    monkeypatch.setattr(writing._Sheet, "_lay_out", noted)
+    monkeypatch.setattr(sheets.Sheet, "_lay_out", noted)
     machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
     together = write(machine, windows, look, of.prompts, limit)
     assert 3 <= len(laid) < 15
@@ -130,7 +131,7 @@ def test_texts_that_go_too_far_for_a_table_are_written_one_by_one(
         alone.append(1)
         return write_one(*given)
 
-    monkeypatch.setattr(writing, "ENTRIES", 20_000)
+    monkeypatch.setattr(sheets, "ENTRIES", 20_000)
     monkeypatch.setattr(writing, "write_one", noted)
     assert write(machine, windows, look, of.prompts, limit) == expected
     assert alone
