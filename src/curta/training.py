@@ -273,9 +273,16 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
 
 
 def training_mesh(recipe: Recipe, members: int) -> Mesh:
-    """The mesh to train on: each device gets an equal part of every task, or of all windows."""
-    windows = isinstance(recipe.positions, Window)
-    return mesh_for(members, recipe.training.batch if windows else math.gcd(*recipe.shares))
+    """The mesh to train on: each device gets an equal part of every task, or of all windows.
+
+    Cores do not share a batch of windows: a step takes one millisecond or two, and that they wait
+    for each other takes one more (addition, 1,000 steps of 32, 128 and 512 windows: 0.4, 0.6 and
+    2.1 s on one core, 1.5, 1.6 and 2.2 s on two).
+    """
+    if not isinstance(recipe.positions, Window):
+        return mesh_for(members, math.gcd(*recipe.shares))
+    cores = jax.devices()[0].platform == "cpu"
+    return mesh_for(members, 1 if cores else recipe.training.batch)
 
 
 def compiled(
