@@ -341,12 +341,14 @@ def test_a_program_is_trained_on_whole_texts_where_all_earlier_tokens_are_seen()
     assert loss[-5:].mean() < 0.7 * loss[:5].mean()
 
 
-def test_a_mesh_divides_every_task_evenly_and_windows_as_they_are() -> None:
+def test_cores_divide_every_task_evenly_and_no_batch_of_windows() -> None:
     tasks = [{"operator": o, "weight": w} for o, w in (("+", 1.0), ("-", 2.0))]
     odd = tiny.dense(layout="reversed", task=tasks, training__batch=9)
     assert odd.shares == (3, 6)
     assert training.training_mesh(odd, 1).shape["batch"] == 1
-    assert training.training_mesh(tiny.recipe(training__batch=8), 1).shape["batch"] == 2
+    even = tiny.dense(layout="reversed", task=tasks, training__batch=12)
+    assert training.training_mesh(even, 1).shape["batch"] == 2
+    assert training.training_mesh(tiny.recipe(training__batch=8), 1).shape["batch"] == 1
 
 
 # Devices.
