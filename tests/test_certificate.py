@@ -25,8 +25,8 @@ from curta.session import Run
 
 LUHN = {
     "training.steps": 500, "training.problems": 400, "training.batch": 256, "model.width": 16,
-    "model.heads": 2, "evaluation.digits": [5], "evaluation.count": 5, "evaluation.generated": 2,
-    "evaluation.certificate": 4_000,
+    "model.heads": 2, "model.blocks": 2, "evaluation.digits": [5], "evaluation.count": 5,
+    "evaluation.generated": 2, "evaluation.certificate": 4_000,
 }  # fmt: skip
 
 

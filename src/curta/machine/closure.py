@@ -64,8 +64,8 @@ from .order import Order, TooManyError
 from .overlap import Overlap
 from .prompt import Format, Part, Sign
 from .rules import Rules
-from .spelling import Shown
-from .table import WindowTable
+from .spelling import Speller
+from .table import WindowTable, distinct
 from .views import Coder, TooWideError, Views, Zones, layouts, shifted
 
 
@@ -329,6 +329,10 @@ class Proof:
                 self._enter(int(self.machine.role[token]), made, parents)
 
     @cached_property
+    def _speller(self) -> Speller:
+        return Speller(self.rules, {r: views.layout.cells for r, views in self.views.items()})
+
+    @cached_property
     def _moves(self) -> list[tuple[list[bool], list[int]]]:
         home, offset = self.machine.moves
         return list(zip(home.tolist(), offset.tolist(), strict=True))
@@ -340,8 +344,8 @@ class Proof:
             index = np.flatnonzero(number < 0)
             if len(index):
                 shown = self.step.window(role, self.views[role].rows[index])
-                different, first = np.unique(shown, axis=0, return_index=True)
-                for row, place in zip(different.tolist(), index[first].tolist(), strict=True):
+                first, _ = distinct(shown)
+                for row, place in zip(shown[first].tolist(), index[first].tolist(), strict=True):
                     found.append((tuple(row), self.spell(role, place)))
         return found
 
@@ -351,14 +355,13 @@ class Proof:
         while place >= 0:
             way.append((role, self.views[role].rows[place].tolist()))
             role, place = self.views[role].parents[place].tolist()
-        at = way[-1][1][-len(self.machine.axes) :]
-        shown = Shown(self.rules)
+        at, shown = way[-1][1][-len(self.machine.axes) :], []
         for step, (of, row) in enumerate(reversed(way)):
             if step:
                 home, offset = self._moves[row[0]]
                 at = [o if h else x + o for x, h, o in zip(at, home, offset, strict=True)]
-            shown.add(self.views[of].layout.cells, row, at)
-        return shown.operands()
+            shown.append((of, row, at))
+        return self._speller.operands(shown)
 
 
 def _given(machine: Machine, table: WindowTable) -> frozenset[int]:
