@@ -70,23 +70,34 @@ class Squares:
     """Which token of a recording stands where: a table of addresses.
 
     An address is text, role, and the squares on the axes on which the role is not found from
-    everywhere. Texts 2, a role on places -1..3: square (text 1, place 0) has address 1 * 5 + 1.
+    everywhere, each role's from its lowest to its highest. Texts 2, one role, on places -1..3:
+    square (text 1, place 0) has address 1 * 5 + 1.
     """
 
     def __init__(self, machine: Machine, recording: Recording) -> None:
         self.machine, self.recording = machine, recording
-        self.position = machine.positions(recording.tokens)
-        self.low = self.position.min(axis=0)
-        self.span = self.position.max(axis=0) - self.low + 1
-        sizes = np.where(machine.wide, 1, self.span)
+        self.position, role = machine.positions(recording.tokens), machine.role[recording.tokens]
+        self._span(role)
+        sizes = np.where(machine.wide, 1, np.maximum(1, self.span))
         self.strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~machine.wide
-        ends = np.cumsum(np.prod(sizes, axis=1))
+        ends = np.cumsum(np.prod(sizes, axis=1) * self.there)
         self.begins, self.size = np.concatenate([[0], ends[:-1]]), int(ends[-1])
-        role = machine.role[recording.tokens]
         address = self.address(role, self.position, recording.text)
         self.table = np.full(self.size * recording.texts, -1, np.int32)
         self.table[address] = np.arange(len(address))
         self._once(address)
+
+    def _span(self, role: Int[np.ndarray, " time"]) -> None:
+        """Which roles there are, the lowest square of each on every axis, and how many squares."""
+        shape = self.machine.wide.shape
+        order = np.argsort(role, kind="stable")
+        present, first = np.unique(role[order], return_index=True)
+        self.there = np.isin(np.arange(len(self.machine.roles)), present)
+        self.low, self.span = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        sorted_ = self.position[order]
+        self.low[present] = np.minimum.reduceat(sorted_, first, axis=0)
+        high = np.maximum.reduceat(sorted_, first, axis=0)
+        self.span[present] = high - self.low[present] + 1
 
     def address(
         self,
@@ -94,8 +105,8 @@ class Squares:
         position: Int[np.ndarray, "*n axes"],
         text: Int[np.ndarray, "*n"],
     ) -> Int[np.ndarray, "*n"]:
-        """Addresses of squares within the table's span; those outside wrap: see `Around`."""
-        inner = np.sum((position - self.low) * self.strides[role], axis=-1)
+        """Addresses of squares within their role's span; those outside wrap: see `Around`."""
+        inner = np.sum((position - self.low[role]) * self.strides[role], axis=-1)
         return text * self.size + self.begins[role] + inner
 
     def around(self, query: Int[np.ndarray, " queries"]) -> "Around":
@@ -127,29 +138,32 @@ class Around:
         self.squares, self.query = squares, query
         self.position, self.text = squares.position[query], squares.recording.text[query]
         self._here: dict[int, Int[np.ndarray, " queries"]] = {}
-        self._inside: dict[tuple[int, int], np.ndarray] = {}
+        self._inside: dict[tuple[int, int, int], np.ndarray] = {}
 
     def find(self, role: int, displacement: Sequence[int]) -> Int[np.ndarray, " queries"]:
         """The token of that role so far from each query, if it was written by then, else none."""
         squares, machine = self.squares, self.squares.machine
+        if not squares.there[role]:
+            return np.full(len(self.query), len(machine.tokens))
         if role not in self._here:
             every = np.full(len(self.query), role)
             self._here[role] = squares.address(every, self.position, self.text)
         moved = int(np.dot(displacement, squares.strides[role]))
         there = np.ones(len(self.query), bool)
         for axis, step in enumerate(displacement):
-            if step and not machine.wide[role, axis]:
-                there &= self._within(axis, step)
+            if not machine.wide[role, axis]:
+                there &= self._within(role, axis, step)
         found = squares.table[np.where(there, self._here[role] + moved, 0)]
         known = there & (found >= 0) & (found <= self.query)
         return np.where(known, squares.recording.tokens[found], len(machine.tokens))
 
-    def _within(self, axis: int, step: int) -> Bool[np.ndarray, " queries"]:
-        """Whether so far from each query on an axis there is a square that is in use."""
-        if (axis, step) not in self._inside:
-            wanted = self.position[:, axis] + step - self.squares.low[axis]
-            self._inside[axis, step] = (wanted >= 0) & (wanted < self.squares.span[axis])
-        return self._inside[axis, step]
+    def _within(self, role: int, axis: int, step: int) -> Bool[np.ndarray, " queries"]:
+        """Whether so far from each query on an axis there is a square that the role has in use."""
+        key = role, axis, step
+        if key not in self._inside:
+            wanted = self.position[:, axis] + step - self.squares.low[role, axis]
+            self._inside[key] = (wanted >= 0) & (wanted < self.squares.span[role, axis])
+        return self._inside[key]
 
 
 def seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
