@@ -20,7 +20,7 @@ import jax  # noqa: E402
 import optax  # noqa: E402
 import pytest  # noqa: E402
 
-from curta import certificate, devices  # noqa: E402
+from curta import catalogue, devices  # noqa: E402
 from curta.machine import survey  # noqa: E402
 
 devices.configure()
@@ -49,7 +49,7 @@ optax.chain = lenient(optax.chain)
 # Programs are short enough for the tests to be surveyed in fewer tokens. A proof that takes 8 s
 # takes a minute where every annotation is checked; `machine/test_closure.py` makes its own.
 survey.TOKENS = 48_000
-certificate.FIRST, certificate.SECONDS = 4_000, 1.0
+catalogue.FIRST, catalogue.SECONDS = 4_000, 1.0
 
 # Tracing makes objects by the million, and every collection walks all that the suite has imported:
 # a file of tests took 148 s with it and 35 s without. `_forget_programs` collects instead.

@@ -16,12 +16,10 @@ import numpy as np
 import safetensors.numpy
 from jaxtyping import Bool, Float, Int
 
-from . import files, memo, rounding
+from . import catalogue, files, memo, rounding
+from .catalogue import Found
 from .errors import UserError
 from .layouts.program import ProgramLayout
-from .machine.closure import Closure
-from .machine.completing import prove
-from .machine.listing import Lister, Listing, list_windows
 from .machine.machine import Machine
 from .machine.recording import Recording, seen
 from .machine.sampling import Sizes
@@ -31,18 +29,11 @@ from .recipe import Recipe
 from .records import shown_to
 from .runs import Folder
 from .scoring import Models
-from .tasks import Task
 
 FORMAT = 1
 """Version of certificate.json."""
 
 FILE, WINDOWS = "certificate.json", "windows.safetensors"
-
-FIRST = 60_000
-"""Tokens of the list with which a proof begins."""
-
-SECONDS = 10.0
-"""Of the thread, for the proof of each operator; what is not proved by then is given up."""
 
 SHOWN = 20
 """Wrong windows of a member that are told one by one."""
@@ -58,25 +49,6 @@ class Listed(NamedTuple):
     rows: Int[np.ndarray, "windows cells"]
     targets: Int[np.ndarray, " windows"]
     examples: list[Problem]
-
-
-class Found(NamedTuple):
-    """What was listed of one operator, and what came of the attempt at a proof."""
-
-    lister: Lister
-    listing: Listing
-    closure: Closure
-
-    @property
-    def closed(self) -> bool:
-        return self.closure.closed and not self.lister.strange
-
-    @property
-    def unwritable(self) -> list[Problem]:
-        """Some of the problems whose text needs a token that the machine does not have."""
-        program = self.lister.program
-        operands = sorted(set(self.lister.strange))[:SHOWN]
-        return [Problem(program.operator, one, program.base) for one in operands]
 
 
 class Prepared(NamedTuple):
@@ -134,8 +106,8 @@ def prepare(
     found: dict[str, Found] = {}
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
-        found[task.operator] = _list(recipe, layout, task)
-    listed = together([one.lister for one in found.values()])
+        found[task.operator] = catalogue.found(recipe, layout, task)
+    listed = together(list(found.values()))
     shown = [shown_to(recipe, layout, seed).find(listed.rows) >= 0 for seed in seeds]
     return Prepared(found, listed, np.stack(shown))
 
@@ -157,35 +129,15 @@ def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windo
     return Judged(found.token, found.margin, bound, shown)
 
 
-def together(listers: Sequence[Lister]) -> Listed:
+def together(found: Sequence[Found]) -> Listed:
     """The windows of all operators as one list; those that several have are one."""
-    index = WindowIndex(listers[0].table.rows.shape[1])
-    targets, examples = [], list[Problem]()
-    for lister in listers:
-        table, program = lister.table, lister.program
-        new = np.flatnonzero(index.find(table.rows) < 0)
-        index.enter(table.rows[new])
-        targets.append(table.targets[new])
-        problems = [lister.examples[place] for place in new.tolist()]
-        examples += [Problem(program.operator, one, program.base) for one in problems]
+    index, targets, examples = WindowIndex(found[0].rows.shape[1]), [], list[Problem]()
+    for one in found:
+        new = np.flatnonzero(index.find(one.rows) < 0)
+        index.enter(one.rows[new])
+        targets.append(one.targets[new])
+        examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
     return Listed(index.rows, np.concatenate(targets), examples)
-
-
-def _list(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
-    """One operator's windows, and the attempt to prove that there are no others.
-
-    A proof completes a short list by itself; where there is none, the list is made long.
-    """
-    assert layout.recorder is not None
-    program = layout.recorder.programs[task.operator]
-    vocabulary = layout.recorder.vocabularies[task.operator]
-    lister = Lister(program, layout.machine, layout.windows, vocabulary)
-    budget = recipe.evaluation.certificate
-    listing = list_windows(lister, task.sizes, budget=min(FIRST, budget))
-    closure = prove(lister, task.sizes, seconds=SECONDS)
-    if not closure.closed and budget > FIRST:
-        listing = list_windows(lister, task.sizes, seed=1, budget=lister.tokens + budget)
-    return Found(lister, listing, closure)
 
 
 def _bound(models: Models, member: int, listed: Listed) -> np.ndarray | None:
@@ -204,7 +156,7 @@ def _content(
 ) -> dict[str, Any]:
     """What certificate.json says."""
     closed = all(one.closed for one in found.values())
-    conflicts = sum(len(one.lister.table.conflicts) for one in found.values())
+    conflicts = sum(one.conflicts for one in found.values())
     return {
         "format": FORMAT,
         "grade": GRADES[0] if closed else GRADES[1],
@@ -228,14 +180,14 @@ def _content(
 def _listing(found: Sequence[Found]) -> dict[str, Any]:
     """What was recorded, all operators together; the bound is that of the worst of them."""
     return {
-        "problems": sum(one.lister.problems for one in found),
-        "tokens": sum(one.lister.tokens for one in found),
-        "sizes": {one.lister.program.operator: _sizes(one.listing.sizes[-1]) for one in found},
-        "once": sum(one.listing.singletons for one in found),
-        "bound": max(one.listing.held_out for one in found),
-        "good_turing": max(one.listing.singletons / max(1, one.listing.drawn) for one in found),
+        "problems": sum(one.problems for one in found),
+        "tokens": sum(one.tokens for one in found),
+        "sizes": {one.operator: _sizes(one.sizes[-1]) for one in found},
+        "once": sum(one.once for one in found),
+        "bound": max(one.bound for one in found),
+        "good_turing": max(one.once / max(1, one.drawn) for one in found),
         "confidence": 0.99,
-        "growth": _growth([one.lister.curve for one in found]),
+        "growth": _growth([one.curve for one in found]),
     }
 
 
@@ -259,35 +211,34 @@ def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]
 def _closure(found: dict[str, Found]) -> dict[str, Any]:
     """What came of the proofs."""
     reasons = [
-        "; ".join(one.closure.reasons) or f"{operator}: {len(one.closure.open):,} open"
+        "; ".join(one.reasons) or f"{operator}: {one.open:,} open"
         for operator, one in found.items()
-        if not one.closure.closed
+        if not one.complete
     ]
     return {
         "closed": not reasons,
-        "open": sum(len(one.closure.open) for one in found.values()),
+        "open": sum(one.open for one in found.values()),
         "reason": "; ".join(reasons) or "proved by overlapping windows from the prompts on",
     }
 
 
 def _operator(found: Found) -> dict[str, Any]:
     """How the windows of one operator were listed, and what the proof came to."""
-    lister, listing, closure = found
     return {
-        "windows": len(lister.table),
-        "problems": lister.problems,
-        "tokens": lister.tokens,
-        "sizes": [sizes._asdict() for sizes in listing.sizes],
-        "drawn": listing.drawn,
-        "fresh": listing.fresh,
-        "once": listing.singletons,
-        "bound": listing.held_out,
+        "windows": len(found.rows),
+        "problems": found.problems,
+        "tokens": found.tokens,
+        "sizes": [sizes._asdict() for sizes in found.sizes],
+        "drawn": found.drawn,
+        "fresh": found.fresh,
+        "once": found.once,
+        "bound": found.bound,
         "confidence": 0.99,
-        "closed": closure.closed,
-        "open": len(closure.open),
-        "reasons": closure.reasons,
-        "views": closure.views,
-        "seconds": round(closure.seconds, 3),
+        "closed": found.complete,
+        "open": found.open,
+        "reasons": found.reasons,
+        "views": found.views,
+        "seconds": found.seconds,
     }
 
 

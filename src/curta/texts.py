@@ -74,12 +74,12 @@ def _surveyed(
     programs: list[Program], sizes: dict[str, Sizes], others: list[Program]
 ) -> tuple[Machine, Windows]:
     """Their machine and windows: from the cache, where the same was surveyed before."""
-    if not all(program.file or _shipped(program) for program in programs):
-        found = survey(programs, sizes, others)  # nothing tells whether a registered one changed
+    if not all(map(unchanging, programs)):
+        found = survey(programs, sizes, others)
         return found.machine, found.windows
     named = [[(p.name, p.base, p.file) for p in some] for some in (programs, others)]
     key = hashlib.sha256(repr((sizes, named)).encode())
-    for path in _sources():
+    for path in sources():
         key.update(path.read_bytes())
     path = cache_folder() / "machines" / f"{key.hexdigest()[:32]}.json"
     if path.exists():
@@ -90,15 +90,19 @@ def _surveyed(
     return found.machine, found.windows
 
 
-def _sources() -> list[Path]:
-    """Every file that a survey depends on."""
+def sources() -> list[Path]:
+    """Every file that a survey or a list depends on."""
     folder = Path(__file__).parent
     return [*sorted(folder.glob("machine/*.py")), *sorted(folder.glob("programs/*.py"))]
 
 
-def _shipped(program: Program) -> bool:
-    """Whether the program came with Curta."""
-    return program.run is not None and program.run.__module__.startswith("curta.programs.")
+def unchanging(program: Program) -> bool:
+    """Whether its name tells its code: it came with Curta, or stands in a file that has a hash.
+
+    Nothing tells whether one that was registered has changed.
+    """
+    shipped = program.run is not None and program.run.__module__.startswith("curta.programs.")
+    return bool(program.file) or shipped
 
 
 def _for(task: Task, known: tuple[Program, ...]) -> Program:

@@ -53,7 +53,7 @@ def demo(options: Namespace) -> int:
     from ..api import begin
     from .display import answer_line, console
 
-    run = begin("addition", 1, None, {})
+    run = begin("addition", 1, None, {"evaluation.digits": (20, 1000)})
     code = _train_on(run, exam=True)
     if code:
         return code
