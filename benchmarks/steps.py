@@ -25,7 +25,7 @@ from .spread import Spread, Table
 
 BATCHES = 8
 
-QUICK = ("a", "c")
+QUICK = ("c",)
 """Configurations of a quick run, which leaves torch.compile out: it takes a minute for each."""
 
 
@@ -53,8 +53,10 @@ class Worker:
 
     def close(self) -> None:
         assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
 
 def sides(quick: bool) -> list[str]:
