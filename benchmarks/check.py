@@ -5,6 +5,7 @@ optimiser fed with equal gradients.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,16 +13,18 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
+from torch import nn
 
-from curta import batches, training
-from curta.layouts import Text, layout_named
+from curta import training
 from curta.model import Transformer
 from curta.optimizers import Rates, transformation
+from curta.positions.window import Window
 from curta.recipe import Recipe
 
 from . import export
 from .configurations import CONFIGURATIONS
-from .torch_model import Batch, Decoder, Trainer, from_arrays, loss
+from .torch_model import IGNORED, Batch, Decoder, Trainer, WindowDecoder, Windows, from_arrays, loss
+from .torch_model import batch as torch_batch
 
 TOLERANCE = 1e-4
 
@@ -35,47 +38,70 @@ def main() -> None:
 
 def differences(recipe: Recipe) -> dict[str, float]:
     """Largest absolute differences between the two sides."""
-    model = export.member(recipe)
-    (text,) = export.texts(recipe, 1)
+    model, (columns,) = export.member(recipe), export.made(recipe, 1)
     ours = from_arrays(export.size(recipe, model), export.weights(model))
-    batch = Batch(**{k: torch.from_numpy(v) for k, v in export.batch(model, recipe, text).items()})
-    expected, gradients = _reference(recipe, model, text)
+    batch = torch_batch({name: torch.from_numpy(column) for name, column in columns.items()})
+    expected, gradients = jax.jit(jax.value_and_grad(_loss(recipe)))(model, columns)
     value = loss(ours, batch)
     value.backward()
     found = {name: p.grad.numpy() for name, p in ours.named_parameters()}
     return {
-        "logits": _logits(recipe, model, text, ours, batch),
+        "logits": _logits(recipe, model, columns, ours, batch),
         "loss": abs(float(expected) - value.item()),
         "gradients": _apart(export.weights(gradients), found),
         "updates": _updates(recipe, model, gradients, ours),
     }
 
 
-def _reference(recipe: Recipe, model: Transformer, text: Text) -> tuple[Any, Transformer]:
-    """Curta's loss and gradients."""
-    batch, keys = _batch(recipe, text), training.step_keys(0, 0)
-    objective = jax.value_and_grad(training.loss_and_exact, has_aux=True)
-    (value, _), gradients = jax.jit(
-        lambda model: objective(model, batch, export.room(recipe), keys, recipe.training)
-    )(model)
-    return value, gradients
+Given = Callable[[Transformer, export.Arrays], Any]
 
 
-def _logits(recipe: Recipe, model: Transformer, text: Text, ours: Decoder, batch: Batch) -> float:
+def _logits_of(recipe: Recipe) -> Given:
+    """Curta's logits of a batch."""
+    if isinstance(recipe.positions, Window):
+        return lambda model, columns: model.of_windows(columns["rows"])
+    (text,), room = export.texts(recipe, _keys()), export.room(recipe)
+    given = export.batch(recipe, text)
+    return lambda model, columns: model(given.tokens, given.where, given.queries, room)
+
+
+def _loss(recipe: Recipe) -> Given:
+    """Curta's own loss of a batch."""
+    if isinstance(recipe.positions, Window):
+        logits = _logits_of(recipe)
+
+        def mean(model: Transformer, columns: export.Arrays) -> Any:
+            losses = optax.softmax_cross_entropy_with_integer_labels(
+                logits(model, columns), columns["targets"]
+            )
+            return losses.mean()
+
+        return mean
+    (text,), keys = export.texts(recipe, _keys()), training.step_keys(0, 0)
+    given, room = export.batch(recipe, text), export.room(recipe)
+    return lambda model, _: training.loss_and_exact(model, given, room, keys, recipe.training)[0]
+
+
+def _keys() -> jax.Array:
+    """Those of the one batch that `export.made` makes."""
+    return jax.random.split(jax.random.key(1), 1)
+
+
+def _logits(
+    recipe: Recipe,
+    model: Transformer,
+    columns: export.Arrays,
+    ours: Decoder | WindowDecoder,
+    batch: Batch | Windows,
+) -> float:
     """Compared where a token is scored: elsewhere neither side promises anything."""
-    room, given = export.room(recipe), _batch(recipe, text)
-    expected = jax.jit(lambda m: m(given.tokens, given.where, given.queries, room))(model)
+    expected = jax.jit(_logits_of(recipe))(model, columns)
     with torch.no_grad():
         found = ours(batch).numpy()
-    return float(np.abs(np.asarray(expected) - found)[np.asarray(given.scored)].max())
+    return float(np.abs(np.asarray(expected) - found)[columns["targets"] != IGNORED].max())
 
 
-def _batch(recipe: Recipe, text: Text) -> batches.Batch:
-    """Padded on both sides, so that both compute the same."""
-    return batches.padded(text, layout_named(recipe.layout).where(text), export.room(recipe))
-
-
-def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: Decoder) -> float:
+def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: nn.Module) -> float:
     """Weights after three updates with equal gradients."""
     trainer = Trainer(ours, dataclasses.asdict(recipe.optimizer), recipe.training.steps)
     rates = Rates(

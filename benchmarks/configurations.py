@@ -66,6 +66,6 @@ CONFIGURATIONS = {
             _plain(8, "rope", 128, **_LARGE),
             3,
         ),
-        Configuration("c", "the default recipe, 64 texts of 34 tokens", {}, 100),
+        Configuration("c", "the default recipe, 256 windows", {}, 100),
     )
 }

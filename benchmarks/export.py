@@ -14,12 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
-from curta import training
-from curta.batches import padded
-from curta.layouts import Layout, Room, Text, Where, layout_named
+from curta import records, training
+from curta.batches import Batch, padded
+from curta.layouts import Room, Text
+from curta.layouts.program import ProgramLayout
 from curta.model import Transformer
-from curta.positions.window import WindowEncoding
+from curta.positions.learned import LearnedEncoding
+from curta.positions.window import Window, WindowEncoding
 from curta.recipe import Recipe
+from curta.texts import layout_of
 
 from .configurations import CONFIGURATIONS
 from .torch_model import IGNORED, Size
@@ -38,66 +41,67 @@ def save(name: str, folder: Path, count: int) -> None:
     }
     (folder / "settings.json").write_text(json.dumps(settings))
     save_file(weights(model), folder / "weights.safetensors")
-    made = [batch(model, recipe, text) for text in texts(recipe, count)]
-    stacked = {name: np.stack([each[name] for each in made]) for name in made[0]}
+    every = made(recipe, count)
+    stacked = {name: np.stack([each[name] for each in every]) for name in every[0]}
     save_file(stacked, folder / "batches.safetensors")
 
 
 def member(recipe: Recipe, seed: int = 0) -> Transformer:
     """Curta's model before its first step."""
-    stacked = training.init(recipe, jnp.array([seed]))
+    stacked = training.init(recipe, layout_of(recipe), jnp.array([seed]))
     return jax.tree.map(lambda leaf: leaf[0], stacked.model)
+
+
+def made(recipe: Recipe, count: int) -> list[Arrays]:
+    """The fields of so many PyTorch batches, as Curta draws them for training."""
+    keys = jax.random.split(jax.random.key(1), count)
+    if isinstance(recipe.positions, Window):
+        return windows(recipe, keys)
+    return [arrays(batch(recipe, text)) for text in texts(recipe, keys)]
+
+
+def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
+    """Batches of the windows that the first seed is shown."""
+    data, _ = records.recorded(recipe, layout_of(recipe), [0])
+    own = jax.tree.map(lambda column: column[0], data.own)
+    size, found = recipe.training.batch, []
+    for key in keys:
+        chosen = training.draw_windows(data._replace(own=own), key, size)
+        rows, targets = (np.asarray(part)[chosen].astype(np.int64) for part in data.shared)
+        found.append({"rows": rows, "targets": targets})
+    return found
 
 
 def room(recipe: Recipe) -> Room:
     (task,) = recipe.tasks
-    return layout_named(recipe.layout).room(task.operator, task.widest)
+    return layout_of(recipe).room(task.operator, task.widest)
 
 
-def texts(recipe: Recipe, count: int) -> list[Text]:
+def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
     """Training batches as Curta draws and writes them."""
-    layout, (task,) = layout_named(recipe.layout), recipe.tasks
+    layout, (task,) = layout_of(recipe), recipe.tasks
 
     @jax.jit
     def one(key: jax.Array) -> Text:
         drawn = task.draw(key, recipe.training.batch)
         return layout.tokens(task.operator, drawn, room(recipe))
 
-    return [one(key) for key in jax.random.split(jax.random.key(1), count)]
+    return [one(key) for key in keys]
 
 
-def batch(model: Transformer, recipe: Recipe, text: Text) -> Arrays:
+def batch(recipe: Recipe, text: Text) -> Batch:
+    """A text padded for both sides, so that both compute the same."""
+    return padded(text, layout_of(recipe).where(text), room(recipe))
+
+
+def arrays(given: Batch) -> Arrays:
     """The fields of a PyTorch `Batch`."""
-    layout = layout_named(recipe.layout)
-    where = layout.where(text)
-    given = padded(text, where, room(recipe))
-    arrays = {
+    columns = {
         "tokens": np.asarray(given.tokens),
         "queries": np.asarray(given.queries),
         "targets": np.where(given.scored, given.goals, IGNORED),
     }
-    if model.kinds is not None:
-        arrays["kinds"] = np.maximum(where.kind, 0)[:, :-1]
-    if isinstance(model.positions, WindowEncoding):
-        arrays["neighbours"] = _neighbours(model.positions, layout, where, arrays["queries"])
-    return {name: array.astype(np.int64) for name, array in arrays.items()}
-
-
-def _neighbours(
-    positions: WindowEncoding, layout: Layout, where: Where, queries: np.ndarray
-) -> np.ndarray:
-    """For each query and key the number of (kind, displacement), or one past the last."""
-    (near,) = positions.near
-    kind, place = np.asarray(where.kind)[:, :-1], np.asarray(where.coordinates)[:, :-1, 0]
-    asked = np.take_along_axis(place, queries, axis=1)
-    apart = place[:, None, :] - asked[:, :, None]
-    visible = np.arange(kind.shape[1]) <= queries[:, :, None]
-    links = np.full(apart.shape, len(near))
-    for number, (which, (displacement,)) in enumerate(near):
-        wild = bool(layout.kinds[which].wild)
-        near = (kind[:, None, :] == which) & ((apart == displacement) | wild)
-        links = np.where(near & visible, number, links)
-    return links
+    return {name: array.astype(np.int64) for name, array in columns.items()}
 
 
 def size(recipe: Recipe, model: Transformer) -> Size:
@@ -105,30 +109,39 @@ def size(recipe: Recipe, model: Transformer) -> Size:
     shared = {field.name for field in dataclasses.fields(Size)}
     given: dict[str, Any] = dataclasses.asdict(recipe.model)
     fields = {name: value for name, value in given.items() if name in shared}
-    layout = layout_named(recipe.layout)
-    biases = getattr(model.positions, "biases", None)
-    return Size(
-        **fields | {"kinds": len(layout.kinds) if model.kinds is not None else 0},
+    layout = layout_of(recipe)
+    plain = Size(
+        **fields,
         vocabulary=len(layout.characters),
         positions=recipe.positions.name,
         position_rows=getattr(recipe.positions, "length", 0),
-        neighbours=0 if biases is None else biases.shape[-1],
     )
+    if not isinstance(model.positions, WindowEncoding):
+        return plain
+    assert isinstance(layout, ProgramLayout)
+    assert recipe.model.spelled
+    role, known = layout.machine.role.tolist(), model.positions.known().tolist()
+    return dataclasses.replace(plain, parts=layout.parts().tolist(), role=role, known=known)
 
 
 def weights(tree: Transformer) -> Arrays:
     """A model's weights, or their gradients, by the names that PyTorch gives them."""
     named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
-    named |= {"kinds.weight": tree.kinds, "places.weight": getattr(tree.positions, "table", None)}
+    named |= {"places.weight": _places(tree)}
     named |= {"head.weight": None if tree.head is None else tree.head.T}
-    biases = getattr(tree.positions, "biases", None)
     for number in range(tree.settings.attending):
         attention = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
         named |= _attention(attention, number)
-        named |= {f"attention.{number}.bias": None if biases is None else biases[number]}
+        if isinstance(tree.positions, WindowEncoding):
+            named |= {f"attention.{number}.bias": tree.positions.layers[number]}
     for number in range(tree.settings.blocks):
         named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
     return {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
+
+
+def _places(tree: Transformer) -> Any:
+    """Learned positions, if there are any."""
+    return tree.positions.table if isinstance(tree.positions, LearnedEncoding) else None
 
 
 def _attention(weight: Any, number: int) -> dict[str, Any]:

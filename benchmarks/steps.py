@@ -25,6 +25,9 @@ from .spread import Spread, Table
 
 BATCHES = 8
 
+QUICK = ("c",)
+"""Configurations of a quick run, which leaves torch.compile out: it takes a minute for each."""
+
 
 class Worker:
     """One side in its own process."""
@@ -50,22 +53,24 @@ class Worker:
 
     def close(self) -> None:
         assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
 
-def sides() -> list[str]:
+def sides(quick: bool) -> list[str]:
     """All that can be measured here: torch.compile needs a C++ compiler."""
-    compiler = any(map(shutil.which, ("c++", "g++", "clang++")))
+    compiler = not quick and any(map(shutil.which, ("c++", "g++", "clang++")))
     return ["curta", "eager", *(["compiled"] if compiler else [])]
 
 
-def measured(name: str, rounds: int, steps: int) -> dict[str, list[float]]:
+def measured(name: str, rounds: int, steps: int, sides: Sequence[str]) -> dict[str, list[float]]:
     """Seconds of a step for each side, one figure per round."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         _export(name, folder)
         workers = {
-            side: stack.enter_context(_worker(side, name, Path(folder), steps)) for side in sides()
+            side: stack.enter_context(_worker(side, name, Path(folder), steps)) for side in sides
         }
         seconds: dict[str, list[float]] = {side: [] for side in workers}
         for number in range(rounds):
@@ -98,13 +103,13 @@ def _turned(names: list[str], by: int) -> list[str]:
 
 def tables(quick: bool, names: Sequence[str] = ()) -> Iterator[Table]:
     """One table: a row for each configuration."""
-    rounds = 2 if quick else 9
+    rounds, chosen = 2 if quick else 9, names or (QUICK if quick else CONFIGURATIONS)
     rows = []
     for configuration in CONFIGURATIONS.values():
-        if names and configuration.name not in names:
+        if configuration.name not in chosen:
             continue
         steps = 2 if quick else configuration.steps
-        seconds = measured(configuration.name, rounds, steps)
+        seconds = measured(configuration.name, rounds, steps, sides(quick))
         rows.append([configuration.name, configuration.summary, *_cells(seconds)])
     head = ["", "model and batch", "Curta, ms", "PyTorch eager, ms", "eager / Curta"]
     head += ["torch.compile, ms", "compiled / Curta"]
@@ -115,7 +120,7 @@ def _cells(seconds: dict[str, list[float]]) -> list[str]:
     cells = [str(Spread.of(seconds["curta"], 1000))]
     for side in ("eager", "compiled"):
         if side not in seconds:
-            cells += ["no compiler", ""]
+            cells += ["not measured", ""]
             continue
         ratios = [other / ours for other, ours in zip(seconds[side], seconds["curta"], strict=True)]
         cells += [str(Spread.of(seconds[side], 1000)), f"**{Spread.of(ratios)}**"]

@@ -80,7 +80,7 @@ def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
         rows.append(_row(f"sums of {digits} digits", len(exam), seconds))
     size = 4 if quick else 40
     settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
-    seconds = _timed(lambda: grid(run.models, settings), min(repeats, 3))
+    seconds = _timed(lambda: grid(run.models, "+", settings), min(repeats, 3))
     return [
         *rows,
         _row(f"grid of {size} x {size} lengths, 20 sums each", size * size * 20, seconds),

@@ -5,15 +5,15 @@ own transposed), initial scale, masks, the loss over scored tokens only. The for
 PyTorch's own: fused kernels where it has them (`scaled_dot_product_attention`,
 `layer_norm`, fused AdamW), one matrix for queries, keys and values, and, as in
 Curta, nothing but the scored positions after the keys of the last attending block.
-The coupled window is dense attention with a learned bias for each (kind,
-displacement), which for texts as short as those of training is the faster form.
+Under a window keys and values are calculated once for the vocabulary and looked up, as in
+Curta too.
 
 `python -m benchmarks.check` holds logits, loss, gradients and the optimiser's
 step against Curta's.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,7 +33,6 @@ class Size:
     """Size and design of the model; the fields are those of Curta's recipe."""
 
     vocabulary: int
-    kinds: int
     width: int
     heads: int
     blocks: int
@@ -44,23 +43,28 @@ class Size:
     tied: bool
     positions: str
     position_rows: int = 0
-    neighbours: int = 0
     base: float = 10_000.0
+    parts: Sequence[Sequence[float]] = ()
+    """Under a window: of which parts each token's vector is the sum,"""
+    role: Sequence[int] = ()
+    """the role of each token,"""
+    known: Sequence[Sequence[bool]] = ()
+    """and which cells each role's window has."""
 
 
 class Batch(NamedTuple):
-    """Written problems, without their last token, after which nothing is predicted.
-
-    For the window, `neighbours` says of each query of the last attending block and
-    each key which bias is added to their score (one past the last: the key is
-    hidden). It is made with the data and costs the step nothing.
-    """
+    """Written problems, without their last token, after which nothing is predicted."""
 
     tokens: Tensor
     queries: Tensor
     targets: Tensor
-    kinds: Tensor | None = None
-    neighbours: Tensor | None = None
+
+
+class Windows(NamedTuple):
+    """Windows: a query's token and its neighbours', one past the last for none."""
+
+    rows: Tensor
+    targets: Tensor
 
 
 class Norm(nn.Module):
@@ -86,12 +90,8 @@ class Attention(nn.Module):
         self.norm = Norm(size)
         self.qkv = nn.Linear(size.width, 3 * size.width, bias=False)
         self.out = nn.Linear(size.width, size.width, bias=False)
-        shape = (size.heads, size.neighbours)
-        self.bias = nn.Parameter(torch.empty(shape)) if size.neighbours else None
 
-    def forward(
-        self, x: Tensor, turn: Callable[..., Tensor], batch: Batch, at: Tensor | None
-    ) -> Tensor:
+    def forward(self, x: Tensor, turn: Callable[..., Tensor], at: Tensor | None) -> Tensor:
         h = self.norm(x)
         if at is None:
             q, k, v = (self._split(part) for part in self.qkv(h).chunk(3, dim=-1))
@@ -101,12 +101,10 @@ class Attention(nn.Module):
             q = self._split(F.linear(asked, ours))
             k, v = (self._split(part) for part in F.linear(h, theirs).chunk(2, dim=-1))
             x = pick(x, at)
-        seen = self._attend(turn(q, at), turn(k, None), v, batch, at)
+        seen = self._attend(turn(q, at), turn(k, None), v, at)
         return x + self.out(seen.transpose(1, 2).reshape(x.shape))
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, batch: Batch, at: Tensor | None) -> Tensor:
-        if self.bias is not None and batch.neighbours is not None:
-            return _near(q, k, v, self.bias, batch.neighbours)
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, at: Tensor | None) -> Tensor:
         if at is None:
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
         mask = torch.arange(k.shape[2]) <= at[:, None, :, None]
@@ -116,12 +114,33 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def _near(q: Tensor, k: Tensor, v: Tensor, biases: Tensor, neighbours: Tensor) -> Tensor:
-    """Attention with a learned bias per head and neighbour; that of the others hides them."""
-    biases = F.pad(biases, (0, 1), value=HIDDEN)
-    bias = F.embedding(neighbours, biases.T).permute(0, 3, 1, 2)
-    scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5 + bias
-    return scores.softmax(-1) @ v
+class WindowAttention(nn.Module):
+    """Attention of queries over the cells of their windows; the vocabulary's keys are looked up."""
+
+    role: Tensor
+    known: Tensor
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.norm = Norm(size)
+        self.qkv = nn.Linear(size.width, 3 * size.width, bias=False)
+        self.out = nn.Linear(size.width, size.width, bias=False)
+        self.register_buffer("role", torch.tensor(size.role), persistent=False)
+        self.register_buffer("known", torch.tensor(size.known), persistent=False)
+        self.bias = nn.Parameter(torch.empty(size.heads, self.known.numel()))
+
+    def forward(self, x: Tensor, rows: Tensor) -> Tensor:
+        """From the vectors of the vocabulary to those of each window's query."""
+        own = rows[:, 0]
+        q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)
+        k, v = (F.embedding(rows, F.pad(part, (0, 0, 0, 1))) for part in (k, v))
+        q, k, v = (part.unflatten(-1, (self.heads, -1)) for part in (F.embedding(own, q), k, v))
+        table = self.bias.unflatten(1, self.known.shape).permute(1, 2, 0)
+        table = table.masked_fill(~self.known[..., None], HIDDEN)
+        scores = (q[:, None] * k).sum(-1) * q.shape[-1] ** -0.5 + table[self.role[own]]
+        seen = (scores.softmax(1)[..., None] * v).sum(1)
+        return F.embedding(own, x) + self.out(seen.flatten(1))
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -145,7 +164,7 @@ class Feedforward(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Embeddings, blocks of which the first `attending` have attention, head."""
+    """Over texts: embeddings, blocks of which the first `attending` have attention, head."""
 
     angles: Tensor
 
@@ -153,10 +172,8 @@ class Decoder(nn.Module):
         super().__init__()
         self.size = size
         self.tokens = nn.Embedding(size.vocabulary, size.width)
-        self.kinds = nn.Embedding(size.kinds, size.width) if size.kinds else None
         learned = size.positions == "learned"
         self.places = nn.Embedding(size.position_rows, size.width) if learned else None
-        assert not size.neighbours or size.attending == 1
         self.attention = nn.ModuleList(Attention(size) for _ in range(size.attending))
         self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.blocks))
         self.norm = Norm(size)
@@ -172,15 +189,13 @@ class Decoder(nn.Module):
         for number, feedforward in enumerate(self.feedforward):
             if number < self.size.attending:
                 at = batch.queries if number == self.size.attending - 1 else None
-                x = self.attention[number](x, self.turn, batch, at)
+                x = self.attention[number](x, self.turn, at)
             x = feedforward(x)
         x = self.norm(x)
         return x @ self.tokens.weight.T * x.shape[-1] ** -0.5 if self.head is None else self.head(x)
 
     def embed(self, batch: Batch) -> Tensor:
         x = self.tokens(batch.tokens)
-        if self.kinds is not None:
-            x = x + self.kinds(batch.kinds)
         return x if self.places is None else x + self.places.weight[: x.shape[1]]
 
     def turn(self, heads: Tensor, at: Tensor | None) -> Tensor:
@@ -191,6 +206,28 @@ class Decoder(nn.Module):
         cos, sin = angles.chunk(2, dim=-1)
         left, right = heads.chunk(2, dim=-1)
         return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+class WindowDecoder(nn.Module):
+    """Over windows: vectors of the vocabulary, one attention, layers after it, head."""
+
+    parts: Tensor
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.register_buffer("parts", torch.tensor(size.parts), persistent=False)
+        self.tokens = nn.Embedding(self.parts.shape[1], size.width)
+        self.attention = nn.ModuleList([WindowAttention(size)])
+        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.blocks))
+        self.norm = Norm(size)
+        self.head = nn.Linear(size.width, size.vocabulary, bias=False)
+
+    def forward(self, batch: Windows) -> Tensor:
+        """Logits for the token that follows each window."""
+        x = self.attention[0](self.parts @ self.tokens.weight, batch.rows)
+        for feedforward in self.feedforward:
+            x = feedforward(x)
+        return self.head(self.norm(x))
 
 
 def _angles(size: Size, length: int = 512) -> Tensor:
@@ -206,13 +243,11 @@ def _reset(module: nn.Module) -> None:
         nn.init.normal_(module.weight, std=module.in_features**-0.5)
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=1.0)
-    elif isinstance(module, Attention) and module.bias is not None:
-        nn.init.normal_(module.bias)
 
 
-def from_arrays(size: Size, weights: dict[str, np.ndarray]) -> Decoder:
+def from_arrays(size: Size, weights: dict[str, np.ndarray]) -> Decoder | WindowDecoder:
     """A model with weights by their names, such as those of `export.weights`."""
-    model = Decoder(size)
+    model = WindowDecoder(size) if size.parts else Decoder(size)
     state = {name: torch.from_numpy(np.array(array)) for name, array in weights.items()}
     model.load_state_dict(state)
     return model
@@ -223,10 +258,11 @@ def pick(x: Tensor, at: Tensor) -> Tensor:
     return x.gather(1, at[..., None].expand(-1, -1, x.shape[-1]))
 
 
-def loss(model: nn.Module, batch: Batch) -> Tensor:
+def loss(model: nn.Module, batch: Batch | Windows) -> Tensor:
     """Mean cross entropy over the scored tokens."""
     logits = model(batch)
-    return F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED)
+    targets = batch.targets.flatten()
+    return F.cross_entropy(logits.flatten(0, -2), targets, ignore_index=IGNORED)
 
 
 @dataclass
@@ -246,9 +282,9 @@ class Trainer:
             weight_decay=self.settings["weight_decay"],
             fused=True,
         )
-        self.objective: Callable[[nn.Module, Batch], Tensor] = loss
+        self.objective: Callable[[nn.Module, Batch | Windows], Tensor] = loss
 
-    def step(self, batch: Batch, number: int) -> Tensor:
+    def step(self, batch: Batch | Windows, number: int) -> Tensor:
         """One training step; returns the loss, not waited for."""
         value = self.objective(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
@@ -271,8 +307,13 @@ class Trainer:
         return min(1.0, (number + 1) / warm) * course
 
 
-def batches(arrays: dict[str, np.ndarray]) -> Iterable[Batch]:
+def batches(arrays: dict[str, np.ndarray]) -> Iterable[Batch | Windows]:
     """Batches from arrays with one batch per row."""
     columns = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    for number in range(len(columns["tokens"])):
-        yield Batch(**{name: column[number] for name, column in columns.items()})
+    for number in range(len(columns["targets"])):
+        yield batch({name: column[number] for name, column in columns.items()})
+
+
+def batch(columns: dict[str, Tensor]) -> Batch | Windows:
+    """One batch, of what there is."""
+    return Windows(**columns) if "rows" in columns else Batch(**columns)

@@ -28,24 +28,27 @@ def main(side: str, name: str, folder: str, steps: str) -> None:
 
 
 def curta(name: str, folder: Path) -> Measure:
-    """Curta's compiled chunk as a run calls it, drawing its problems as it goes."""
+    """Curta's compiled chunk as a run calls it, drawing its problems or windows as it goes."""
     from curta import devices
 
     devices.configure()
     import jax
     import jax.numpy as jnp
 
-    from curta import training
+    from curta import records, training
+    from curta.texts import layout_of
 
     recipe = CONFIGURATIONS[name].recipe()
-    mesh = training.training_mesh(recipe, 1)
-    state = training.spread(training.init(recipe, jnp.array([0])), mesh)
-    call = training.compiled(recipe, mesh)
+    layout, mesh = layout_of(recipe), training.training_mesh(recipe, 1)
+    data, rooms = records.recorded(recipe, layout, [0])
+    data = training.placed(data, mesh)
+    state = training.spread(training.init(recipe, layout, jnp.array([0])), mesh)
+    call = training.compiled(recipe, training.Written(layout, rooms), mesh)
 
     def measure(steps: int) -> float:
         nonlocal state
         begun = time.perf_counter()
-        state, metrics = call(state, jnp.int32(0), jnp.int32(steps))
+        state, metrics = call(state, data, jnp.int32(0), jnp.int32(steps))
         jax.block_until_ready((state, metrics))
         return (time.perf_counter() - begun) / steps
 

@@ -44,7 +44,10 @@ DENSE = {
     "nope": {"positions.name": "nope"},
     "abacus": {"positions.name": "abacus", "positions.rows": 512},
 }
-WHOLE = {"model.attending": 2, "training.batch": 64, "training.steps": 1500}
+WHOLE = {
+    "model.blocks": 2, "model.attending": 2, "optimizer.learning_rate": 0.003,
+    "training.batch": 64, "training.steps": 1500,
+}  # fmt: skip
 
 Right = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Whether each window (rows, targets) is answered rightly."""

@@ -7,6 +7,7 @@ pages in docs are made from that file alone, between their marks.
 
 import argparse
 import json
+import os
 import subprocess
 import tempfile
 import time
@@ -38,10 +39,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recipes", nargs="*", help="which recipes (all)")
     parser.add_argument("--tables", action="store_true", help="only write the tables anew")
+    parser.add_argument("--seconds", action="store_true", help="only time one seed anew")
     options = parser.parse_args()
-    if not options.tables:
-        for recipe in options.recipes or RECIPES:
-            keep(recipe, measured(recipe))
+    for recipe in () if options.tables else options.recipes or RECIPES:
+        keep(recipe, timed(recipe) if options.seconds else measured(recipe))
     for page in PAGES:
         write_tables(page, json.loads(RESULTS.read_text("utf-8")))
 
@@ -53,18 +54,23 @@ def keep(recipe: str, found: dict[str, Any]) -> None:
     RESULTS.write_text(json.dumps(known | {recipe: found}, indent=1) + "\n", "utf-8")
 
 
-def measured(recipe: str) -> dict[str, Any]:
-    """One seed is timed alone, its program compiled before; then all seeds are trained."""
-    import os
+def timed(recipe: str) -> dict[str, Any]:
+    """What is known of a recipe, with its seconds measured anew."""
+    known = json.loads(RESULTS.read_text("utf-8"))[recipe]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CURTA_RUNS"] = folder
+        return known | {"seconds_one_seed": _seconds(recipe)}
 
+
+def measured(recipe: str) -> dict[str, Any]:
+    """One seed is timed alone; then all seeds are trained."""
     from curta import api
 
     seeds = SEEDS.get(recipe, 8)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CURTA_RUNS"] = folder
-        seconds = [_seconds(api, recipe) for _ in range(3)][1:]
+        seconds = _seconds(recipe)
         run = api.train(recipe, seeds)
-        print(f"{recipe}: {median(seconds):.1f} s a seed", flush=True)
         return {
             "command": f"curta train {recipe} --seeds {seeds}",
             "commit": _commit(),
@@ -74,18 +80,27 @@ def measured(recipe: str) -> dict[str, Any]:
             "parameters": run.folder.info["parameters"],
             "tokens": len(run.layout.characters),
             "training": run.folder.info["trained_digits"],
-            "seconds_one_seed": [round(one, 2) for one in seconds],
+            "seconds_one_seed": seconds,
             "certificate": _certificate(run),
             "lengths": [*_lengths(run.folder.evaluation), *_far(run, recipe)],
         }
 
 
-def _seconds(api: Any, recipe: str) -> float:
-    """From the recipe's name to trained weights: recording, training, saving; one seed."""
-    begun = time.perf_counter()
-    run = api.begin(recipe, 1, None, {})
-    run.train()
-    return time.perf_counter() - begun - run.folder.info["compile_seconds"]
+def _seconds(recipe: str) -> list[float]:
+    """From the recipe's name to trained weights: recording, training, saving; one seed.
+
+    Twice, after a first time in which its program is compiled.
+    """
+    from curta import api
+
+    found = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        run = api.begin(recipe, 1, None, {})
+        run.train()
+        found.append(round(time.perf_counter() - begun - run.folder.info["compile_seconds"], 2))
+    print(f"{recipe}: {median(found[1:]):.1f} s a seed", flush=True)
+    return found[1:]
 
 
 def _certificate(run: Any) -> dict[str, Any]:

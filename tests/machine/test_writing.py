@@ -170,3 +170,29 @@ def test_a_text_is_given_up_after_as_many_tokens_alone_as_among_others(
     assert together == [write_one(machine, windows, look, prompt) for prompt in of.prompts]
     assert [len(text) for text in together] == [3 * len(prompt) for prompt in of.prompts]
     assert len(set(map(len, of.prompts))) > 1
+
+
+@every_operator
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_texts_that_do_not_fit_together_are_written_in_parts(
+    operator: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = case(operator)
+    look = program_of(of)
+    expected = write(of.layout.machine, of.layout.windows, look, of.prompts)
+    sizes: list[int] = []
+    whole = sheets.Sheet.begin
+
+    def noted(sheet: sheets.Sheet) -> None:
+        sizes.append(sheet.count)
+        whole(sheet)
+
+    monkeypatch.setattr(sheets.Sheet, "begin", noted)
+    sheet = sheets.Sheet(of.layout.machine, of.layout.windows, sheets.Prompts.of(of.prompts))
+    monkeypatch.setattr(sheets, "ENTRIES", share * sheet._entries(sheet.low, sheet.high))
+    writers = np.arange(len(of.prompts))
+    found = write(
+        of.layout.machine, of.layout.windows, lambda rows, _: look(rows), of.prompts, 0, writers
+    )
+    assert found == expected
+    assert (sum(sizes), len(sizes) > 1) == (len(of.prompts), True) if share else not sizes

@@ -31,6 +31,12 @@ class Prompts(NamedTuple):
         flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
         return cls(flat, lengths)
 
+    def part(self, texts: slice) -> "Prompts":
+        """Some of them."""
+        begins = np.concatenate([[0], np.cumsum(self.lengths)])
+        first, last, _ = texts.indices(len(self.lengths))
+        return Prompts(self.tokens[begins[first] : begins[last]], self.lengths[texts])
+
     def prompt(self, text: int) -> list[int]:
         """One of them."""
         end = int(self.lengths[: text + 1].sum())
@@ -48,6 +54,13 @@ class Written(NamedTuple):
         """The tokens of each text."""
         pairs = zip(self.tokens.tolist(), self.counts.tolist(), strict=True)
         return [row[:count] for row, count in pairs]
+
+    @classmethod
+    def joined(cls, parts: Sequence["Written"]) -> "Written":
+        """What was written in several groups, one after the other."""
+        wide = max(part.tokens.shape[1] for part in parts)
+        rows = [np.pad(p.tokens, ((0, 0), (0, wide - p.tokens.shape[1]))) for p in parts]
+        return cls(np.concatenate(rows), np.concatenate([part.counts for part in parts]))
 
     def put(self, text: int, tokens: Sequence[int]) -> "Written":
         """The same with other tokens in one text."""
@@ -77,27 +90,43 @@ class Entry(NamedTuple):
 class Sheet:
     """Texts while they are written, and a table of the tokens on their squares.
 
-    Each text has a row of the table. In it a role's squares, from `low` to `high`, are one block:
-    a square's address is `begin + position · step`, and so is that of a neighbour, whose begin
-    differs by its displacement. So long as every text keeps to the squares at least `reach` from
-    the edge, all neighbours are in the table; where one leaves them, it is laid out anew, twice as
-    wide on that axis.
-    Address NOTHING is always empty: neighbours that a role does not have. WASTE takes what no
-    role sees.
+    Each text has a row of the table. In it the squares of each role that was written so far are one
+    block: a square's address is `begin + position · step`, and so is that of a neighbour, whose
+    begin differs by its displacement. Pens keep to the squares from `low` to `high`, and a block
+    is as much larger as others look `reach` squares far for its role. Where a pen leaves these
+    squares the table is laid out anew, twice as wide on that axis; and for every new role.
+    Address NOTHING is always empty: neighbours that a role does not have, or of a role that was
+    never written. WASTE takes what no role sees.
     """
 
     def __init__(self, machine: Machine, windows: Windows, prompts: Prompts) -> None:
         self.machine, self.near = machine, neighbours(machine, windows)
         self.cells = max(map(len, windows.values()), default=0)
-        moves = [moved for near in self.near for _, moved in near]
-        self.reach = np.abs(np.array(moves or [(0,) * len(machine.axes)])).max(axis=0)
+        self.reach, self.seen = (
+            np.zeros_like(machine.wide, np.int64),
+            np.zeros(len(self.near), bool),
+        )
+        for role, moved in (one for near in self.near for one in near):
+            self.reach[role], self.seen[role] = np.maximum(self.reach[role], np.abs(moved)), True
         flat, lengths = prompts
         where, last = machine.positions(flat), np.cumsum(lengths) - 1
         self.count, self.strays = len(lengths), list[int]()
         self.texts, self.tokens, self.position = np.arange(self.count), flat[last], where[last]
         self.history = [Entry(np.repeat(self.texts, lengths), flat, where)]
-        low, high, edge = where.min(axis=0), where.max(axis=0), self.reach + SPARE
-        self._lay_out(low - edge, 2 * high - low + edge)
+        self.there = np.isin(np.arange(len(self.near)), machine.role[flat])
+        low, high = where.min(axis=0), where.max(axis=0)
+        edge = SPARE * (high > low)  # none on axes that are not in use
+        self.low, self.high = low - edge, 2 * high - low + edge
+        self.table = np.zeros(0, np.int32)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a table for the prompts is small enough."""
+        return self._entries(self.low, self.high) <= ENTRIES
+
+    def begin(self) -> None:
+        """Lays the prompts out."""
+        self._lay_out(self.low, self.high)
 
     def windows(self) -> Int[np.ndarray, "texts cells"]:
         """What the last token of each text sees, itself first."""
@@ -116,29 +145,35 @@ class Sheet:
         self.position, self.tokens = self.machine.advance(self.position, tokens), tokens
         self.history.append(Entry(self.texts, tokens, self.position))
         low, high = self.position.min(axis=0), self.position.max(axis=0)
-        below, above = low < self.low + self.reach, high > self.high - self.reach
-        if not (below.any() or above.any()):
+        below, above = low < self.low, high > self.high
+        known = bool(self.there[self.machine.role[tokens]].all())
+        if known and not (below.any() or above.any()):
             self._enter(self.history[-1])
             return
-        more = self.high - self.low + self.reach + SPARE
+        self.there[self.machine.role[tokens]] = True
+        more = self.high - self.low + SPARE
         wanted = np.where(below, low - more, self.low), np.where(above, high + more, self.high)
-        if self.count * int(self._sizes(*wanted).sum()) <= ENTRIES:
+        if self._entries(*wanted) <= ENTRIES:
             self._lay_out(*wanted)
         else:
             self._leave_out_strays()
 
     def _leave_out_strays(self) -> None:
         """Texts of a wrong function that go so far that the table would not fit in memory."""
-        low, high = self.low + self.reach, self.high - self.reach
-        inside = ((self.position >= low) & (self.position <= high)).all(axis=1)
+        inside = ((self.position >= self.low) & (self.position <= self.high)).all(axis=1)
         self.strays += self.texts[~inside].tolist()
         self.keep(inside)
         self.history[-1] = Entry(self.texts, self.tokens, self.position)
-        self._enter(self.history[-1])
+        self._lay_out(self.low, self.high)
 
-    def _sizes(self, low: np.ndarray, high: np.ndarray) -> Int[np.ndarray, " roles"]:
-        """Squares of each role between low and high."""
-        return np.where(self.machine.wide, 1, high - low + 1).prod(axis=1)
+    def _sizes(self, low: np.ndarray, high: np.ndarray) -> Int[np.ndarray, "roles axes"]:
+        """Squares of each role on each axis."""
+        return np.where(self.machine.wide, 1, high - low + 1 + 2 * self.reach)
+
+    def _entries(self, low: np.ndarray, high: np.ndarray) -> int:
+        """How large a table from low to high is."""
+        blocks = self._sizes(low, high).astype(float).prod(axis=1) * (self.seen & self.there)
+        return self.count * int(blocks.sum())
 
     def keep(self, going: Bool[np.ndarray, " texts"]) -> None:
         """Leaves only these texts."""
@@ -165,15 +200,15 @@ class Sheet:
     def _lay_out(self, low: np.ndarray, high: np.ndarray) -> None:
         """A table for squares from low to high, with all that was written."""
         self.low, self.high = low, high
-        sizes = np.where(self.machine.wide, 1, self.high - self.low + 1)
+        sizes, kept = self._sizes(low, high), self.seen & self.there
         strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~self.machine.wide
-        seen = np.isin(np.arange(len(sizes)), [role for near in self.near for role, _ in near])
-        ends = np.cumsum(np.prod(sizes, axis=1) * seen) + WASTE + 1
+        ends = np.cumsum(np.prod(sizes, axis=1) * kept) + WASTE + 1
         self.width = int(ends[-1])
-        begins = np.concatenate([[WASTE + 1], ends[:-1]]) - strides @ self.low
+        first = np.sum(strides * (low - self.reach), axis=1)
+        begins = np.concatenate([[WASTE + 1], ends[:-1]]) - first
         self._neighbours(begins, strides)
-        self.begins = np.where(seen, begins, WASTE)
-        self.steps = [np.where(seen, column, 0) for column in strides.T]
+        self.begins = np.where(kept, begins, WASTE)
+        self.steps = [np.where(kept, column, 0) for column in strides.T]
         self.table = np.full(self.count * self.width, len(self.machine.tokens), np.int32)
         for entry in self.history:
             self._enter(entry)
@@ -185,6 +220,8 @@ class Sheet:
         self.near_steps = [np.zeros(shape, np.int64) for _ in self.machine.axes]
         for role, near in enumerate(self.near):
             for cell, (other, moved) in enumerate(near):
+                if not self.there[other]:
+                    continue
                 self.near_begins[role, cell] = begins[other] + strides[other] @ moved
                 for steps, stride in zip(self.near_steps, strides[other], strict=True):
                     steps[role, cell] = stride

@@ -98,6 +98,13 @@ def write_all(
 ) -> Written:
     """The same as arrays."""
     sheet = Sheet(machine, windows, prompts)
+    if not sheet.fits and sheet.count > 1:
+        return _in_halves(machine, windows, look, prompts, limit, writers)
+    if not sheet.fits:
+        own = look if writers is None else _as(look, writers)
+        alone = write_one(machine, windows, own, prompts.prompt(0), limit)
+        return Written(np.array([alone], np.int32), np.array([len(alone)]))
+    sheet.begin()
     limits = np.array([limit or limit_of(length) for length in prompts.lengths.tolist()])
     for step in range(int(limits.max())):
         asked = (sheet.windows(),) if writers is None else (sheet.windows(), writers[sheet.texts])
@@ -111,6 +118,22 @@ def write_all(
         prompt, most = prompts.prompt(text), int(limits[text])
         found = found.put(text, write_one(machine, windows, own, prompt, most))
     return found
+
+
+def _in_halves(
+    machine: Machine,
+    windows: Windows,
+    look: Look,
+    prompts: Prompts,
+    limit: int,
+    writers: Int[np.ndarray, " texts"] | None,
+) -> Written:
+    """The same for texts that are too long to be laid out all at once."""
+    middle, found = len(prompts.lengths) // 2, []
+    for half in (slice(0, middle), slice(middle, None)):
+        own = None if writers is None else writers[half]
+        found.append(write_all(machine, windows, look, prompts.part(half), limit, own))
+    return Written.joined(found)
 
 
 def _as(look: Look, writer: Int[np.ndarray, " 1"]) -> Look:

@@ -106,9 +106,9 @@ class WindowEncoding(Encoding):
     def table(self, layer: Array) -> Float[Array, "roles cells heads"]:
         """The score bias of each cell of each role's window; hidden where it has no such cell."""
         table = layer.reshape(len(layer), -1, self.cells).transpose(1, 2, 0)
-        return jnp.where(jnp.asarray(self._known())[..., None], table, HIDDEN)
+        return jnp.where(jnp.asarray(self.known())[..., None], table, HIDDEN)
 
-    def _known(self) -> Bool[np.ndarray, "roles cells"]:
+    def known(self) -> Bool[np.ndarray, "roles cells"]:
         """Which cells each role's window has: the query itself, and its neighbours."""
         windows = self._program.windows
         counts = [1 + len(windows.get(kind.name, ())) for kind in self.layout.kinds]
