@@ -253,7 +253,8 @@ def test_answers_are_what_the_model_wrote() -> None:
 
 def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -> None:
     looped = tiny.DENSE | {
-        "model__loops": 2, "model__inject": "block", "positions__name": "rope"
+        "model__loops": 2, "model__inject": "block", "positions__name": "rope",
+        "model__blocks": 2, "optimizer__learning_rate": 0.01,
     }  # fmt: skip
     run = trained(seeds=1, training__steps=1, **looped)  # so little that it writes nonsense
     other, asked = curta.load("run", loops=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
