@@ -29,7 +29,7 @@ def tables(quick: bool) -> Iterator[Table]:
 
     seeds, repeats = (1, 2) if quick else (8, 7)
     text = (__doc__ or "").partition("\n\n")[2]
-    with trained(50 if quick else 0, seeds) as run, tempfile.TemporaryDirectory() as folder:
+    with trained(600 if quick else 0, seeds) as run, tempfile.TemporaryDirectory() as folder:
         run.evaluate(digits=(20,), count=20, grid=2 if quick else 40)
         page = run.write_page(0, Path(folder) / "page.html")
         with tab(Path(folder) / "profile") as browser:

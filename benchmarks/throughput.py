@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def tables(quick: bool) -> Iterator[Table]:
-    with trained(50 if quick else 0) as run:
+    with trained(600 if quick else 0) as run:
         text = (__doc__ or "").partition("\n\n")[2]
         repeats = 1 if quick else 7
         yield Table(

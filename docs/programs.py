@@ -152,11 +152,18 @@ def _programs(found: dict[str, Any]) -> Iterator[str]:
             f"`{recipe}`",
             f"{low} to {high} digits",
             f"{one['certificate']['windows']:,}",
-            one["certificate"]["grade"],
+            _grade(one["certificate"]),
             _wrong(wrong),
             _reached(one["lengths"]),
             f"{median(one['seconds_one_seed']):.1f}",
         ]) + " |"  # fmt: skip
+
+
+def _grade(certificate: dict[str, Any]) -> str:
+    """The grade; where the list is not proved complete, the bound on what it lacks."""
+    bound = certificate["listing"]["bound"]
+    closed = certificate["grade"] == "closed"
+    return "closed" if closed else f"{certificate['grade']}, {bound:.2g}"
 
 
 def _wrong(wrong: list[int]) -> str:
