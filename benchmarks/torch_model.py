@@ -114,18 +114,14 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-class WindowAttention(nn.Module):
+class WindowAttention(Attention):
     """Attention of queries over the cells of their windows; the vocabulary's keys are looked up."""
 
     role: Tensor
     known: Tensor
 
     def __init__(self, size: Size) -> None:
-        super().__init__()
-        self.heads = size.heads
-        self.norm = Norm(size)
-        self.qkv = nn.Linear(size.width, 3 * size.width, bias=False)
-        self.out = nn.Linear(size.width, size.width, bias=False)
+        super().__init__(size)
         self.register_buffer("role", torch.tensor(size.role), persistent=False)
         self.register_buffer("known", torch.tensor(size.known), persistent=False)
         self.bias = nn.Parameter(torch.empty(size.heads, self.known.numel()))

@@ -197,6 +197,7 @@ class Run:
     def answers(self, text: str, member: int = 0) -> list[str] | None:
         """The answers to the problems on the lines of a text, if these are plain; see `bulk`."""
         self._member(member)
+        self._make_known()
         self._look_ahead(text.count("\n"))
         return bulk.answers(self.models, member, text)
 
@@ -234,7 +235,7 @@ class Run:
         """
         self._make_known()
         models = self._of(self.models, member)  # first: a run without a checkpoint is refused
-        if self._prepared is not None:
+        if self._prepared is not None and self._prepared.exception() is None:
             models.recall.know(*self._prepared.result().listed[:2])
         settings = replace(self.recipe.evaluation, **changes)
         table = exam(self.recipe, models, settings, progress)
