@@ -1,5 +1,6 @@
 """Reports in a real browser: what moves, what is looked into, and the model that writes."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -10,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import tiny
 from curta import history
 from curta.api import report, train
 from curta.cli import main
-from curta.page import Carried, at_work
+from curta.page import Carried, at_work, folded
 from curta.problems import parse
 from curta.report import write_report
 from curta.session import Run
@@ -316,16 +318,13 @@ def test_a_run_named_twice_is_refused(
     assert "two of the runs are called 'first'" in capsys.readouterr().err
 
 
-FULL = {"model__width": 32, "model__heads": 4, "model__mlp_factor": 4}
-"""The size of shipped recipes."""
-
-
 def test_members_beyond_the_budget_stay_out_but_for_the_first_of_each_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recipe, model = shipped("addition", **FULL)
+    recipe, model = shipped("addition")
     runs = [Carried("a", recipe, [model] * 3), Carried("b", recipe, [model] * 3)]
-    for budget, kept in ((0, [1, 1]), (480_000, [2, 1]), (10_000_000, [3, 3])):
+    size = len(base64.b64encode(safetensors.numpy.save(folded.tensors(model))))
+    for budget, kept in ((0, [1, 1]), (3 * size, [2, 1]), (6 * size, [3, 3])):
         monkeypatch.setattr("curta.page.assembled.BUDGET", budget)
         body = at_work(runs).body
         assert body.count('class="weights"') == sum(kept)
@@ -344,7 +343,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step in range(0, 10_001, 50):
         vectors = vectors + rng.normal(0, 1, vectors.shape).astype(np.float32)
         history.save(folder / "history", step, vectors)
-    recipe, model = shipped("addition", **FULL)
+    recipe, model = shipped("addition")
     return write_report(folder, at_work([Carried("both", recipe, [model] * 8)]))
 
 
