@@ -7,12 +7,15 @@ texts. Encodings that see all earlier tokens are given whole texts.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
+from . import background
 from .layouts import Layout, Room, Text
 from .layouts.program import ProgramLayout
 from .machine.recording import Recording, seen
@@ -22,6 +25,10 @@ from .machine.table import WindowTable
 from .positions.window import Window
 from .recipe import Recipe
 from .tasks import Task
+
+
+TOGETHER = 2_000
+"""Problems that are recorded before their windows are looked at."""
 
 
 class Data(NamedTuple):
@@ -73,14 +80,26 @@ def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
     assert layout.recorder is not None
     cells = 1 + max(map(len, layout.windows.values()), default=0)
     table = WindowTable(cells)
+    last: Future[None] | None = None
     for task in recipe.tasks:
-        texts = [
-            layout.recorder.record(task.operator, operands)
-            for operands in problems(recipe, layout, task, seed)
-        ]
-        for part in Recording.of(texts).parts(1 << 20):
-            table.add(seen(layout.machine, part, layout.windows))
+        mine = problems(recipe, layout, task, seed)
+        for start in range(0, len(mine), TOGETHER):
+            texts = [
+                layout.recorder.record(task.operator, operands)
+                for operands in mine[start : start + TOGETHER]
+            ]
+            if last is not None:
+                last.result()
+            last = background.begin(partial(_count, table, layout, texts))
+    if last is not None:
+        last.result()
     return table
+
+
+def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded]) -> None:
+    """Enters the windows of some texts; numpy, so that others can be recorded meanwhile."""
+    for part in Recording.of(texts).parts(1 << 20):
+        table.add(seen(layout.machine, part, layout.windows))
 
 
 def _windows(recipe: Recipe, layout: ProgramLayout, seeds: Sequence[int]) -> Data:

@@ -77,9 +77,10 @@ class WindowTable(WindowIndex):
         self._enter(rows[new], targets[new], seen.text[first][new] + self._all_texts)
         everyone = number[inverse]
         self._conflict(everyone, seen)
-        np.add.at(self.counts, everyone, 1)
-        pairs = np.unique(everyone.astype(np.int64) << 32 | seen.text)
-        np.add.at(self.texts, pairs >> 32, 1)
+        self.counts += np.bincount(everyone, minlength=len(self))
+        pairs = np.sort(everyone.astype(np.int64) << 32 | seen.text)
+        once = pairs[np.diff(pairs, prepend=-1) > 0]
+        self.texts += np.bincount(once >> 32, minlength=len(self))
         self._all_texts += int(seen.text.max(initial=-1)) + 1
         return everyone
 
