@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jaxtyping import install_import_hook
+import typecheck
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("CURTA_CACHE", str(ROOT / ".cache"))
 
-# Every annotation in the package is checked at run time, so it comes before any import of it.
-install_import_hook("curta", "typecheck.checked")
+typecheck.install()  # before any import of the package
 
 import hypothesis  # noqa: E402
 import jax  # noqa: E402
