@@ -177,4 +177,4 @@ def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
     model = tiny.drawn(of, layout_named("coupled"))
     models = Models(jax.tree.map(lambda leaf: leaf[None], model), layout_named("coupled"), 1)
     with pytest.raises(UserError, match="only models of a program under a window"):
-        certificate.certify(models, of, [0], planted.run.folder, print)
+        certificate.certify(models, of, [], planted.run.folder, print)

@@ -23,10 +23,9 @@ from .layouts.program import ProgramLayout
 from .machine.machine import Machine
 from .machine.recording import Recording, seen
 from .machine.sampling import Sizes
-from .machine.table import WindowIndex
+from .machine.table import WindowIndex, WindowTable
 from .problems import Problem
 from .recipe import Recipe
-from .records import shown_to
 from .runs import Folder
 from .scoring import Models
 
@@ -57,8 +56,6 @@ class Prepared(NamedTuple):
     found: dict[str, Found]
     """By operator."""
     listed: Listed
-    shown: Bool[np.ndarray, "members windows"]
-    """Which windows each member's training has."""
 
 
 class Judged(NamedTuple):
@@ -78,38 +75,35 @@ class Judged(NamedTuple):
 def certify(
     models: Models,
     recipe: Recipe,
-    seeds: Sequence[int],
+    shown: Sequence[WindowTable],
     folder: Folder,
     say: Say,
     prepared: Prepared | None = None,
 ) -> dict[str, Any]:
-    """Lists all windows, asks every member, and writes both files into the run's folder."""
+    """Lists all windows, asks every member, and writes both files into the run's folder.
+
+    `shown` are the windows of each member's training.
+    """
     layout = models.layout
     if not isinstance(layout, ProgramLayout) or models.memo is None:
         raise UserError("only models of a program under a window can be certified")
-    found, listed, shown = prepared or prepare(recipe, layout, seeds, say)
+    found, listed = prepared or prepare(recipe, layout, say)
     say(f"{len(listed.rows):,} windows")
-    judged = judge(models, listed, shown)
-    content = _content(found, layout, seeds, listed, judged)
+    had = np.stack([table.find(listed.rows) >= 0 for table in shown])
+    judged = judge(models, listed, had)
+    content = _content(found, layout, folder.info["seeds"], listed, judged)
     files.write(folder.path / WINDOWS, _arrays(listed, judged))
     files.write(folder.path / FILE, json.dumps(content, ensure_ascii=False) + "\n")
     return content
 
 
-def prepare(
-    recipe: Recipe,
-    layout: ProgramLayout,
-    seeds: Sequence[int],
-    say: Say = lambda what: None,
-) -> Prepared:
+def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None) -> Prepared:
     """Lists the windows of every operator, with attempts at proofs."""
     found: dict[str, Found] = {}
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
         found[task.operator] = catalogue.found(recipe, layout, task)
-    listed = together(list(found.values()))
-    shown = [shown_to(recipe, layout, seed).find(listed.rows) >= 0 for seed in seeds]
-    return Prepared(found, listed, np.stack(shown))
+    return Prepared(found, together(list(found.values())))
 
 
 def windows_of(folder: Folder) -> Int[np.ndarray, "windows cells"]:

@@ -26,7 +26,6 @@ from .positions.window import Window
 from .recipe import Recipe
 from .tasks import Task
 
-
 TOGETHER = 2_000
 """Problems that are recorded before their windows are looked at."""
 
@@ -43,15 +42,22 @@ class Data(NamedTuple):
     own: Any = ()
 
 
-def recorded(recipe: Recipe, layout: Layout, seeds: Sequence[int]) -> tuple[Data, tuple[Room, ...]]:
+def recorded(
+    recipe: Recipe,
+    layout: Layout,
+    seeds: Sequence[int],
+    shown: Sequence[WindowTable] | None = None,
+) -> tuple[Data, tuple[Room, ...]]:
     """The training data of these members, and room for the longest text of each task.
 
-    There is no data where problems are drawn on the device.
+    `shown` are the members' windows, where they are known already. There is no data where
+    problems are drawn on the device.
     """
     if not isinstance(layout, ProgramLayout):
         return Data(), tuple(layout.room(task.operator, task.widest) for task in recipe.tasks)
     if isinstance(recipe.positions, Window):
-        return _windows(recipe, layout, seeds), ()
+        tables = shown or [shown_to(recipe, layout, seed) for seed in seeds]
+        return _windows(recipe, tables), ()
     return _texts(recipe, layout, seeds)
 
 
@@ -102,9 +108,8 @@ def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded])
         table.add(seen(layout.machine, part, layout.windows))
 
 
-def _windows(recipe: Recipe, layout: ProgramLayout, seeds: Sequence[int]) -> Data:
+def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
     """All members' windows as one list; each member has its places in it."""
-    tables = [shown_to(recipe, layout, seed) for seed in seeds]
     rows, first, inverse = np.unique(
         np.concatenate([t.rows for t in tables]), axis=0, return_index=True, return_inverse=True
     )

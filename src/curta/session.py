@@ -1,5 +1,6 @@
 """Training, asking and examining one run: what the command line and Python share."""
 
+import importlib
 import signal
 import threading
 import time
@@ -35,6 +36,7 @@ from .exam import exam
 from .layouts import Layout
 from .layouts.program import ProgramLayout
 from .loop import Loop, Show
+from .machine.table import WindowTable
 from .model import Transformer, parameters
 from .operations import Answer
 from .positions.window import Window
@@ -163,7 +165,8 @@ class Run:
 
     def _compiled(self, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
         """The chunk of steps with its data, compiled, and the seconds that took."""
-        data, rooms = records.recorded(self.recipe, self.layout, self.seeds)
+        shown = self.shown if isinstance(self.recipe.positions, Window) else None
+        data, rooms = records.recorded(self.recipe, self.layout, self.seeds, shown)
         data, begun = training.placed(data, mesh), time.perf_counter()
         program: Any = training.compiled(self.recipe, training.Written(self.layout, rooms), mesh)
         compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
@@ -272,10 +275,16 @@ class Run:
         """Whether its recipe wants a certificate when it is trained, and it can have one."""
         return bool(self.recipe.evaluation.certificate) and self.certifiable
 
+    @cached_property
+    def shown(self) -> list[WindowTable]:
+        """The windows of each member's training, for a run of programs."""
+        return [records.shown_to(self.recipe, self.program, seed) for seed in self.seeds]
+
     def prepare(self) -> None:
-        """Begins what its certificate needs besides weights, while it trains."""
+        """Begins what its certificate and its report need besides weights, while it trains."""
+        background.begin(partial(importlib.import_module, "matplotlib.figure"))
         if self.to_certify:
-            asked = (self.recipe, self.program, self.seeds)
+            asked = (self.recipe, self.program)
             self._prepared = background.begin(partial(certificate.prepare, *asked))
 
     def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
@@ -285,7 +294,7 @@ class Run:
         """
         progress("windows")
         prepared = None if self._prepared is None else self._prepared.result()
-        asked = (self.models, self.recipe, self.seeds, self.folder)
+        asked = (self.models, self.recipe, self.shown, self.folder)
         found = certificate.certify(*asked, progress, prepared)
         self._prepared = None
         self.write_report()

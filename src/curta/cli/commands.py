@@ -49,11 +49,15 @@ def resume(options: Namespace) -> int:
     return _train_on(run, exam=True)
 
 
+DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}
+"""An evaluation that takes a second."""
+
+
 def demo(options: Namespace) -> int:
     from ..api import begin
     from .display import answer_line, console
 
-    run = begin("addition", 1, None, {"evaluation.digits": (20, 1000)})
+    run = begin("addition", 1, None, DEMO)
     code = _train_on(run, exam=True)
     if code:
         return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 from xml.etree import ElementTree
 
 from .figures import TOLD
@@ -18,6 +19,8 @@ _SAVING: dict[Any, Any] = {
     "svg.hashsalt": "curta",
     "axes.formatter.min_exponent": 3,
 }
+_WHITE = b'<rect width="100%" height="100%" fill="white"/>\n '
+_DRAWN: WeakKeyDictionary[Figure, bytes] = WeakKeyDictionary()
 _DROPPED = {"metadata", "style"}
 """Elements without use in a page: the stylesheet of the page serves all figures."""
 
@@ -29,7 +32,7 @@ def png(figure: Figure) -> bytes:
 
 def svg(figure: Figure) -> bytes:
     """The figure on white as a file of its own, its text as text."""
-    return _saved(figure, format="svg", metadata={"Date": None})
+    return _transparent(figure).replace(b"<defs>", _WHITE + b"<defs>", 1)
 
 
 def inline_svg(figure: Figure, name: str, label: str) -> Markup:
@@ -39,9 +42,7 @@ def inline_svg(figure: Figure, name: str, label: str) -> Markup:
     apply and which the page's stylesheet may override; ids are prefixed with
     `name`, since the ids of two figures are the same.
     """
-    root = ElementTree.fromstring(
-        _saved(figure, format="svg", transparent=True, metadata={"Date": None})
-    )
+    root = ElementTree.fromstring(_transparent(figure))
     for parent in root.iter():
         for child in [child for child in parent if _local(child.tag) in _DROPPED]:
             parent.remove(child)
@@ -53,6 +54,13 @@ def inline_svg(figure: Figure, name: str, label: str) -> Markup:
         del root.attrib[size]
     root.attrib |= {"class": "plot", "role": "img", "aria-label": label}
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _transparent(figure: Figure) -> bytes:
+    """The figure as SVG without a background; drawn once, for a page and a file."""
+    if figure not in _DRAWN:
+        _DRAWN[figure] = _saved(figure, format="svg", transparent=True, metadata={"Date": None})
+    return _DRAWN[figure]
 
 
 def _saved(figure: Figure, **options: Any) -> bytes:
