@@ -1,5 +1,6 @@
 # make demo   train an adder and see it calculate
-# make test   the tests          make lint   style and types
+# make test   the quick tests    make test-all  the rest: browser, exports, benchmarks
+# make lint   style and types
 # make bench  the benchmarks     make pictures  those of README and docs
 # make results  train and certify every program, and its controls; writes docs/results
 # make clean  remove the environment
@@ -11,13 +12,16 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test lint bench pictures results clean
+.PHONY: demo test test-all lint bench pictures results clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
+
+test-all: $(VENV)/dev
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m slow
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -24,6 +24,8 @@ from curta.session import Run
 from .made import asked as problems
 from .made import begun, logits, rows
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"model.width": 16, "model.heads": 2, "model.mlp_factor": 1}
 ONE = {"model.blocks": 1, "model.attending": 1}
 DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {

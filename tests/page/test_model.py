@@ -29,6 +29,8 @@ from .made import (
     shipped,
 )  # fmt: skip
 
+pytestmark = pytest.mark.slow
+
 DESIGNS: dict[str, dict[str, Any]] = {
     "layer norm, gated, gelu": {
         "model__norm": "layer", "model__gated": True, "model__activation": "gelu"

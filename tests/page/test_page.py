@@ -13,6 +13,8 @@ from curta.session import Run
 from .browser import Tab
 from .made import page, shipped
 
+pytestmark = pytest.mark.slow
+
 STATUS = "document.getElementById('status').textContent"
 TEXT = "[...document.querySelectorAll('#text li')].map((item) => item.textContent).join('')"
 

@@ -26,6 +26,8 @@ from report import sample
 from .browser import Tab
 from .made import shipped
 
+pytestmark = pytest.mark.slow
+
 STATUS = "document.getElementById('status').textContent"
 SIZES = {"evaluation.digits": [3], "evaluation.count": 8, "evaluation.grid": 4}
 

@@ -14,6 +14,8 @@ from curta.loop import Progress
 from curta.serve import Server
 from page.browser import Tab
 
+pytestmark = pytest.mark.slow
+
 NOW = "document.getElementById('now').textContent"
 POINTS = "document.querySelector('.chart .median').points.length"
 CHART = "document.querySelector('.chart svg')"

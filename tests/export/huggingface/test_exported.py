@@ -24,6 +24,8 @@ from ..made import begun, drawn
 from .made import COUPLED, GPT2, LLAMA, folder, opened
 from .test_logits import CLASSES, OWN
 
+pytestmark = pytest.mark.slow
+
 ALL = {name: changes for name, (_, changes) in CLASSES.items()} | OWN
 SMALL = {path: value for path, value in tiny.overrides().items() if path != "program"}
 LIBRARIES = ("torch", "transformers", "tokenizers", "huggingface_hub")

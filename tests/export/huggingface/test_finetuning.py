@@ -13,6 +13,8 @@ from curta.layouts import layout_named
 
 from .made import COUPLED, GPT2, folder, opened, tokenizer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.filterwarnings("ignore:`gradient_checkpointing` is deprecated")  # TRL's own default
 @pytest.mark.parametrize("changes", [COUPLED, GPT2], ids=["own", "gpt2"])

@@ -16,6 +16,8 @@ from curta.recipe import Recipe
 from ..made import PRODUCTS, SPELLED, asked, drawn, logits, rows
 from .made import COUPLED, GPT2, LLAMA, folder, opened, theirs, tokenizer, told
 
+pytestmark = pytest.mark.slow
+
 CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", GPT2),
     "gpt2, tied, plain norm": (
