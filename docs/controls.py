@@ -1,14 +1,14 @@
 """What the window, the network and the moves are each worth: `python docs/controls.py`.
 
-Every contender learns from the same recorded problems, three seeds each, and answers the same
-random problems: within the sizes of training, and beyond them.
+Every contender that sees a window learns from the same recorded problems, whole texts from more;
+all answer the same random problems, within the sizes of training and beyond. Three seeds each.
 
 dictionary     the windows of training, looked up; nothing is learned
 mlp            two hidden layers on the same window, as many steps
 transformer    the recipe as it is
 wide           the recipe, with twice as many neighbours in every window
 moves given    the recipe, asked for symbol and role alone; moves are the program's own
-rope, nope, abacus   whole texts instead of windows, two attention layers
+rope, nope, abacus   whole texts of sums instead of windows, two attention layers
 """
 
 import argparse

@@ -7,7 +7,6 @@ texts. Encodings that see all earlier tokens are given whole texts.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -86,7 +85,7 @@ def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
     assert layout.recorder is not None
     cells = 1 + max(map(len, layout.windows.values()), default=0)
     table = WindowTable(cells)
-    last: Future[None] | None = None
+    counting = background.begin(lambda: None)
     for task in recipe.tasks:
         mine = problems(recipe, layout, task, seed)
         for start in range(0, len(mine), TOGETHER):
@@ -94,11 +93,9 @@ def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
                 layout.recorder.record(task.operator, operands)
                 for operands in mine[start : start + TOGETHER]
             ]
-            if last is not None:
-                last.result()
-            last = background.begin(partial(_count, table, layout, texts))
-    if last is not None:
-        last.result()
+            counting.result()
+            counting = background.begin(partial(_count, table, layout, texts))
+    counting.result()
     return table
 
 
