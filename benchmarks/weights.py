@@ -1,0 +1,68 @@
+"""Whether a change of the code changed what is learned: final weights, bit for bit.
+
+    python benchmarks/weights.py           compares with benchmarks/weights.json
+    python benchmarks/weights.py --write   writes it anew
+
+Ten recipes of different designs are trained for 100 steps with seed 0. Weights are told apart
+by shape and content, not by name or place, so that a renamed weight is the same weight. The
+same bits are to be expected on one machine with one version of JAX only.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+RECIPES = (
+    "addition",
+    "multiplication",
+    "addition-fire",
+    "addition-hints",
+    "addition-abacus",
+    "addition-position-coupling",
+    "addition-alibi",
+    "sources/digit-encoder",
+    "sources/ladder-1-sgd",
+    "sources/looped-abacus-small",
+)
+STEPS = 100
+FILE = Path(__file__).with_suffix(".json")
+
+
+def main() -> int:
+    found = {recipe: weights(recipe) for recipe in RECIPES}
+    if "--write" in sys.argv:
+        FILE.write_text(json.dumps(found, indent=1) + "\n")
+        return 0
+    before = json.loads(FILE.read_text())
+    for recipe, digest in found.items():
+        print(f"{recipe:30} {'same' if digest == before.get(recipe) else 'DIFFERENT'}")
+    return int(found != before)
+
+
+def weights(recipe: str) -> str:
+    """The SHA-256 of a member's weights after its last step."""
+    import curta
+
+    fields = {"training.steps": STEPS, "training.validate_every": 0, "training.keep": "last"}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CURTA_RUNS"] = folder
+        run = curta.train(recipe, overrides=fields, evaluate=False)
+        return digest(run.model(0))
+
+
+def digest(model: Any) -> str:
+    import jax
+    import numpy as np
+
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(model)]
+    parts = [hashlib.sha256(f"{x.shape}{x.dtype}".encode() + x.tobytes()) for x in leaves]
+    whole = "".join(sorted(part.hexdigest() for part in parts))
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
