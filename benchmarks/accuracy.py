@@ -38,8 +38,8 @@ class Trial:
 def train(seeds: Sequence[int], steps: int) -> None:
     """What a measured process does; prints what it found. Steps 0: as the recipe has it."""
     import curta
-    from curta.scoring import exact
-    from curta.tasks import problems
+    from curta.evaluation.scoring import exact
+    from curta.problems.tasks import problems
 
     overrides = {"training.steps": steps} if steps else {}
     run = curta.train("addition", seeds, overrides=overrides, evaluate=False)

@@ -15,11 +15,11 @@ import optax
 import torch
 from torch import nn
 
-from curta import training
-from curta.model import Transformer
-from curta.optimizers import Rates, transformation
-from curta.positions.window import Window
-from curta.recipe import Recipe
+from curta.config.recipe import Recipe
+from curta.model.positions.window import Window
+from curta.model.transformer import Transformer
+from curta.training import trainer
+from curta.training.optimizers import Rates, transformation
 
 from . import export
 from .configurations import CONFIGURATIONS
@@ -77,9 +77,9 @@ def _loss(recipe: Recipe) -> Given:
             return losses.mean()
 
         return mean
-    (text,), keys = export.texts(recipe, _keys()), training.step_keys(0, 0)
+    (text,), keys = export.texts(recipe, _keys()), trainer.step_keys(0, 0)
     given, room = export.batch(recipe, text), export.room(recipe)
-    return lambda model, _: training.loss_and_exact(model, given, room, keys, recipe.training)[0]
+    return lambda model, _: trainer.loss_and_exact(model, given, room, keys, recipe.training)[0]
 
 
 def _keys() -> jax.Array:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from curta.recipe import Recipe
+    from curta.config.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class Configuration:
     steps: int
 
     def recipe(self) -> "Recipe":
-        from curta import recipe as recipes
+        from curta.config import recipe as recipes
 
         fields = recipes.with_overrides(self._base(), self.fields)
         return recipes.parse(fields, where=f"configuration {self.name!r}")
 
     def _base(self) -> dict[str, Any]:
-        from curta import recipe as recipes
+        from curta.config import recipe as recipes
 
         return recipes.read("addition") if self.name == "c" else {}
 

@@ -14,15 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
-from curta import records, training
-from curta.batches import Batch, padded
+from curta.config.recipe import Recipe
 from curta.layouts import Room, Text
+from curta.layouts.batches import Batch, padded
 from curta.layouts.program import ProgramLayout
-from curta.model import Transformer
-from curta.positions.learned import LearnedEncoding
-from curta.positions.window import Window, WindowEncoding
-from curta.recipe import Recipe
-from curta.texts import layout_of
+from curta.layouts.texts import layout_of
+from curta.model.positions.learned import LearnedEncoding
+from curta.model.positions.window import Window, WindowEncoding
+from curta.model.transformer import Transformer
+from curta.training import records, trainer
 
 from .configurations import CONFIGURATIONS
 from .torch_model import IGNORED, Size
@@ -48,7 +48,7 @@ def save(name: str, folder: Path, count: int) -> None:
 
 def member(recipe: Recipe, seed: int = 0) -> Transformer:
     """Curta's model before its first step."""
-    stacked = training.init(recipe, layout_of(recipe), jnp.array([seed]))
+    stacked = trainer.init(recipe, layout_of(recipe), jnp.array([seed]))
     return jax.tree.map(lambda leaf: leaf[0], stacked.model)
 
 
@@ -66,7 +66,7 @@ def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
     own = jax.tree.map(lambda column: column[0], data.own)
     size, found = recipe.training.batch, []
     for key in keys:
-        chosen = training.draw_windows(data._replace(own=own), key, size)
+        chosen = trainer.draw_windows(data._replace(own=own), key, size)
         rows, targets = (np.asarray(part)[chosen].astype(np.int64) for part in data.shared)
         found.append({"rows": rows, "targets": targets})
     return found

@@ -7,7 +7,6 @@ time, in a tab that has loaded it once; its time is the browser's own, up to the
 """
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,6 @@ from typing import Any
 from .spread import Spread, Table
 from .throughput import trained
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-
 LENGTHS = (10, 100)
 WRITE = "(() => {{ const begun = performance.now(), text = curta.write({problem!r}, {most});"
 WRITE += " return [text.length, (performance.now() - begun) / 1000]; }})()"
@@ -25,7 +22,7 @@ LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
 def tables(quick: bool) -> Iterator[Table]:
-    from page.browser import tab
+    from tests.export.html.browser import tab
 
     seeds, repeats = (1, 2) if quick else (8, 7)
     text = (__doc__ or "").partition("\n\n")[2]

@@ -21,7 +21,7 @@ from .spread import Spread, Table
 
 if TYPE_CHECKING:
     from curta import Run
-    from curta.problems import Problem
+    from curta.problems.problem import Problem
 
 
 def tables(quick: bool) -> Iterator[Table]:
@@ -59,7 +59,7 @@ def _timed(call: Callable[[], Any], repeats: int) -> list[float]:
 
 
 def _sums(digits: int, count: int) -> "list[Problem]":
-    from curta.tasks import problems
+    from curta.problems.tasks import problems
 
     return problems("+", "random", (digits, digits), count, seed=2)
 
@@ -70,8 +70,8 @@ def _row(name: str, count: int, seconds: list[float]) -> list[str]:
 
 
 def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
-    from curta.evaluation import grid
-    from curta.scoring import exact
+    from curta.evaluation.exact_match import grid
+    from curta.evaluation.scoring import exact
 
     rows = []
     for digits, count in ((20, 4096), (100, 2048)):

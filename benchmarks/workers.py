@@ -29,21 +29,21 @@ def main(side: str, name: str, folder: str, steps: str) -> None:
 
 def curta(name: str, folder: Path) -> Measure:
     """Curta's compiled chunk as a run calls it, drawing its problems or windows as it goes."""
-    from curta import devices
+    from curta.training import devices
 
     devices.configure()
     import jax
     import jax.numpy as jnp
 
-    from curta import records, training
-    from curta.texts import layout_of
+    from curta.layouts.texts import layout_of
+    from curta.training import records, trainer
 
     recipe = CONFIGURATIONS[name].recipe()
-    layout, mesh = layout_of(recipe), training.training_mesh(recipe, 1)
+    layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
     data, rooms = records.recorded(recipe, layout, [0])
-    data = training.placed(data, mesh)
-    state = training.spread(training.init(recipe, layout, jnp.array([0])), mesh)
-    call = training.compiled(recipe, training.Written(layout, rooms), mesh)
+    data = trainer.placed(data, mesh)
+    state = trainer.spread(trainer.init(recipe, layout, jnp.array([0])), mesh)
+    call = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
 
     def measure(steps: int) -> float:
         nonlocal state

@@ -26,14 +26,16 @@ import numpy as np
 import optax
 
 import programs as tables
-from curta import api, devices, memo, records, training
+from curta.config.recipe import Recipe
+from curta.evaluation import memo
+from curta.frontends import api
 from curta.layouts.program import ProgramLayout
-from curta.machine.finding import displacements
-from curta.machine.recording import Recording, Squares, seen
-from curta.problems import Problem
-from curta.recipe import Recipe
-from curta.tasks import RANDOM, problems
-from curta.texts import layout_of
+from curta.layouts.texts import layout_of
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, problems
+from curta.programs.machine.finding import displacements
+from curta.programs.machine.recording import Recording, Squares, seen
+from curta.training import devices, records, trainer
 
 RESULTS = Path(__file__).parent / "results" / "controls.json"
 SEEDS = (0, 1, 2)
@@ -117,12 +119,12 @@ def transformers(
     data, rooms = records.recorded(recipe, layout, SEEDS)
     like = np.arange(len(layout.machine.tokens)) if same is None else same
     data = data._replace(shared=(data.shared[0], jnp.asarray(like)[data.shared[1]]))
-    mesh = training.training_mesh(recipe, len(SEEDS))
-    state = training.spread(training.init(recipe, layout, jnp.asarray(SEEDS)), mesh)
-    step = training.compiled(recipe, training.Written(layout, rooms), mesh)
-    data = training.placed(data, mesh)
-    for first in range(0, recipe.training.steps, training.CHUNK):
-        state, _ = step(state, data, jnp.int32(first), jnp.int32(training.CHUNK))
+    mesh = trainer.training_mesh(recipe, len(SEEDS))
+    state = trainer.spread(trainer.init(recipe, layout, jnp.asarray(SEEDS)), mesh)
+    step = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
+    data = trainer.placed(data, mesh)
+    for first in range(0, recipe.training.steps, trainer.CHUNK):
+        state, _ = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
 
     def right(rows: np.ndarray, targets: np.ndarray, member: int) -> np.ndarray:
         token = memo.calculate(state.model, rows, targets).token[member]

@@ -18,18 +18,19 @@ from typing import Any
 from PIL import Image
 
 import curta
-from curta import api, comparison, runs
-from curta.recipe import Recipe
+from curta.config.recipe import Recipe
+from curta.frontends import api
+from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.images import png
-from curta.report.pictures import Heat
+from curta.runs import comparison, folders
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
 """Bytes of a picture."""
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
 
 def addition() -> curta.Run:
@@ -46,7 +47,7 @@ def looped() -> curta.Run:
 
 def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.Run:
     """The finished run of that name, with a report as it is drawn today, or a new one."""
-    if name not in runs.existing():
+    if name not in folders.existing():
         print(f"training {name}")
         return curta.train(recipe, seeds, name, overrides)
     found = curta.load(name)
@@ -104,7 +105,7 @@ def encodings() -> bytes:
     """Exact match of random problems by encoding and length, of all entries that are examined."""
     if "encodings" not in comparison.existing():
         curta.compare("encodings", run="encodings")
-    rows = [row for row in comparison.load("encodings").table["rows"] if row["exams"]]
+    rows = [row for row in Comparison.load("encodings").table["rows"] if row["exams"]]
     sizes = sorted({exam["digits"] for row in rows for exam in row["exams"]})
     values = [[row["exact"]["median"], *(at(row, size) for size in sizes)] for row in rows]
     heat: Heat = {
@@ -131,7 +132,7 @@ def shown(value: float | None) -> str:
 
 def page() -> bytes | None:
     """The page of the first member, in the middle of a sum."""
-    from page.browser import CHROMIUM, tab
+    from tests.export.html.browser import CHROMIUM, tab
 
     if not CHROMIUM:
         print("page.png is left as it is: Chromium is not installed")

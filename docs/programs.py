@@ -64,7 +64,7 @@ def timed(recipe: str) -> dict[str, Any]:
 
 def measured(recipe: str) -> dict[str, Any]:
     """One seed is timed alone; then all seeds are trained."""
-    from curta import api
+    from curta.frontends import api
 
     seeds = SEEDS.get(recipe, 8)
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +91,7 @@ def _seconds(recipe: str) -> list[float]:
 
     Twice, after a first time in which its program is compiled.
     """
-    from curta import api
+    from curta.frontends import api
 
     found = []
     for _ in range(3):

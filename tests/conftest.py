@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typecheck
+from tests import typecheck
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("CURTA_CACHE", str(ROOT / ".cache"))
@@ -19,8 +19,9 @@ import jax  # noqa: E402
 import optax  # noqa: E402
 import pytest  # noqa: E402
 
-from curta import catalogue, devices  # noqa: E402
-from curta.machine import survey  # noqa: E402
+from curta.evaluation import catalogue  # noqa: E402
+from curta.programs.machine import survey  # noqa: E402
+from curta.training import devices  # noqa: E402
 
 devices.configure()
 jax.config.update("jax_num_cpu_devices", 2)  # also where there are more cores
@@ -92,5 +93,5 @@ def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def brief() -> Iterator[None]:
     """Texts of models that never end are given up early, which takes seconds instead of minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("curta.machine.writing.limit_of", lambda prompt: 60 + prompt)
+        patch.setattr("curta.programs.machine.writing.limit_of", lambda prompt: 60 + prompt)
         yield

@@ -6,13 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from curta import records, tasks, training
+from curta.config.recipe import Recipe
+from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
-from curta.machine.tokens import HOME
-from curta.problems import Problem
-from curta.recipe import Recipe
-from curta.scoring import Models
-from curta.texts import layout_of
+from curta.layouts.texts import layout_of
+from curta.problems import tasks
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
+from curta.training import records, trainer
 
 Window = tuple[int, ...]
 
@@ -87,12 +88,12 @@ def rows(found: Sequence[tuple[Window, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 def trained(recipe: Recipe, steps: int, members: int = 2) -> Models:
     """Members after so many steps, at most, in chunks."""
-    seeds, layout, mesh = range(members), layout_of(recipe), training.training_mesh(recipe, members)
+    seeds, layout, mesh = range(members), layout_of(recipe), trainer.training_mesh(recipe, members)
     data, rooms = records.recorded(recipe, layout, seeds)
-    state = training.spread(training.init(recipe, layout, jnp.arange(members)), mesh)
-    call = training.compiled(recipe, training.Written(layout, rooms), mesh)
-    data = training.placed(data, mesh)
-    for first in range(0, steps, training.CHUNK):
-        count = min(training.CHUNK, steps - first)
+    state = trainer.spread(trainer.init(recipe, layout, jnp.arange(members)), mesh)
+    call = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
+    data = trainer.placed(data, mesh)
+    for first in range(0, steps, trainer.CHUNK):
+        count = min(trainer.CHUNK, steps - first)
         state, _ = call(state, data, jnp.int32(first), jnp.int32(count))
     return Models(jax.device_get(state).model, layout, members)

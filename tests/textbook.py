@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from curta.model import Transformer
+from curta.model.transformer import Transformer
 
 
 def norm(name: str, x: Array, gain: Array | None) -> Array:

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from curta import initial, model
-from curta import recipe as recipes
+from curta.config import recipe as recipes
+from curta.config.recipe import Recipe
 from curta.layouts import Layout, Numbers, Room, Text
-from curta.model import Transformer
-from curta.operations import OPERATIONS
-from curta.problems import Problem
-from curta.recipe import Recipe
-from curta.texts import layout_of
+from curta.layouts.texts import layout_of
+from curta.model import deferred_init, transformer
+from curta.model.transformer import Transformer
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
 
 TINY: dict[str, Any] = {
     "program": "addition",
@@ -91,7 +91,9 @@ def _paths(changes: dict[str, Any]) -> dict[str, Any]:
 
 def drawn(of: Recipe, layout: Layout, seed: int = 0) -> Transformer:
     """A model with its random weights."""
-    return initial.draw(model.build(of.model, of.positions, layout), jax.random.key(seed))
+    return deferred_init.draw(
+        transformer.build(of.model, of.positions, layout), jax.random.key(seed)
+    )
 
 
 def ints(digits: int) -> st.SearchStrategy[int]:

@@ -21,7 +21,7 @@ _shaped = jaxtyping.jaxtyped
 def install() -> None:
     """Every annotation of the package is checked from its import on."""
     jaxtyping.jaxtyped = partial(partial, _checked)
-    jaxtyping.install_import_hook("curta", "typecheck.checked")
+    jaxtyping.install_import_hook("curta", "tests.typecheck.checked")
 
 
 def _checked(target: Any, typechecker: Callable[..., Any]) -> Any:

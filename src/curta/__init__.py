@@ -12,14 +12,13 @@ A program of one's own is written with `Answer, Given, Paper, Sign, program, wri
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compare, load, probe, sweep, train
-    from .checking import check
-    from .comparison import Comparison
-    from .errors import UserError
-    from .machine import Answer, Given, Paper, Program, Sign
-    from .machine.program import program, written
-    from .registry import register
-    from .session import Run
+    from curta.config.errors import UserError
+    from curta.frontends.api import compare, load, probe, sweep, train
+    from curta.frontends.run import Comparison, Run
+    from curta.programs.machine import Answer, Given, Paper, Program, Sign
+    from curta.programs.machine.program import program, written
+    from curta.programs.user.checking import check
+    from curta.programs.user.registry import register
 
 __all__ = [
     "Answer",
@@ -41,12 +40,12 @@ __all__ = [
     "written",
 ]
 
-_HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train"), "api")
+_HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train"), "frontends.api")
 _HOMES |= dict.fromkeys(
-    ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "machine"
+    ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )
-_HOMES |= {"check": "checking", "register": "registry"}
-_HOMES |= {"UserError": "errors", "Run": "session", "Comparison": "comparison"}
+_HOMES |= {"check": "programs.user.checking", "register": "programs.user.registry"}
+_HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,5 +8,5 @@ import pytest
 @pytest.fixture(autouse=True, scope="session")
 def _small_surveys() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("curta.machine.survey.TOKENS", 20_000)
+        patch.setattr("curta.programs.machine.survey.TOKENS", 20_000)
         yield

@@ -8,20 +8,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import tiny
-from curta import api, checkpoints, training
+from curta.config.recipe import Recipe
+from curta.frontends import api
+from curta.frontends.run import Run
 from curta.layouts import Room, Text
 from curta.layouts.program import ProgramLayout
-from curta.machine.machine import Machine, Role
-from curta.machine.survey import survey
-from curta.machine.tokens import HOME, Token
-from curta.model import Transformer
-from curta.problems import Problem
+from curta.layouts.texts import layout_of
+from curta.model.transformer import Transformer
+from curta.problems.problem import Problem
+from curta.problems.tasks import Task
 from curta.programs import program_named
-from curta.recipe import Recipe
-from curta.session import Run
-from curta.tasks import Task
-from curta.texts import layout_of
+from curta.programs.machine.machine import Machine, Role
+from curta.programs.machine.survey import survey
+from curta.programs.machine.tokens import HOME, Token
+from curta.runs import checkpoints
+from curta.training import trainer
+from tests import tiny
 
 PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
 """The tiny recipe with two axes, and roles that are found from everywhere on one."""
@@ -45,7 +47,7 @@ def begun(recipe: str = "addition", seeds: int = 1, name: str = "mine", **change
     """A run with the weights that training begins with."""
     overrides = {path.replace("__", "."): value for path, value in changes.items()}
     run = api.begin(recipe, seeds, name, overrides)
-    state = training.init(run.recipe, run.layout, jnp.asarray(run.seeds))
+    state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
     checkpoints.save(run.folder.checkpoints, 1, state)
     return run
 

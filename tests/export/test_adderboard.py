@@ -11,15 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import tiny
-from curta import api
-from curta.cli import main
+from curta.config.recipe import Recipe
+from curta.evaluation.memo import Memo
 from curta.export import Exported
 from curta.export.adderboard import AdderBoard
-from curta.machine.writing import write_one
-from curta.memo import Memo
-from curta.model import Transformer, parameters
-from curta.recipe import Recipe
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.model.transformer import Transformer, parameters
+from curta.programs.machine.writing import write_one
+from tests import tiny
 
 from .made import SPELLED, begun, drawn, logits, rows
 from .made import asked as problems

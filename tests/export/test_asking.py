@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import answer, prompt
-from curta.machine.sampling import draw
-from curta.problems import Problem
+from curta.problems.problem import Problem
+from curta.problems.tasks import Task
 from curta.programs import PROGRAMS
-from curta.tasks import Task
+from curta.programs.machine.sampling import draw
 
 from .made import program
 

@@ -14,12 +14,12 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from curta import recipe as recipes
+from curta.config import recipe as recipes
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import prompt
-from curta.machine.writing import write_one
-from curta.model import Transformer
-from curta.session import Run
+from curta.frontends.run import Run
+from curta.model.transformer import Transformer
+from curta.programs.machine.writing import write_one
 
 from .made import asked as problems
 from .made import begun, logits, rows
@@ -39,7 +39,7 @@ DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {
 
 EXPORTS = """
 import sys
-from curta.cli import main
+from curta.frontends.cli import main
 for name in sys.argv[1:]:
     assert main(["export", name, "--to", "onnx", "--out", name + ".onnx", "--member", "1"]) == 0
 """

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import tiny
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.automaton import Automaton
+from tests import tiny
 
 KNOWN = json.loads((Path(__file__).parent / "coordinates.json").read_text("utf-8"))
 """By layout: texts, the kind of each character in hexadecimal, and its coordinate."""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tiny
-from curta.errors import UserError
+from curta.config.errors import UserError
 from curta.layouts import Layout, layout_named
 from curta.layouts.hints import HINTS
-from curta.problems import Problem, parse
+from curta.problems.problem import Problem, parse
+from tests import tiny
 
 WIDTH = 12
 

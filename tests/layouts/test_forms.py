@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tiny
 from curta.layouts import LAYOUTS
 from curta.layouts.forms import Form, Reading
-from curta.operations import OPERATIONS
+from curta.problems.operations import OPERATIONS
+from tests import tiny
 
 NUMBERS = st.lists(tiny.ints(6), min_size=1, max_size=4)
 

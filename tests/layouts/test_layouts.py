@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.typing import ArrayLike
 
-import tiny
-from curta.errors import UserError
+from curta.config.errors import UserError
 from curta.layouts import LAYOUTS, Layout, Room, Text, Where, layout_named
-from curta.operations import OPERATIONS
-from curta.problems import Problem
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from tests import tiny
 
 BATCH, WIDTH, SEVERAL = 8, 6, 4
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from curta.frontends.run import Run
 from curta.probes.base import Finding, Probe
 from curta.probes.subject import Subject
-from curta.problems import Problem
-from curta.session import Run
+from curta.problems.problem import Problem
 
 
 def subject(run: Run, *members: int) -> Subject:

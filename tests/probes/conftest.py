@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import tiny
-from curta import api
-from curta.session import Run
+from curta.frontends import api
+from curta.frontends.run import Run
+from tests import tiny
 
 
 def trained(root: Path, name: str, **changes: object) -> Run:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tiny
-from curta.api import load
-from curta.errors import UserError
-from curta.operations import OPERATIONS
+from curta.config.errors import UserError
+from curta.evaluation.scoring import exact
+from curta.frontends.api import load
+from curta.frontends.run import Run
 from curta.probes import examine
 from curta.probes.carries import CarryChains, chained
 from curta.probes.commutativity import Commutativity
@@ -21,10 +21,10 @@ from curta.probes.loops import Loops
 from curta.probes.patterns import Patterns
 from curta.probes.single_digits import SingleDigits, table
 from curta.probes.values import PARTNERS, OperandRange, edge
-from curta.problems import Problem
-from curta.scoring import exact
-from curta.session import Run
-from curta.tasks import RANDOM, Task, problems
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, Task, problems
+from tests import tiny
 
 from .asked import found, generated, only
 from .asked import subject as asked

@@ -8,28 +8,25 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import tiny
-from curta import api, checkpoints, history, training
-from curta.errors import UserError
+from curta.config.errors import UserError
+from curta.evaluation.scoring import Models
+from curta.frontends import api
+from curta.frontends.api import examine
+from curta.frontends.run import Run
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.model import Transformer
-from curta.planes import principal
-from curta.probes import attention, examine
+from curta.layouts.texts import layout_of
+from curta.model.transformer import Transformer
+from curta.probes import attention
 from curta.probes.attention import SOURCES, Attention, look
-from curta.probes.counterfactual import (
-    Counterfactual,
-    at_random,
-    effects,
-    followed,
-    other_carry,
-)
+from curta.probes.counterfactual import Counterfactual, at_random, effects, followed, other_carry
+from curta.probes.pca import principal
 from curta.probes.tokens import Tokens
 from curta.probes.top import Top
-from curta.problems import Problem, parse
-from curta.scoring import Models
-from curta.session import Run
-from curta.texts import layout_of
+from curta.problems.problem import Problem, parse
+from curta.runs import checkpoints, embedding_history
+from curta.training import trainer
+from tests import tiny
 
 from .asked import found, only, subject
 
@@ -381,7 +378,7 @@ def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -
     assert len(finding.rows) == 2 * 3 * 10
     layout, digits = windowed.layout, windowed.layout.digits
     assert [layout.vocabulary[token] for token in digits] == [f"{d} sum +1" for d in range(10)]
-    begun = training.init(windowed.recipe, layout, jnp.array([0, 1])).model
+    begun = trainer.init(windowed.recipe, layout, jnp.array([0, 1])).model
     now, then = (
         (layout.parts() @ np.asarray(model.tokens))[:, digits]
         for model in (windowed.models.stacked, begun)
@@ -398,7 +395,7 @@ def test_spelled_digits_differ_as_the_vectors_of_their_digits_do() -> None:
     """The parts of a program's token are its digit or sign, its carry, its role and its move."""
     layout = tiny.layout_for("window")
     model = tiny.drawn(tiny.recipe(model__spelled=True), layout)
-    found = history.vectors(alone(model).stacked)[0, layout.digits]
+    found = embedding_history.vectors(alone(model).stacked)[0, layout.digits]
     parts = layout.parts()[layout.digits]
     own = parts[:, parts.sum(0) == 1] @ np.asarray(model.tokens)[parts.sum(0) == 1]
     np.testing.assert_allclose(found - found[0], own - own[0], atol=1e-5)
@@ -409,7 +406,7 @@ def remembering(*steps: int) -> Run:
     run, rng = api.begin("addition", 2, "moments", tiny.overrides()), np.random.default_rng(0)
     for step in steps:
         moment = rng.normal(size=(2, len(run.layout.characters), 6)).astype(np.float32)
-        history.save(run.folder.history, step, moment)
+        embedding_history.save(run.folder.history, step, moment)
     return run
 
 
@@ -418,14 +415,14 @@ def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     run = remembering(*steps)
     finding = found(Tokens(), run, 1)
     assert [row["step"] for row in only(finding, digit="7")] == steps
-    kept = (history.load(run.folder.history, step) for step in steps)
+    kept = (embedding_history.load(run.folder.history, step) for step in steps)
     moments = [moment[1, run.layout.digits] for moment in kept]
     expected = [principal(moments[-1]).project(moment)[7] for moment in moments]
     np.testing.assert_allclose(finding.picture["panels"][0]["paths"][7], expected, atol=1e-6)
 
 
 def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curta.history.MOMENTS", 4)
+    monkeypatch.setattr("curta.runs.embedding_history.MOMENTS", 4)
     rows = only(found(Tokens(), remembering(*range(11)), 0), digit="0")
     assert [row["step"] for row in rows] == [0, 3, 7, 10]
 

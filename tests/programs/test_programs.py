@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.errors import UserError
-from curta.machine import Given, Program, finding
-from curta.machine.machine import Machine, Windows
-from curta.machine.paper import Vocabulary
-from curta.machine.recording import Recording, seen
-from curta.machine.survey import machine_of
-from curta.machine.table import WindowTable
-from curta.operations import OPERATIONS
-from curta.problems import parse
+from curta.config.errors import UserError
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import parse
 from curta.programs import PROGRAMS, program_named
+from curta.programs.machine import Given, Program, finding
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.paper import Vocabulary
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.survey import machine_of
+from curta.programs.machine.table import WindowTable
 
 TRAINING = {
     "sums": (5, 8),

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from curta import recipe as recipes
+from curta.config import recipe as recipes
 from curta.layouts.program import ProgramLayout
-from curta.machine import drawing, store
-from curta.machine.recording import Recording, seen
-from curta.machine.sampling import Sizes, drawn
-from curta.machine.table import WindowTable
-from curta.texts import layout_of
+from curta.layouts.texts import layout_of
+from curta.programs.machine import drawing, store
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.sampling import Sizes, drawn
+from curta.programs.machine.table import WindowTable
 
 from . import sample
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from curta.errors import UserError
+from curta.config.errors import UserError
 from curta.report import write_comparison
 
 from . import sample

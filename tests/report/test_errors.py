@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from curta.evaluation.first_error import AROUND, slip
 from curta.report import errors
-from curta.slips import AROUND, slip
 
 from . import sample
 from .parsed import Page, report, visible

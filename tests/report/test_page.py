@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from curta.errors import UserError
-from curta.operations import OPERATIONS
+from curta.config.errors import UserError
+from curta.problems.operations import OPERATIONS
 from curta.report import figures, write_report
 from curta.report.categories import CATEGORIES
 from curta.report.run_folder import Trained, read_run

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curta.probes.pictures import Heat, Lines, Paths, Picture
 from curta.report import charts, figures
-from curta.report.pictures import Heat, Lines, Paths, Picture
 
 from . import sample
 from .parsed import Page, report, visible

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from curta.cli import main
-from curta.cli.display import certificate
+from curta.frontends.cli import main
+from curta.frontends.cli.display import certificate
 
 from .certified import certificate as certified
 from .certified import layout_named, write_certified

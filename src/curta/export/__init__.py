@@ -5,16 +5,18 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from .. import checkpoints, runs, training
-from ..errors import UserError, unknown
-from ..model import parameters
-from ..session import Run
-from ..summary import summary
-from ..training import Member
-from .adderboard import AdderBoard
-from .base import Exported, Exporter, Importer
-from .huggingface import HuggingFace
-from .onnx import Onnx
+from curta.config.errors import UserError, unknown
+from curta.export.adderboard import AdderBoard
+from curta.export.base import Exported, Exporter, Importer
+from curta.export.huggingface import HuggingFace
+from curta.export.onnx import Onnx
+from curta.model.transformer import parameters
+from curta.runs import checkpoints, folders
+from curta.runs.folders import Folder
+from curta.runs.session import Session
+from curta.runs.summary import summary
+from curta.training import trainer
+from curta.training.trainer import Member
 
 EXPORTERS: dict[str, Exporter] = {
     exporter.name: exporter for exporter in (AdderBoard(), HuggingFace(), Onnx())
@@ -24,10 +26,10 @@ IMPORTERS: dict[str, Importer] = {
     name: form for name, form in EXPORTERS.items() if isinstance(form, Importer)
 }
 
-__all__ = ["EXPORTERS", "IMPORTERS", "Exported", "Exporter", "bring", "write"]
+__all__ = ["EXPORTERS", "IMPORTERS", "Exported", "Exporter", "import_run", "write"]
 
 
-def write(run: Run, to: str, out: Path | None = None, member: int = 0) -> Path:
+def write(run: Session, to: str, out: Path | None = None, member: int = 0) -> Path:
     """One member of a run in the form `to`, by default in the run's folder; returns where.
 
     Raises UserError if that form cannot express it.
@@ -44,7 +46,7 @@ def write(run: Run, to: str, out: Path | None = None, member: int = 0) -> Path:
     return path
 
 
-def bring(form: str, path: Path, name: str | None = None) -> Run:
+def import_run(form: str, path: Path, name: str | None = None) -> Folder:
     """A new run of one member from files of that form, as if it were trained to its end.
 
     Raises UserError if they are not such files, or the run exists already.
@@ -52,18 +54,18 @@ def bring(form: str, path: Path, name: str | None = None) -> Run:
     if form not in IMPORTERS:
         raise unknown("form", form, IMPORTERS)
     found = IMPORTERS[form].read(path)
-    seeds, steps = runs.seeds_of([found.seed]), found.recipe.training.steps
+    seeds, steps = folders.seeds_of([found.seed]), found.recipe.training.steps
     layout = found.model.layout
-    folder = runs.create(found.recipe, layout, runs.checked(found.run), seeds, name)
+    folder = folders.create(found.recipe, layout, folders.checked(found.run), seeds, name)
     checkpoints.save(folder.checkpoints, steps, _finished(found))
     origin = {"form": form, "path": str(path), "run": found.run}
     folder.update(status="finished", parameters=parameters(found.model), imported=origin)
-    return Run(folder)
+    return folder
 
 
 def _finished(found: Exported) -> Member:
     """The state of a run whose only member is this one."""
-    state = training.init(found.recipe, found.model.layout, jnp.array([found.seed]))
+    state = trainer.init(found.recipe, found.model.layout, jnp.array([found.seed]))
     model = jax.tree.map(lambda leaf: leaf[None], found.model)
     best = None if state.best is None else state.best._replace(model=model)
     return state._replace(model=model, best=best)

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import files
-from ..model import Transformer, parameters
-from ..positions.window import Window
-from ..recipe import Recipe
-from .base import Exported, Exporter, machine_data, parts_of
+from curta.config import files
+from curta.config.recipe import Recipe
+from curta.export.base import Exported, Exporter, machine_data, parts_of
+from curta.model.positions.window import Window
+from curta.model.transformer import Transformer, parameters
 
 IMPORT = "\nfrom .huggingface.asking_curta import answer, prompt\n"
 TYPING = "from typing import Any\n"

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..layouts import Layout
-from ..layouts.program import ProgramLayout
-from ..machine import store
-from ..model import Transformer
-from ..recipe import Recipe
+from curta.config.recipe import Recipe
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer
+from curta.programs.machine import store
 
 
 @dataclass(frozen=True)

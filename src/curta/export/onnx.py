@@ -20,16 +20,16 @@ import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 from jaxtyping import Array, Float, Int
 
-from .. import files
-from ..extras import module
-from ..layouts import Layout, Room, Where
-from ..layouts.automaton import Automaton
-from ..layouts.base import END
-from ..layouts.program import ProgramLayout
-from ..model import Transformer
-from ..recipe import Recipe, dump
-from .base import Exported, Exporter, machine_data
-from .inlined import inlined
+from curta.config import files
+from curta.config.optional import module
+from curta.config.recipe import Recipe, dump
+from curta.export.base import Exported, Exporter, machine_data
+from curta.export.inlined import inlined
+from curta.layouts import Layout, Room, Where
+from curta.layouts.automaton import Automaton
+from curta.layouts.base import END
+from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer
 
 OPSET = 21
 """Of 2024: older runtimes in browsers and on phones open it."""

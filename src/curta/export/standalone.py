@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .huggingface.asking_curta import answer, prompt
+from curta.export.huggingface.asking_curta import answer, prompt
 
 MACHINE: dict[str, Any] = {}
 SETTINGS: dict[str, Any] = {}

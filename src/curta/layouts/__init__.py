@@ -1,20 +1,20 @@
 """Published ways of writing problems down. A new one is one file and one line here."""
 
-from ..digits import Numbers
-from ..errors import unknown
-from .base import Kind, Layout, Room, Text, Where
-from .begun import Begun, BegunLeft
-from .blanks import Blanks
-from .coupled import Coupled
-from .fields import Fields
-from .framed import Framed
-from .hints import Hints
-from .labelled import Labelled
-from .padded import Padded
-from .plain import Plain
-from .position_coupling import PositionCoupling
-from .reversed import Reversed
-from .spaced import Spaced, SpacedApart
+from curta.config.errors import unknown
+from curta.layouts.base import Kind, Layout, Room, Text, Where
+from curta.layouts.begun import Begun, BegunLeft
+from curta.layouts.blanks import Blanks
+from curta.layouts.coupled import Coupled
+from curta.layouts.fields import Fields
+from curta.layouts.framed import Framed
+from curta.layouts.hints import Hints
+from curta.layouts.labelled import Labelled
+from curta.layouts.padded import Padded
+from curta.layouts.plain import Plain
+from curta.layouts.position_coupling import PositionCoupling
+from curta.layouts.reversed import Reversed
+from curta.layouts.spaced import Spaced, SpacedApart
+from curta.problems.digits import Numbers
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from ..machine.machine import Machine
-from ..machine.tokens import HOME
+from curta.programs.machine.machine import Machine
+from curta.programs.machine.tokens import HOME
 
 State = Any
 """What a rule knows of the text so far: anything that can be a key."""

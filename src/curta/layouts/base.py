@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from ..digits import Numbers
-from ..errors import UserError, unknown
-from ..operations import OPERATIONS, Answer
-from ..problems import Problem, widths
-from .automaton import Automaton, Entry, State, tabulated
-from .forms import Form, Reading
+from curta.config.errors import UserError, unknown
+from curta.layouts.automaton import Automaton, Entry, State, tabulated
+from curta.layouts.forms import Form, Reading
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.problem import Problem, widths
 
 END = "$"
 DIGITS = "0123456789"
@@ -207,7 +207,7 @@ class Layout(ABC):
 
     def other(self, name: str) -> "Layout":
         """The layout of that name, which writes the same problems with the same tokens."""
-        from . import layout_named
+        from curta.layouts import layout_named
 
         return layout_named(name)
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from ..decimals import to_text
-from ..digits import Numbers
-from ..machine.tokens import HOME
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Piece, Room
-from .direct import DirectLayout
-from .forms import Form
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Kind, Piece, Room
+from curta.layouts.direct import DirectLayout
+from curta.layouts.forms import Form
+from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
 
 BEGIN = "#"
 BEGINNING = 7

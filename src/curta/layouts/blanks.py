@@ -10,11 +10,11 @@ that could ever be written, and no model could be examined beyond its training.
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..digits import Numbers
-from .automaton import Entry, State
-from .base import END, Kind
-from .direct import DirectLayout
-from .forms import Reading
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Kind
+from curta.layouts.direct import DirectLayout
+from curta.layouts.forms import Reading
+from curta.problems.digits import Numbers
 
 BLANK = len(DirectLayout.kinds)
 

@@ -5,9 +5,9 @@ above the first operand's last digit, `=` at place -1, just below the digit that
 is written next, and the end sign one place above the answer.
 """
 
-from ..machine.tokens import HOME
-from .base import END
-from .direct import SIGN, DirectLayout
+from curta.layouts.base import END
+from curta.layouts.direct import SIGN, DirectLayout
+from curta.programs.machine.tokens import HOME
 
 
 class Coupled(DirectLayout):

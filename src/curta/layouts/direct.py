@@ -10,14 +10,25 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..decimals import to_text
-from ..digits import Numbers
-from ..machine.tokens import HOME
-from ..operations import OPERATIONS, Result
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Piece, Room, RuledLayout, Text, flipped, join, number, sign
-from .forms import NUMBERS, Form, Reading, ordered
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import (
+    END,
+    Kind,
+    Piece,
+    Room,
+    RuledLayout,
+    Text,
+    flipped,
+    join,
+    number,
+    sign,
+)
+from curta.layouts.forms import NUMBERS, Form, Reading, ordered
+from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS, Result
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
 
 WRITTEN: tuple[str, ...] = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
 """The operations written here. A further one is a further character, which models that

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..decimals import to_int, to_text
-from ..digits import Numbers
-from ..machine.tokens import HOME
-from ..operations import OPERATIONS, Answer
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Room, RuledLayout, Text
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Kind, Room, RuledLayout, Text
+from curta.problems.decimals import to_int, to_text
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
 
 WIDTH, GROUPS = 3, 6
 PROMPT, WORKING = 2 * WIDTH + 3, 1 + 3 * GROUPS

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from ..decimals import to_text
-from ..digits import Numbers
-from ..machine.tokens import HOME
-from ..operations import OPERATIONS
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Piece, Room, Text, join, number
-from .direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Kind, Piece, Room, Text, join, number
+from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
+from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
 
 FILL = "_"
 LEAST, STEP = 20, 10

@@ -18,14 +18,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from ..decimals import to_int, to_text
-from ..digits import Numbers
-from ..errors import UserError
-from ..operations import OPERATIONS, Answer
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Piece, Room, Text, flipped, number
-from .direct import DirectLayout
+from curta.config.errors import UserError
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Kind, Piece, Room, Text, flipped, number
+from curta.layouts.direct import DirectLayout
+from curta.problems.decimals import to_int, to_text
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.problem import Problem
 
 MOST = 128
 """Digits of an operand: one hint fewer than there are. A size that examinations round up to."""

@@ -10,13 +10,24 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from ..decimals import to_text
-from ..digits import Numbers
-from ..machine.tokens import HOME
-from ..operations import OPERATIONS, Answer
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Piece, Room, RuledLayout, Text, flipped, join, number, sign
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import (
+    END,
+    Kind,
+    Piece,
+    Room,
+    RuledLayout,
+    Text,
+    flipped,
+    join,
+    number,
+    sign,
+)
+from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
 
 LETTERS = string.ascii_lowercase
 NUMBER, COLON, LABEL, COMMA, LETTER, FINISH = range(6)

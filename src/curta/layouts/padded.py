@@ -1,7 +1,7 @@
 """`321+540=8610$`: reversed, operands zero-padded to one width, the answer to one more."""
 
-from .base import END
-from .direct import SIGN, DirectLayout
+from curta.layouts.base import END
+from curta.layouts.direct import SIGN, DirectLayout
 
 
 class Padded(DirectLayout):

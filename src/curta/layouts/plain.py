@@ -1,6 +1,6 @@
 """`123+45=168$`: as people write it, most significant digit first."""
 
-from .direct import DirectLayout
+from curta.layouts.direct import DirectLayout
 
 
 class Plain(DirectLayout):

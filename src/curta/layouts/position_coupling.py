@@ -11,10 +11,10 @@ ones run the other way.
 
 from collections.abc import Sequence
 
-from ..machine.tokens import HOME
-from .automaton import Entry, State
-from .base import END, Room
-from .direct import ANSWER, FINISH, FIRST, SECOND, SIGN, DirectLayout
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Room
+from curta.layouts.direct import ANSWER, FINISH, FIRST, SECOND, SIGN, DirectLayout
+from curta.programs.machine.tokens import HOME
 
 NOWHERE = -1
 """Coordinate of id 0."""

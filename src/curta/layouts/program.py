@@ -14,18 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..digits import Numbers
-from ..errors import UserError
-from ..machine.machine import Machine, Windows
-from ..machine.plain import Plain, plain
-from ..machine.prompt import Given
-from ..machine.store import recorder
-from ..machine.survey import Recorder
-from ..operations import Answer
-from ..problems import Problem
-from ..programs import PROGRAMS
-from .automaton import Automaton, of_machine
-from .base import Kind, Layout, Room, Text, Where
+from curta.config.errors import UserError
+from curta.layouts.automaton import Automaton, of_machine
+from curta.layouts.base import Kind, Layout, Room, Text, Where
+from curta.problems.digits import Numbers
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem
+from curta.programs import PROGRAMS
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.plain import Plain, plain
+from curta.programs.machine.prompt import Given
+from curta.programs.machine.store import recorder
+from curta.programs.machine.survey import Recorder
 
 
 class ProgramLayout(Layout):

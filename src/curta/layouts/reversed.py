@@ -4,7 +4,7 @@ Written so, an answer digit needs nothing that is still to be written.
 Source: Lee et al., Teaching Arithmetic to Small Transformers, arXiv 2307.03381.
 """
 
-from .direct import DirectLayout
+from curta.layouts.direct import DirectLayout
 
 
 class Reversed(DirectLayout):

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from ..decimals import to_text
-from ..digits import Numbers
-from ..machine.tokens import HOME
-from ..operations import OPERATIONS
-from ..problems import Problem
-from .automaton import Entry, State
-from .base import END, Kind, Piece, Room, Text, flipped, join, number
-from .direct import DirectLayout
-from .forms import Reading
+from curta.layouts.automaton import Entry, State
+from curta.layouts.base import END, Kind, Piece, Room, Text, flipped, join, number
+from curta.layouts.direct import DirectLayout
+from curta.layouts.forms import Reading
+from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from curta.programs.machine.tokens import HOME
 
 SPACE = 6
 

@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import files, runs, userfiles
-from ..errors import UserError, unknown
-from ..guarding import watched
-from ..recipe import Recipe
-from ..report.probed import FOLDER
-from ..session import Run
-from ..tasks import Task
-from .attention import Attention
-from .base import Finding, Probe
-from .carries import CarryChains
-from .commutativity import Commutativity
-from .counterfactual import Counterfactual
-from .longer import Longer
-from .loops import Loops
-from .patterns import Patterns
-from .single_digits import SingleDigits
-from .subject import Subject
-from .tokens import Tokens
-from .top import Top
-from .values import OperandRange
+from curta.config import files
+from curta.config.errors import UserError, unknown
+from curta.config.recipe import Recipe
+from curta.probes.attention import Attention
+from curta.probes.base import Finding, Probe
+from curta.probes.carries import CarryChains
+from curta.probes.commutativity import Commutativity
+from curta.probes.counterfactual import Counterfactual
+from curta.probes.longer import Longer
+from curta.probes.loops import Loops
+from curta.probes.patterns import Patterns
+from curta.probes.single_digits import SingleDigits
+from curta.probes.subject import Subject
+from curta.probes.tokens import Tokens
+from curta.probes.top import Top
+from curta.probes.values import OperandRange
+from curta.problems.tasks import Task
+from curta.programs.user import userfiles
+from curta.programs.user.guarding import watched
+from curta.runs import folders
+from curta.runs.session import Session
 
 PROBES: dict[str, type[Probe]] = {
     probe.name: probe
@@ -101,11 +102,11 @@ def examined(probe: type[Probe], recipe: Recipe) -> list[Task]:
 
 
 def examine(
-    run: Run, name: str, members: Sequence[int] | None = None, **options: Any
+    run: Session, name: str, members: Sequence[int] | None = None, **options: Any
 ) -> dict[str, Any]:
     """Puts a probe to members of a run, all by default; keyword arguments are its options.
 
-    Returns the table that probes/NAME.json holds, and writes the report anew.
+    Returns the table that probes/NAME.json holds.
     """
     kind = probe_named(name)
     probe, asked = kind(**options), _asked(run, members)
@@ -113,8 +114,7 @@ def examine(
     if not tasks:
         raise UserError(_refusal(run, kind))
     table = _table(run, probe, asked, _found(probe, Subject(run, asked, tasks)))
-    files.write(run.folder.path / FOLDER / f"{kind.name}.json", json.dumps(table) + "\n")
-    run.write_report()
+    files.write(run.folder.probes / f"{kind.name}.json", json.dumps(table) + "\n")
     return table
 
 
@@ -131,7 +131,7 @@ def _found(probe: Probe, subject: Subject) -> Finding:
     return found
 
 
-def _asked(run: Run, members: Sequence[int] | None) -> list[int]:
+def _asked(run: Session, members: Sequence[int] | None) -> list[int]:
     """The members to ask; UserError for one that there is not."""
     every = range(len(run.seeds))
     for member in members or ():
@@ -140,7 +140,7 @@ def _asked(run: Run, members: Sequence[int] | None) -> list[int]:
     return list(every if members is None else members)
 
 
-def _refusal(run: Run, probe: type[Probe]) -> str:
+def _refusal(run: Session, probe: type[Probe]) -> str:
     operators = " ".join(task.operator for task in run.recipe.tasks)
     has = probe.unfit(run.recipe.model) or operators
     return (
@@ -149,13 +149,13 @@ def _refusal(run: Run, probe: type[Probe]) -> str:
     )
 
 
-def _table(run: Run, probe: Probe, members: list[int], found: Finding) -> dict[str, Any]:
+def _table(run: Session, probe: Probe, members: list[int], found: Finding) -> dict[str, Any]:
     """What the file of a probe holds."""
     options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
     return {
         "probe": probe.name,
         "summary": probe.summary,
-        "step": runs.last_step(run.folder),
+        "step": folders.last_step(run.folder),
         "members": members,
         "options": options,
         "notes": list(found.notes),

@@ -14,13 +14,13 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..layouts import Layout, Room, Text
-from ..model import Transformer
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import RANDOM, problems
-from .base import Finding, Probe, Row, option
-from .subject import Subject
+from curta.layouts import Layout, Room, Text
+from curta.model.transformer import Transformer
+from curta.probes.base import Finding, Probe, Row, option
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, problems
 
 SOURCES = (
     "own token", "same place", "below", "above", "farther", "every place", "signs", "absent",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
-from ..design import Model
-from ..errors import UserError
-from ..report.pictures import Picture
-from ..tasks import Task
-from .subject import Subject
+from curta.config.errors import UserError
+from curta.config.model import Model
+from curta.probes.pictures import Picture
+from curta.probes.subject import Subject
+from curta.problems.tasks import Task
 
 Row = dict[str, Any]
 

@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..history import thinned
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import Task
-from .base import SPREAD, Finding, Probe, Row, option, spread
-from .subject import Subject
+from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.problem import Problem
+from curta.problems.tasks import Task
+from curta.runs.embedding_history import thinned
 
 LENGTHS = 12
 """Most lengths of chains asked for at one size."""

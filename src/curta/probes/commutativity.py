@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..operations import Answer
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import RANDOM, Task, problems
-from .base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
-from .subject import Subject
+from curta.probes.base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, Task, problems
 
 Answers = Sequence[Sequence[Answer | None]]
 

@@ -22,13 +22,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..decimals import to_text
-from ..layouts import Layout, Room
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import RANDOM, Task, problems
-from .base import SPREAD, Finding, Probe, Row, option, spread
-from .subject import Subject
+from curta.layouts import Layout, Room
+from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.decimals import to_text
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, Task, problems
 
 FARTHEST = 12
 """Effects at more tokens or places than this are left out of the table."""

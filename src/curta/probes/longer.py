@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import RANDOM, Task, problems
-from .base import SPREAD, Finding, Probe, Row, curves, option, spread
-from .subject import Shares, Subject
+from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
+from curta.probes.pictures import Panel
+from curta.probes.subject import Shares, Subject
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, Task, problems
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import ClassVar
 import jax
 import numpy as np
 
-from ..design import Model
-from ..report.pictures import Panel
-from ..scoring import Models, scores
-from ..tasks import RANDOM, Task, problems
-from .base import SPREAD, Finding, Probe, Row, curves, option, spread
-from .longer import size
-from .subject import Subject
+from curta.config.model import Model
+from curta.evaluation.scoring import Models, scores
+from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
+from curta.probes.longer import size
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.tasks import RANDOM, Task, problems
 
 
 @dataclass(frozen=True)

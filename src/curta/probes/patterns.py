@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..operations import Answer
-from ..problems import Problem, answer_text
-from ..report.pictures import Panel
-from ..tasks import Task
-from .base import Finding, Probe, Row
-from .subject import Subject
+from curta.probes.base import Finding, Probe, Row
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem, answer_text
+from curta.problems.tasks import Task
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import Task
-from .base import SPREAD, Finding, Probe, Row, pairs, spread
-from .subject import Subject
+from curta.probes.base import SPREAD, Finding, Probe, Row, pairs, spread
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.problem import Problem
+from curta.problems.tasks import Task
 
 TEN = range(10)
 

@@ -9,17 +9,17 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from .. import teacher_forcing
-from ..batches import Shown, shown
-from ..errors import UserError
-from ..layouts import Layout, Room, Text
-from ..model import Transformer
-from ..operations import Answer
-from ..problems import Problem, parse
-from ..records import padded_texts
-from ..scoring import Models, exact, room_for
-from ..session import Run
-from ..tasks import Task
+from curta.config.errors import UserError
+from curta.evaluation import teacher_forcing
+from curta.evaluation.scoring import Models, exact, room_for
+from curta.layouts import Layout, Room, Text
+from curta.layouts.batches import Shown, shown
+from curta.model.transformer import Transformer
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem, parse
+from curta.problems.tasks import Task
+from curta.runs.session import Session
+from curta.training.records import padded_texts
 
 Shares = Float[np.ndarray, " members"]
 
@@ -30,7 +30,7 @@ Tokens = tuple[list[int], int]
 class Subject:
     """Members of a run, as of its newest checkpoint, and the tasks to examine them on."""
 
-    def __init__(self, run: Run, members: Sequence[int], tasks: Sequence[Task]) -> None:
+    def __init__(self, run: Session, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
 
     @property

@@ -15,11 +15,11 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from .. import checkpoints, history
-from ..planes import principal
-from ..report.pictures import Panel
-from .base import Finding, Probe, Row
-from .subject import Subject
+from curta.probes.base import Finding, Probe, Row
+from curta.probes.pca import principal
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.runs import checkpoints, embedding_history
 
 Tables = Float[np.ndarray, "moments members digits width"]
 
@@ -52,7 +52,7 @@ COLUMNS = ("member", "step", "digit", "x", "y")
 def remembered(subject: Subject) -> tuple[list[int], Tables] | None:
     """Steps and digits' vectors of the run's history; None if it has none."""
     digits = np.array(subject.layout.digits)
-    found = history.moments(subject.run.folder.history, digits)
+    found = embedding_history.moments(subject.run.folder.history, digits)
     if found is None:
         return None
     steps, tables = found
@@ -64,7 +64,7 @@ def checkpointed(subject: Subject) -> tuple[list[int], Tables]:
     steps = [0, *checkpoints.steps(subject.run.folder.checkpoints)]
     digits = np.array(subject.layout.digits)
     models = (subject.of(subject.run.at(step)).stacked for step in steps)
-    return steps, np.stack([history.vectors(stacked)[:, digits] for stacked in models])
+    return steps, np.stack([embedding_history.vectors(stacked)[:, digits] for stacked in models])
 
 
 def _rows(

@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from ..problems import Problem
-from ..report.pictures import Panel
-from .base import Finding, Probe, Row, option
-from .subject import Subject
+from curta.probes.base import Finding, Probe, Row, option
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.problem import Problem
 
 Logits = Float[np.ndarray, "members time vocabulary"]
 

@@ -10,12 +10,12 @@ from itertools import pairwise
 from random import Random
 from typing import ClassVar
 
-from ..decimals import to_text
-from ..problems import Problem
-from ..report.pictures import Panel
-from ..tasks import Task
-from .base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
-from .subject import Subject
+from curta.probes.base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
+from curta.probes.pictures import Panel
+from curta.probes.subject import Subject
+from curta.problems.decimals import to_text
+from curta.problems.problem import Problem
+from curta.problems.tasks import Task
 
 STEPS = (1, 2, 5, 10, 100)
 """Ends of the ranges beyond the limit, as multiples of it."""

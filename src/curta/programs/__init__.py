@@ -1,24 +1,24 @@
 """Algorithms that come with Curta. A new one is one file and one line here."""
 
-from ..errors import unknown
-from ..machine import Program
-from .addition import addition
-from .binary import binary
-from .carried import carried
-from .comparison import comparison
-from .copying import copy
-from .decimal import decimal
-from .division import division, modulo
-from .fractions import fractions
-from .gcd import gcd
-from .isqrt import isqrt
-from .luhn import luhn
-from .multiplication import multiplication
-from .reversal import reverse
-from .sorting import sorting
-from .spaced import spaced, spaced_apart
-from .subtraction import subtraction
-from .sums import sums
+from curta.config.errors import unknown
+from curta.programs.addition import addition
+from curta.programs.binary import binary
+from curta.programs.carried import carried
+from curta.programs.comparison import comparison
+from curta.programs.copying import copy
+from curta.programs.decimal import decimal
+from curta.programs.division import division, modulo
+from curta.programs.fractions import fractions
+from curta.programs.gcd import gcd
+from curta.programs.isqrt import isqrt
+from curta.programs.luhn import luhn
+from curta.programs.machine import Program
+from curta.programs.multiplication import multiplication
+from curta.programs.reversal import reverse
+from curta.programs.sorting import sorting
+from curta.programs.spaced import spaced, spaced_apart
+from curta.programs.subtraction import subtraction
+from curta.programs.sums import sums
 
 PROGRAMS: dict[str, Program] = {
     program.name: program

@@ -2,7 +2,7 @@
 
 from itertools import zip_longest
 
-from ..machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 
 
 def in_base(base: int) -> Program:

@@ -5,7 +5,7 @@ be zero. The sign before the next row is what was left over: 13 is odd, so its l
 digit is 1. Where the whole row is blank, nothing remains and the last digit has been written.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

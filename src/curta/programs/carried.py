@@ -5,7 +5,7 @@ one place more, so a digit is missing at the highest place only. Every digit is 
 function of a mark and two digits: what holds at one place holds at all.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

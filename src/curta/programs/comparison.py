@@ -6,7 +6,7 @@ differs decides, one that does not leaves it as it was. The last one is the answ
 
 from itertools import zip_longest
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

@@ -1,6 +1,6 @@
 """The digits of a number again: `copy 123=` is written `321=321$`."""
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

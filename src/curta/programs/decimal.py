@@ -3,7 +3,7 @@
 Each row is twice the row above, and one more if the next binary digit is 1.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

@@ -14,7 +14,7 @@ now, then the row. When it no longer fits, that count is the quotient's digit.
 
 from collections.abc import Callable, Sequence
 
-from ..machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 
 EVERYWHERE = ("place", "row", "step")
 

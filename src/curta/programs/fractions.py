@@ -12,9 +12,9 @@ it says that one is carried through, else it would have to see five digits at on
 from fractions import Fraction
 from itertools import zip_longest
 
-from ..machine import Answer, Given, Paper, Sign, program, to_digits, to_number
-from ..machine.prompt import Part
-from . import cases
+from curta.programs import cases
+from curta.programs.machine import Answer, Given, Paper, Sign, program, to_digits, to_number
+from curta.programs.machine.prompt import Part
 
 
 def pointed(role: str) -> tuple[Part, ...]:

@@ -20,8 +20,8 @@ where the pen is. Halves of x are written one further on y's axis, where no y is
 
 import math
 
-from ..machine import Answer, Given, Paper, Sign, program
-from . import cases
+from curta.programs import cases
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

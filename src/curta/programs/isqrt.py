@@ -15,9 +15,9 @@ compared from the highest place on, with a sign `=` for each place that does not
 
 import math
 
-from ..machine import Answer, Given, Paper, Sign, program
-from . import cases
-from .division import fits, subtract
+from curta.programs import cases
+from curta.programs.division import fits, subtract
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

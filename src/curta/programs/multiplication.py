@@ -11,7 +11,7 @@ the sum's digit: product and the row above. The lowest digit of each sum is one 
 and so are all of the last. A row ends with one more 0, where there is no digit to multiply.
 """
 
-from ..machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 
 
 def in_base(base: int) -> Program:

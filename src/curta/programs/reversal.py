@@ -3,7 +3,7 @@
 The sign `=` stands beyond the last digit, and the answer goes back from there.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

@@ -11,7 +11,7 @@ less, and it is passed over; equal, and it is written in the answer; greater, an
 the least so far if it is less than that. What the pass found is what the next one is about.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 AXES = ("place", "row", "turn", "version")
 

@@ -5,8 +5,8 @@ the left, a small 1 where it carries, and then written in the usual order. Both 
 the same length, by zeros. In `spaced-apart` the spaces are elsewhere: `1 234 + 5 678=`.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
-from ..machine.prompt import Part
+from curta.programs.machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine.prompt import Part
 
 BETWEEN = (
     Sign(" ", "space", at={"place": -2}),

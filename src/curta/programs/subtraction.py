@@ -4,7 +4,7 @@ First place by place, a small 1 beside each digit that borrows. If the last plac
 result is below zero: a minus, and what was written is taken from zero in the same way.
 """
 
-from ..machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(

@@ -5,7 +5,7 @@ one adds a number to the row above. The last row is the answer. A digit that car
 small 1 beside it.
 """
 
-from ..machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 
 
 def in_base(base: int) -> Program:

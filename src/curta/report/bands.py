@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .compared import Compared, Curve, Range, Row, by_digits, by_step
-from .figures import (
+from curta.report.compared import Compared, Curve, Range, Row, by_digits, by_step
+from curta.report.figures import (
     ALERT,
     MEDIAN,
     MEMBER,

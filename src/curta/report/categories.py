@@ -6,7 +6,7 @@ nothing but the files of its run; a test holds them against the operations' case
 
 from collections.abc import Iterable
 
-from .markup import Markup, element
+from curta.report.markup import Markup, element
 
 CATEGORIES = {
     "random": "all digits drawn at random",

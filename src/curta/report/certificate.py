@@ -6,14 +6,23 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..machine import drawing
-from ..machine.drawing import Cut
-from .certified import Certified, Content, OfMember, OfRole, Wrong, headline, summarised, text_to
-from .figures import INK, MEDIAN, MUTED, WIDTH, style
-from .learned import maps
-from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .squares import paper
-from .summary import counted, duration
+from curta.programs.machine import drawing
+from curta.programs.machine.drawing import Cut
+from curta.report.certified import (
+    Certified,
+    Content,
+    OfMember,
+    OfRole,
+    Wrong,
+    headline,
+    summarised,
+    text_to,
+)
+from curta.report.figures import INK, MEDIAN, MUTED, WIDTH, style
+from curta.report.learned import maps
+from curta.report.markup import Markup, cells, details, element, figure, heading_cells, join, table
+from curta.report.squares import paper
+from curta.report.summary import counted, duration
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NotRequired, TypedDict
 import numpy as np
 from jaxtyping import Float, Int, UInt8
 
-from .summary import counted, listed
+from curta.report.summary import counted, listed
 
 if TYPE_CHECKING:
-    from ..layouts.program import ProgramLayout
+    from curta.layouts.program import ProgramLayout
 
 FORMAT = 1
 """Version of the certificate that is understood here."""
@@ -133,8 +133,8 @@ def read(folder: Path) -> Certified | None:
 
 def text_to(layout: ProgramLayout, wrong: Wrong) -> list[int] | None:
     """The text of a problem up to the query of a wrong window, if the program's code is here."""
-    from ..errors import UserError
-    from ..problems import parse
+    from curta.config.errors import UserError
+    from curta.problems.problem import parse
 
     problem, at = wrong.get("problem"), wrong.get("at")
     if problem is None or at is None:
@@ -224,11 +224,10 @@ def summarised(values: Sequence[float]) -> tuple[float, float, float]:
 
 def _layout(folder: Path) -> ProgramLayout:
     """With the programs' code where it came with Curta, else with the machine alone."""
-    from ..errors import UserError
-    from ..layouts.program import ProgramLayout
-    from ..machine import store
-    from ..runs import Folder
-    from ..texts import layout_in
+    from curta.config.errors import UserError
+    from curta.layouts.program import ProgramLayout
+    from curta.programs.machine import store
+    from curta.runs.folders import Folder, layout_in
 
     with contextlib.suppress(UserError):
         found = layout_in(Folder(folder))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from .figures import (
+from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture
+from curta.report.figures import (
     ALERT,
     BANDS,
     END,
@@ -21,7 +22,6 @@ from .figures import (
     percent_axis,
     style,
 )
-from .pictures import Heat, Lines, Panel, Paths, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

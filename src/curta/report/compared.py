@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from .run_folder import Run, read_run
-from .summary import finite
+from curta.report.run_folder import Run, read_run
+from curta.report.summary import finite
 
 
 class Spread(TypedDict):

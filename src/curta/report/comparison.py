@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import files
-from . import bands, sections, swept
-from .categories import category_list
-from .compared import (
+from curta.config import files
+from curta.report import bands, sections, swept
+from curta.report.categories import category_list
+from curta.report.compared import (
     Compared,
     Exam,
     Row,
@@ -20,12 +20,22 @@ from .compared import (
     hardest,
     read_comparison,
 )
-from .differences import differences
-from .document import Part, document
-from .images import inline_svg
-from .markup import Markup, cells, demoted, details, element, figure, heading_cells, join, table
-from .page import Shown, at_work, contents, moving, parts, pictures, placed, show
-from .summary import MISSING, counted, duration, listed, percent
+from curta.report.differences import differences
+from curta.report.document import Part, document
+from curta.report.images import inline_svg
+from curta.report.markup import (
+    Markup,
+    cells,
+    demoted,
+    details,
+    element,
+    figure,
+    heading_cells,
+    join,
+    table,
+)
+from curta.report.page import Shown, at_work, contents, moving, parts, pictures, placed, show
+from curta.report.summary import MISSING, counted, duration, listed, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

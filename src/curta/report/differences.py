@@ -3,9 +3,9 @@
 import tomllib
 from typing import Any
 
-from .compared import Compared
-from .markup import Markup, element, table
-from .summary import MISSING, cell
+from curta.report.compared import Compared
+from curta.report.markup import Markup, element, table
+from curta.report.summary import MISSING, cell
 
 Fields = dict[str, Any]
 """`{"section.field": value}`; of a list of tasks `{"task +.field": value}`."""

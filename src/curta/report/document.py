@@ -9,7 +9,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from .markup import Markup, element, join
+from curta.report.markup import Markup, element, join
 
 _POLICY = "default-src 'none'; {}style-src {}; img-src data:; base-uri 'none'; form-action 'none'"
 

@@ -2,11 +2,11 @@
 
 from statistics import median
 
-from ..machine.tokens import CARRIES
-from .examples import folded, marked, number_cell, watch
-from .markup import Markup, cells, element, heading_cells, table
-from .run_folder import Length, Run, Slip
-from .summary import by_operator, counted, percent, size_name
+from curta.programs.machine.tokens import CARRIES
+from curta.report.examples import folded, marked, number_cell, watch
+from curta.report.markup import Markup, cells, element, heading_cells, table
+from curta.report.run_folder import Length, Run, Slip
+from curta.report.summary import by_operator, counted, percent, size_name
 
 AROUND = 12
 """Tokens that are shown on both sides of the first wrong one."""

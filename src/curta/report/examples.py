@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import chain, groupby, repeat, zip_longest
 
-from .markup import Markup, cells, details, element, heading_cells, join, table
-from .run_folder import Example, Run, Slip
-from .summary import counted
+from curta.report.markup import Markup, cells, details, element, heading_cells, join, table
+from curta.report.run_folder import Example, Run, Slip
+from curta.report.summary import counted
 
 _SHOWN = 24
 _SHOWN_DIGITS = 48

@@ -17,8 +17,8 @@ from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from .run_folder import Evaluation, Length, Metric, Span, Trained
-from .summary import by_operator, finite, hardest, size_name, trained_on
+from curta.report.run_folder import Evaluation, Length, Metric, Span, Trained
+from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

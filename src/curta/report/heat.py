@@ -6,10 +6,10 @@ shows single members. Cells hold how many problems are right, so that nothing is
 
 from itertools import groupby
 
-from .document import data
-from .figures import BANDS, band, median_cells
-from .markup import Markup, element
-from .run_folder import Grid, Run, Span, Trained
+from curta.report.document import data
+from curta.report.figures import BANDS, band, median_cells
+from curta.report.markup import Markup, element
+from curta.report.run_folder import Grid, Run, Span, Trained
 
 SIDE, LEFT, BELOW = 400, 52, 44
 """Of the map itself, and the room for the names of rows and columns."""

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ..machine.drawing import NONE, neighbour_name
-from .certified import Certified, Table
-from .document import data
-from .markup import Markup, element, join
+from curta.programs.machine.drawing import NONE, neighbour_name
+from curta.report.certified import Certified, Table
+from curta.report.document import data
+from curta.report.markup import Markup, element, join
 
 LEVELS = 10
 """Colours of values; a sign has one of its own."""

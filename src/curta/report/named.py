@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from .examples import folded, marked, number_cell, verdict, watch, writing_of
-from .markup import Markup, cells, element, heading_cells, table
-from .run_folder import Named, Run, Written
+from curta.report.examples import folded, marked, number_cell, verdict, watch, writing_of
+from curta.report.markup import Markup, cells, element, heading_cells, table
+from curta.report.run_folder import Named, Run, Written
 
 CAPTION = "What every member writes, as it was before its first step and as it was examined"
 

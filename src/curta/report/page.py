@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import files
-from . import certificate, certified, charts, figures, probed, results, sections, trails
-from .document import Part, document, own
-from .errors import errors
-from .examples import examples
-from .images import inline_svg, png, svg
-from .markup import Markup, demoted, element, join
-from .named import named
-from .run_folder import Run, read_run
+from curta.config import files
+from curta.report import certificate, certified, charts, figures, probed, results, sections, trails
+from curta.report.document import Part, document, own
+from curta.report.errors import errors
+from curta.report.examples import examples
+from curta.report.images import inline_svg, png, svg
+from curta.report.markup import Markup, demoted, element, join
+from curta.report.named import named
+from curta.report.run_folder import Run, read_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

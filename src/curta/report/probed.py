@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from . import charts
-from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .run_folder import Probed, Run
-from .summary import cell, listed
+from curta.report import charts
+from curta.report.markup import Markup, cells, details, element, figure, heading_cells, join, table
+from curta.report.run_folder import Probed, Run
+from curta.report.summary import cell, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

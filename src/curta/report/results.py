@@ -3,11 +3,19 @@
 from collections.abc import Iterator
 from statistics import fmean, median
 
-from .categories import category_list
-from .heat import heat_map
-from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .run_folder import Generated, Grid, Length, Run, Split, Table
-from .summary import by_operator, by_size, counted, hardest, percent, perplexity, trained_on
+from curta.report.categories import category_list
+from curta.report.heat import heat_map
+from curta.report.markup import Markup, cells, details, element, figure, heading_cells, join, table
+from curta.report.run_folder import Generated, Grid, Length, Run, Split, Table
+from curta.report.summary import (
+    by_operator,
+    by_size,
+    counted,
+    hardest,
+    percent,
+    perplexity,
+    trained_on,
+)
 
 _SUMMARY = 10
 """Columns before those of the members, without those of tokens."""

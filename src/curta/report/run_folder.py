@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from .pictures import Picture
+from curta.probes.pictures import Picture
 
 FORMAT = 2
 """Version of the folder layout that this reader understands."""

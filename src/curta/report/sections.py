@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from .markup import Markup, cells, details, element, figure, heading_cells, join, table
-from .results import headline
-from .run_folder import Metric, Run
-from .summary import MISSING, duration, listed, minute, percent, trained_on
+from curta.report.markup import Markup, cells, details, element, figure, heading_cells, join, table
+from curta.report.results import headline
+from curta.report.run_folder import Metric, Run
+from curta.report.summary import MISSING, duration, listed, minute, percent, trained_on
 
 DESCRIPTIONS = {
     "learning": "Loss on a logarithmic axis and exact match against training step: "

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from ..machine import drawing
-from ..machine.drawing import GAP, Block, Mark, Sheet
-from .markup import Markup, element, heading_cells, join
+from curta.programs.machine import drawing
+from curta.programs.machine.drawing import GAP, Block, Mark, Sheet
+from curta.report.markup import Markup, element, heading_cells, join
 
 NOTHING: Mapping[int, str] = {}
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from .run_folder import Length, Trained
+from curta.report.run_folder import Length, Trained
 
 MISSING = "—"
 """Stands where nothing was measured."""

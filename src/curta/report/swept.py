@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .compared import Compared, Range, Row, range_of
-from .figures import ALERT, MEDIAN, WIDTH, legend, percent_axis, style
+from curta.report.compared import Compared, Range, Row, range_of
+from curta.report.figures import ALERT, MEDIAN, WIDTH, legend, percent_axis, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

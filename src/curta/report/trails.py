@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..machine.machine import Machine
-from ..planes import principal
-from .document import data
-from .markup import Markup, element, saved
-from .pictures import Picture
-from .run_folder import Metric, Run
-from .summary import finite
+from curta.probes.pca import principal
+from curta.probes.pictures import Picture
+from curta.programs.machine.machine import Machine
+from curta.report.document import data
+from curta.report.markup import Markup, element, saved
+from curta.report.run_folder import Metric, Run
+from curta.report.summary import finite
 
 DIGITS = "0123456789"
 
@@ -63,10 +63,10 @@ def read(folder: Path, run: Run) -> Trails | None:
     """From the files of a run; None if it kept no vectors of its digits."""
     if not (folder / "history").is_dir():
         return None
-    from .. import history
+    from curta.runs import embedding_history
 
     digits = _digits(folder, run)
-    found = history.moments(folder / "history", digits.tokens) if digits else None
+    found = embedding_history.moments(folder / "history", digits.tokens) if digits else None
     if digits is None or found is None:
         return None
     steps, tables = found
@@ -76,8 +76,8 @@ def read(folder: Path, run: Run) -> Trails | None:
 
 def _digits(folder: Path, run: Run) -> Digits | None:
     """The digits of the layout or, of a program, those of its answer; None without all of them."""
-    from ..layouts import layout_named
-    from ..machine import store
+    from curta.layouts import layout_named
+    from curta.programs.machine import store
 
     layout = tomllib.loads(run.recipe).get("layout")
     if layout is not None:

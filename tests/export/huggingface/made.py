@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-import tiny
+from curta.config.recipe import Recipe
 from curta.export import Exported
 from curta.export.huggingface import HuggingFace
 from curta.export.huggingface.tokenizer import texts
-from curta.model import Transformer
-from curta.recipe import Recipe
+from curta.model.transformer import Transformer
+from tests import tiny
 
 from ..made import drawn
 

@@ -10,15 +10,16 @@ import jax
 import numpy as np
 import pytest
 
-import tiny
-from curta import api
-from curta import recipe as recipes
-from curta.cli import main
-from curta.errors import UserError
-from curta.export import bring
+from curta.config import recipe as recipes
+from curta.config.errors import UserError
+from curta.export import import_run
 from curta.export.huggingface import HuggingFace, family_of
-from curta.machine.writing import limit_of
-from curta.model import Transformer
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.model.transformer import Transformer
+from curta.programs.machine.writing import limit_of
+from tests import tiny
 
 from ..made import begun, drawn
 from .made import COUPLED, GPT2, LLAMA, folder, opened
@@ -97,7 +98,7 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
 def test_the_best_model_of_a_run_comes_back(tmp_path: Path) -> None:
     of = tiny.recipe(training__keep="best", training__validate_every=10)
     model = drawn(of)
-    run = bring("huggingface", folder(tmp_path / "own", of, model))
+    run = Run(import_run("huggingface", folder(tmp_path / "own", of, model)))
     assert tiny.same(run.model(), model)
 
 
@@ -108,7 +109,8 @@ def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
         ["export", "mine", "--to", "huggingface", "--out", str(tmp_path / "out")],
         ["import", "huggingface", str(tmp_path / "out"), "--run", "again"],
     ]
-    code = f"{refuse}from curta.cli import main\nsys.exit(any(main(call) for call in {calls}))"
+    start = "from curta.frontends.cli import main\n"
+    code = f"{refuse}{start}sys.exit(any(main(call) for call in {calls}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

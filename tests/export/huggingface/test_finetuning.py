@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tiny
-from curta import data
+from curta.export import dataset
 from curta.export.huggingface import HuggingFace
 from curta.layouts import layout_named
+from tests import tiny
 
 from .made import COUPLED, GPT2, folder, opened, tokenizer
 
@@ -24,7 +24,7 @@ def test_a_step_of_sft(tmp_path: Path, changes: dict[str, Any]) -> None:
     from trl import SFTConfig, SFTTrainer
 
     of = tiny.recipe(training__validation=8, evaluation__held_out=8, **changes)
-    data.write(of, 32, tmp_path / "sums", form="jsonl")
+    dataset.write(of, 32, tmp_path / "sums", form="jsonl")
     rows = load_dataset(
         str(tmp_path / "sums"), split="train", cache_dir=str(tmp_path / "cache")
     ).select_columns(["prompt", "completion"])

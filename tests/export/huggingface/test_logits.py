@@ -7,11 +7,11 @@ import jax
 import numpy as np
 import pytest
 
-import tiny
-from curta.generation import completions
-from curta.machine.writing import write_one
-from curta.memo import Memo
-from curta.recipe import Recipe
+from curta.config.recipe import Recipe
+from curta.evaluation.generation import completions
+from curta.evaluation.memo import Memo
+from curta.programs.machine.writing import write_one
+from tests import tiny
 
 from ..made import PRODUCTS, SPELLED, asked, drawn, logits, rows
 from .made import COUPLED, GPT2, LLAMA, folder, opened, theirs, tokenizer, told

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import tiny
+from curta.config.recipe import Recipe
 from curta.export.huggingface.tokenizer import texts, written
 from curta.layouts import LAYOUTS
 from curta.layouts.program import ProgramLayout
-from curta.problems import parse
-from curta.recipe import Recipe
+from curta.problems.problem import parse
+from tests import tiny
 
 from ..made import any_machine, drawn, program, rows
 from .made import folder, tokenizer, told

@@ -11,22 +11,22 @@ from typing import Any
 
 import safetensors.numpy
 
-from ... import files
-from ... import recipe as recipes
-from ...evaluation_set import refusal
-from ...layouts import Layout
-from ...layouts.program import ProgramLayout
-from ...machine.writing import limit_of
-from ...recipe import Recipe
-from ...tasks import as_size
-from ..base import Exported, Exporter, Importer, machine_data
-from . import parts, tokenizer
-from .base import Family
-from .card import card
-from .gpt2 import GPT2
-from .imported import FORMAT, read
-from .llama import Llama
-from .own import Own
+from curta.config import files
+from curta.config import recipe as recipes
+from curta.config.recipe import Recipe
+from curta.evaluation.evaluation_set import refusal
+from curta.export.base import Exported, Exporter, Importer, machine_data
+from curta.export.huggingface import parts, tokenizer
+from curta.export.huggingface.base import Family
+from curta.export.huggingface.card import card
+from curta.export.huggingface.gpt2 import GPT2
+from curta.export.huggingface.imported import FORMAT, read
+from curta.export.huggingface.llama import Llama
+from curta.export.huggingface.own import Own
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.problems.tasks import as_size
+from curta.programs.machine.writing import limit_of
 
 FAMILIES: dict[str, Family] = {family.kind: family for family in (GPT2(), Llama(), Own())}
 """By `model_type`; the first that lacks nothing is taken."""

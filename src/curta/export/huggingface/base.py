@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from ...model import Transformer
-from ...recipe import Recipe
-from .parts import Parts
+from curta.config.recipe import Recipe
+from curta.export.huggingface.parts import Parts
+from curta.model.transformer import Transformer
 
 
 class Family(ABC):

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ...errors import UserError
-from ...layouts import Layout
-from ...layouts.program import ProgramLayout
-from ...model import parameters
-from ...operations import OPERATIONS
-from ...positions.window import Window
-from ...problems import Problem, answer_text, parse
-from ...runs import structure, versions
-from ..base import Exported
-from .base import Family
-from .parts import Constant, Parts
-from .tokenizer import texts
+from curta.config.errors import UserError
+from curta.export.base import Exported
+from curta.export.huggingface.base import Family
+from curta.export.huggingface.parts import Constant, Parts
+from curta.export.huggingface.tokenizer import texts
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.positions.window import Window
+from curta.model.transformer import parameters
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem, answer_text, parse
+from curta.runs.folders import structure, versions
 
 
 def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:

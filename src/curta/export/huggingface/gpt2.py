@@ -6,12 +6,12 @@ whose matrices are zeros, so it adds nothing. The scale of a tied head stands in
 
 from typing import Any
 
-from ...model import Transformer
-from ...positions.learned import Learned
-from ...positions.randomised import Randomised
-from ...recipe import Recipe
-from .base import Family, first, shared, tied_scale
-from .parts import Constant, Part, Parts, weights_of
+from curta.config.recipe import Recipe
+from curta.export.huggingface.base import Family, first, shared, tied_scale
+from curta.export.huggingface.parts import Constant, Part, Parts, weights_of
+from curta.model.positions.learned import Learned
+from curta.model.positions.randomised import Randomised
+from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_new", "relu": "relu", "relu2": "relu2", "silu": "silu"}
 

@@ -9,19 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.flax
 
-from ... import files, training
-from ... import recipe as recipes
-from ...errors import UserError
-from ...kept import formats_known
-from ...layouts import Layout, layout_named
-from ...machine import store
-from ...model import Transformer
-from ...recipe import Recipe
-from ...texts import stored
-from ..base import Exported
-from . import parts
-from .base import Family
-from .parts import Tensors
+from curta.config import files
+from curta.config import recipe as recipes
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.export.base import Exported
+from curta.export.huggingface import parts
+from curta.export.huggingface.base import Family
+from curta.export.huggingface.parts import Tensors
+from curta.layouts import Layout, layout_named
+from curta.layouts.texts import stored
+from curta.model.transformer import Transformer
+from curta.programs.machine import store
+from curta.programs.user.kept import formats_known
+from curta.training import trainer
 
 FORMAT = 1
 """Version of what config.json says of the run; a newer one is refused."""
@@ -99,7 +100,7 @@ def _layout(folder: Path, recipe: Recipe, about: Mapping[str, Any]) -> Layout:
 
 def _blank(recipe: Recipe, layout: Layout) -> Transformer:
     """A model of the recipe with zeros for weights."""
-    state = jax.eval_shape(lambda: training.init(recipe, layout, jnp.zeros(1, jnp.int32)))
+    state = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.zeros(1, jnp.int32)))
     return jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:], np.float32), state.model)
 
 

@@ -16,8 +16,8 @@ from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 
-from .asking_curta import answer, prompt
-from .positions_curta import POSITIONS, Positions, Readers, Spot
+from curta.export.huggingface.asking_curta import answer, prompt
+from curta.export.huggingface.positions_curta import POSITIONS, Positions, Readers, Spot
 
 EPSILON = 1e-6
 

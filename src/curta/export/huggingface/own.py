@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...layouts import Layout
-from ...layouts.program import ProgramLayout
-from ...model import Transformer
-from ...positions.fire import THRESHOLD
-from ...positions.t5 import buckets
-from ...recipe import Recipe
-from ..base import parts_of
-from .base import Family, first
-from .parts import Part, Parts, weights_of
+from curta.config.recipe import Recipe
+from curta.export.base import parts_of
+from curta.export.huggingface.base import Family, first
+from curta.export.huggingface.parts import Part, Parts, weights_of
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.positions.fire import THRESHOLD
+from curta.model.positions.t5 import buckets
+from curta.model.transformer import Transformer
 
 MODULE = "modeling_curta"
 

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ...errors import UserError
-from ...model import Transformer
+from curta.config.errors import UserError
+from curta.model.transformer import Transformer
 
 Tensors = dict[str, Float[np.ndarray, "..."]]
 """Tensors of a file, or weights of a model, by name."""

@@ -8,9 +8,9 @@ token. The end sign ends a text and fills batches up.
 
 from typing import Any
 
-from ... import files
-from ...layouts import Layout
-from ...layouts.program import ProgramLayout
+from curta.config import files
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
 
 LINE, CHARACTER = "[^\\n]*\\n", "[\\s\\S]"
 """What a token is, as a regular expression."""

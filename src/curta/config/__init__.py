@@ -1,0 +1,1 @@
+"""Recipes and what everything rests on: errors, files. Nothing here needs JAX."""

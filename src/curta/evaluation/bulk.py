@@ -1,0 +1,160 @@
+"""Files of plain problems, as arrays of characters: several times as fast as one by one.
+
+Lines such as 12+34, all with one and the same sign between two decimal numbers. What is not as
+plain goes line by line, through `problems.parse` and the layout, which say the same.
+
+The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line's end for each point: signs at
+2 and 7, ends at 5 and 9. Axes of the arrays: `chars`, and `lines`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int, UInt8
+
+from curta.evaluation.scoring import Models
+from curta.layouts.program import ProgramLayout
+from curta.problems.operations import OPERATIONS
+from curta.problems.operations.base import Operation
+from curta.programs.machine.plain import Number, Plain
+from curta.programs.machine.sheet import Prompts, Written
+from curta.programs.machine.writing import write_all
+
+FIRST = re.compile(r"[1-9][0-9]*([-+*%])[1-9]")
+LONGEST = 1000
+"""Digits of an operand."""
+TOGETHER = 8192
+"""Problems that are written at once."""
+ZERO, NINE, END = b"09\n"
+
+Places = Int[np.ndarray, " lines"]
+
+
+class Span(NamedTuple):
+    """Where in the characters an operand of each line begins, and its digits."""
+
+    begin: Places
+    length: Places
+
+
+class Lines(NamedTuple):
+    """The problems of a text."""
+
+    chars: UInt8[np.ndarray, " chars"]
+    operator: str
+    operands: tuple[Span, Span]
+
+
+def read(text: str) -> Lines | None:
+    """The lines of a text; None if they are not plain."""
+    first = FIRST.match(text)
+    if first is None or not text.isascii():
+        return None
+    chars = np.frombuffer(f"{text.rstrip()}\n".encode(), np.uint8)
+    ends, signs = np.flatnonzero(chars == END), np.flatnonzero(chars == ord(first[1]))
+    digits = np.count_nonzero((chars >= ZERO) & (chars <= NINE))
+    if len(signs) != len(ends) or digits + len(signs) + len(ends) != len(chars):
+        return None
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    spans = Span(begins, signs - begins), Span(signs + 1, ends - signs - 1)
+    return Lines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
+
+
+def _numbers(chars: UInt8[np.ndarray, " chars"], span: Span) -> bool:
+    """Whether there is a number everywhere, not too long, and no zero before it."""
+    inside = (span.length > 0) & (span.length <= LONGEST)
+    return bool(inside.all() and (chars[span.begin] > ZERO).all())
+
+
+def answers(models: Models, member: int, text: str) -> list[str] | None:
+    """What a member answers to every line of a text; None if they are not plain, or an answer is
+    none."""
+    lines, layout, memo = read(text), models.layout, models.memo
+    if lines is None or memo is None or not isinstance(layout, ProgramLayout):
+        return None
+    table = layout.plain(lines.operator)
+    if table is None or type(OPERATIONS[lines.operator]).refuse is not Operation.refuse:
+        return None
+    found: list[str] = [""] * len(lines.operands[0].begin)
+    for chosen in _chosen(lines):
+        asked = prompts(lines, table, chosen)
+        written = write_all(layout.machine, layout.windows, memo.look(member), asked)
+        told = answered(written, table, layout.end)
+        if told is None:
+            return None
+        for line, answer in zip(chosen.tolist(), told, strict=True):
+            found[line] = answer
+    return found
+
+
+def _chosen(lines: Lines) -> Iterator[Places]:
+    """Lines that are written together: those of about one length."""
+    a, b = lines.operands
+    order = np.argsort(a.length + b.length, kind="stable")
+    for start in range(0, len(order), TOGETHER):
+        yield order[start : start + TOGETHER]
+
+
+def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
+    """Tokens from characters: each part of the prompt fills its share of every line."""
+    spans = iter(lines.operands)
+    parts = [(part, next(spans) if isinstance(part, Number) else None) for part in table.parts]
+    sizes = [np.ones_like(chosen) if s is None else s.length[chosen] for _, s in parts]
+    lengths = np.sum(sizes, axis=0)
+    tokens, at = np.empty(int(lengths.sum()), np.int32), np.cumsum(lengths) - lengths
+    for (part, span), size in zip(parts, sizes, strict=True):
+        if isinstance(part, int):
+            tokens[at] = part
+        elif span is not None:
+            _fill(tokens, at, part, lines.chars, Span(span.begin[chosen], size))
+        at = at + size
+    return Prompts(tokens, lengths)
+
+
+def _fill(
+    tokens: Int[np.ndarray, " time"],
+    at: Places,
+    number: Number,
+    chars: UInt8[np.ndarray, " chars"],
+    span: Span,
+) -> None:
+    """Writes an operand of every line. 12 at 7, its lowest digit first: 2 at 7, 1 at 8."""
+    place = np.arange(span.length.sum()) - np.repeat(
+        np.cumsum(span.length) - span.length, span.length
+    )
+    last = np.repeat(span.begin + span.length - 1, span.length)
+    source = np.repeat(span.begin, span.length) + place if number.high_first else last - place
+    tokens[np.repeat(at, span.length) + place] = _lookup(number.others)[chars[source]]
+    first = span.begin if number.high_first else span.begin + span.length - 1
+    tokens[at] = _lookup(number.first)[chars[first]]
+
+
+def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
+    table = np.zeros(256, np.int32)
+    for digit, token in tokens.items():
+        table[ord(digit)] = token
+    return table
+
+
+def answered(written: Written, table: Plain, end: int) -> list[str] | None:
+    """The answers in what was written, without zeros before them; None if one is malformed."""
+    tokens, counts = written
+    digit = np.zeros(max(max(table.digits), int(tokens.max())) + 1, np.uint8)
+    for token, symbol in table.digits.items():
+        digit[token] = ord(symbol)
+    chars = digit[tokens] * (np.arange(tokens.shape[1]) < counts[:, None])
+    ended = tokens[np.arange(len(tokens)), counts - 1] == end
+    if not (ended & chars.any(axis=1)).all():
+        return None
+    chars = chars if table.high_first else chars[:, ::-1]
+    begun = np.maximum.accumulate(chars > ZERO, axis=1)
+    begun[np.arange(len(chars)), _last(chars > 0)] = True  # a zero alone stays
+    lines = np.pad(np.where(begun, chars, 0), ((0, 0), (0, 1)), constant_values=END)
+    return lines[lines > 0].tobytes().decode().splitlines()
+
+
+def _last(there: np.ndarray) -> Places:
+    """The last column of each row that is true."""
+    return there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)

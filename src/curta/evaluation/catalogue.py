@@ -1,0 +1,170 @@
+"""Every window of an operator: listed, proved complete where that is possible, and kept.
+
+A list follows from a program's code, its windows and the sizes of training alone. So it is kept
+in the cache folder, and a second run of the same program need not list anything.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from jaxtyping import Int
+
+from curta.config import files
+from curta.config.recipe import Recipe
+from curta.layouts.program import ProgramLayout
+from curta.layouts.texts import sources, unchanging
+from curta.problems.problem import Problem
+from curta.problems.tasks import Task
+from curta.programs.machine import Program
+from curta.programs.machine.sampling import Sizes
+from curta.programs.proof.closure import Closure
+from curta.programs.proof.completing import prove
+from curta.programs.proof.listing import Lister, Listing, list_windows
+
+FIRST = 60_000
+"""Tokens of the list with which a proof begins."""
+
+SECONDS = 10.0
+"""Of the thread, for the proof of each operator; what is not proved by then is given up."""
+
+STRANGE = 20
+"""Problems that cannot be written which are told one by one."""
+
+Operands = tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """The windows of one operator, how they were listed, and what came of the proof."""
+
+    operator: str
+    base: int
+    rows: Int[np.ndarray, "windows cells"]
+    targets: Int[np.ndarray, " windows"]
+    examples: list[Operands]
+    """For each window a problem in which it occurs."""
+    strange: list[Operands]
+    """Some of the problems whose text needs a token that the machine does not have."""
+    conflicts: int
+    problems: int
+    tokens: int
+    curve: list[tuple[int, int]]
+    """Tokens recorded, windows known."""
+    sizes: list[Sizes]
+    drawn: int
+    """How many of the problems, the last ones, were drawn at random."""
+    fresh: int
+    """How many of those brought something new."""
+    once: int
+    """Windows that were seen in one drawn problem alone."""
+    bound: float
+    """On the chance that the next problem holds a window that is not listed."""
+    complete: bool
+    """Whether the proof came to an end."""
+    open: int
+    """Windows that the proof could not exclude."""
+    reasons: list[str]
+    views: int
+    seconds: float
+
+    @property
+    def closed(self) -> bool:
+        """Whether no text of any length meets a window that is not in the list."""
+        return self.complete and not self.strange
+
+    @property
+    def unwritable(self) -> list[Problem]:
+        return [Problem(self.operator, one, self.base) for one in self.strange]
+
+
+def found(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
+    """One operator's windows: from the cache, where the same were listed before."""
+    assert layout.recorder is not None
+    program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
+    if not unchanging(program):
+        return _listed(layout, program, task, budget)
+    path = files.cache_folder() / "windows" / f"{_key(layout, program, task, budget)}.safetensors"
+    known = _read(path)
+    if known is None:
+        known = _listed(layout, program, task, budget)
+        files.write(path, _content(known))
+    return known
+
+
+def _key(layout: ProgramLayout, program: Program, task: Task, budget: int) -> str:
+    """What a list follows from, as a hash."""
+    machine, made = layout.machine, (program.name, program.base, program.file)
+    asked = (made, task.operator, task.sizes, budget, FIRST, SECONDS)
+    key = hashlib.sha256(repr((asked, machine.tokens, machine.roles, layout.windows)).encode())
+    for path in sources():
+        key.update(path.read_bytes())
+    return key.hexdigest()[:32]
+
+
+def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) -> Found:
+    """The list, and the attempt to prove that there are no others.
+
+    A proof completes a short list by itself; where there is none, the list is made long.
+    """
+    assert layout.recorder is not None
+    vocabulary = layout.recorder.vocabularies[task.operator]
+    lister = Lister(program, layout.machine, layout.windows, vocabulary)
+    listing = list_windows(lister, task.sizes, budget=min(FIRST, budget))
+    closure = prove(lister, task.sizes, seconds=SECONDS)
+    if not closure.closed and budget > FIRST:
+        listing = list_windows(lister, task.sizes, seed=1, budget=lister.tokens + budget)
+    return _told(lister, listing, closure)
+
+
+def _told(lister: Lister, listing: Listing, closure: Closure) -> Found:
+    program, table = lister.program, lister.table
+    return Found(
+        operator=program.operator,
+        base=program.base,
+        rows=table.rows,
+        targets=table.targets,
+        examples=lister.examples,
+        strange=sorted(set(lister.strange))[:STRANGE],
+        conflicts=len(table.conflicts),
+        problems=lister.problems,
+        tokens=lister.tokens,
+        curve=lister.curve,
+        sizes=listing.sizes,
+        drawn=listing.drawn,
+        fresh=listing.fresh,
+        once=listing.singletons,
+        bound=listing.held_out,
+        complete=closure.closed,
+        open=len(closure.open),
+        reasons=closure.reasons,
+        views=closure.views,
+        seconds=round(closure.seconds, 3),
+    )
+
+
+def _content(one: Found) -> bytes:
+    """Arrays, and the rest as JSON; operands in base 16, since JSON's numbers may not be long."""
+    rest = one._asdict()
+    arrays = {name: np.ascontiguousarray(rest.pop(name)) for name in ("rows", "targets")}
+    for name in ("examples", "strange"):
+        rest[name] = [[f"{value:x}" for value in operands] for operands in rest[name]]
+    return safetensors.numpy.save(arrays, {"found": json.dumps(rest)})
+
+
+def _read(path: Path) -> Found | None:
+    """What was kept; None if nothing was, or it is damaged."""
+    try:
+        with safetensors.safe_open(path, "np") as file:
+            rest: dict[str, Any] = json.loads(file.metadata()["found"])
+            arrays = {name: file.get_tensor(name) for name in ("rows", "targets")}
+        for name in ("examples", "strange"):
+            rest[name] = [tuple(int(v, 16) for v in operands) for operands in rest[name]]
+        rest["sizes"] = [Sizes(*map(tuple, sizes)) for sizes in rest["sizes"]]
+        rest["curve"] = [(tokens, windows) for tokens, windows in rest["curve"]]
+        return Found(**rest, **arrays)
+    except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
+        return None

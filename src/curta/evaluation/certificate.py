@@ -1,0 +1,331 @@
+"""The certificate of a run: whether every member is right on every window that can occur.
+
+Generation is the learned function iterated on windows, so a member that is right on all of them
+is exact at every length. They are listed by recording problems far beyond training, and where
+that is possible the list is proved complete (`machine.closure`).
+
+certificate.json       what was listed, proved, and found of every member
+windows.safetensors    every window, what follows it, what each member writes, with what margin
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import safetensors.numpy
+from jaxtyping import Bool, Float, Int
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.evaluation import catalogue, memo, rounding
+from curta.evaluation.catalogue import Found
+from curta.evaluation.scoring import Models
+from curta.layouts.program import ProgramLayout
+from curta.problems.problem import Problem
+from curta.programs.machine.machine import Machine
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.sampling import Sizes
+from curta.programs.machine.table import WindowIndex, WindowTable
+
+FORMAT = 1
+"""Version of certificate.json."""
+
+FILE, WINDOWS = "certificate.json", "windows.safetensors"
+
+SHOWN = 20
+"""Wrong windows of a member that are told one by one."""
+
+GRADES = ("closed", "saturated")
+
+Say = Callable[[str], None]
+
+
+class Listed(NamedTuple):
+    """All windows of a run's programs, each once, and a problem in which each occurs."""
+
+    rows: Int[np.ndarray, "windows cells"]
+    targets: Int[np.ndarray, " windows"]
+    examples: list[Problem]
+
+
+class Prepared(NamedTuple):
+    """All that needs no weights, so that it can be found beside the training."""
+
+    found: dict[str, Found]
+    """By operator."""
+    listed: Listed
+
+
+class Judged(NamedTuple):
+    """What every member makes of every window."""
+
+    token: Int[np.ndarray, "members windows"]
+    margin: Float[np.ndarray, "members windows"]
+    bound: Float[np.ndarray, "members windows"] | None
+    """How far rounding can move the margin; None where no bound is known."""
+    shown: Bool[np.ndarray, "members windows"]
+
+    @property
+    def wrong(self) -> Bool[np.ndarray, "members windows"]:
+        return self.margin <= 0
+
+
+def certify(
+    models: Models,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    shown: Sequence[WindowTable],
+    say: Say,
+    prepared: Prepared | None = None,
+) -> tuple[dict[str, Any], bytes]:
+    """Lists all windows and asks every member; the contents of both files.
+
+    `shown` are the windows of each member's training. Raises UserError for models that are
+    of no program under a window.
+    """
+    layout = models.layout
+    if not isinstance(layout, ProgramLayout) or models.memo is None:
+        raise UserError("only models of a program under a window can be certified")
+    found, listed = prepared or prepare(recipe, layout, say)
+    say(f"{len(listed.rows):,} windows")
+    had = np.stack([table.find(listed.rows) >= 0 for table in shown])
+    judged = judge(models, listed, had)
+    return _content(found, layout, seeds, listed, judged), _arrays(listed, judged)
+
+
+def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None) -> Prepared:
+    """Lists the windows of every operator, with attempts at proofs."""
+    found: dict[str, Found] = {}
+    for task in recipe.tasks:
+        say(f"windows of {task.operator}")
+        found[task.operator] = catalogue.found(recipe, layout, task)
+    return Prepared(found, together(list(found.values())))
+
+
+def windows_in(path: Path) -> Int[np.ndarray, "windows cells"]:
+    """The windows of the certificate in a run's folder; none if it has no certificate."""
+    path = path / WINDOWS
+    if not path.exists():
+        return np.zeros((0, 0), np.int32)
+    return safetensors.numpy.load_file(path)["rows"]
+
+
+def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
+    """All members on all windows."""
+    found = memo.calculate(models.stacked, listed.rows, listed.targets)
+    bounds = [_bound(models, member, listed) for member in range(models.members)]
+    known = [bound for bound in bounds if bound is not None]
+    bound = np.stack(known) if len(known) == len(bounds) else None
+    return Judged(found.token, found.margin, bound, shown)
+
+
+def together(found: Sequence[Found]) -> Listed:
+    """The windows of all operators as one list; those that several have are one."""
+    index, targets, examples = WindowIndex(found[0].rows.shape[1]), [], list[Problem]()
+    for one in found:
+        new = np.flatnonzero(index.find(one.rows) < 0)
+        index.enter(one.rows[new])
+        targets.append(one.targets[new])
+        examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
+    return Listed(index.rows, np.concatenate(targets), examples)
+
+
+def _bound(models: Models, member: int, listed: Listed) -> np.ndarray | None:
+    model = models.member(member)
+    if rounding.unbounded(model):
+        return None
+    return rounding.margins(model, listed.rows, listed.targets).bound
+
+
+def _content(
+    found: dict[str, Found],
+    layout: ProgramLayout,
+    seeds: Sequence[int],
+    listed: Listed,
+    judged: Judged,
+) -> dict[str, Any]:
+    """What certificate.json says."""
+    closed = all(one.closed for one in found.values())
+    conflicts = sum(one.conflicts for one in found.values())
+    return {
+        "format": FORMAT,
+        "grade": GRADES[0] if closed else GRADES[1],
+        "windows": len(listed.rows),
+        "conflicts": conflicts,
+        "unwritable": [str(problem) for one in found.values() for problem in one.unwritable],
+        "listing": _listing(list(found.values())),
+        "closure": _closure(found),
+        "operators": {operator: _operator(one) for operator, one in found.items()},
+        "rounding": _rounding(judged),
+        "roles": _roles(layout, listed),
+        "members": [_member(number, seed, judged) for number, seed in enumerate(seeds)],
+        "wrong": [
+            _wrong(member, window, layout, listed, judged)
+            for member in range(len(seeds))
+            for window in np.flatnonzero(judged.wrong[member])[:SHOWN].tolist()
+        ],
+    }
+
+
+def _listing(found: Sequence[Found]) -> dict[str, Any]:
+    """What was recorded, all operators together; the bound is that of the worst of them."""
+    return {
+        "problems": sum(one.problems for one in found),
+        "tokens": sum(one.tokens for one in found),
+        "sizes": {one.operator: _sizes(one.sizes[-1]) for one in found},
+        "once": sum(one.once for one in found),
+        "bound": max(one.bound for one in found),
+        "good_turing": max(one.once / max(1, one.drawn) for one in found),
+        "confidence": 0.99,
+        "growth": _growth([one.curve for one in found]),
+    }
+
+
+def _sizes(sizes: Sizes) -> str:
+    """The largest sizes: `1..40 digits`, for several numbers `2..20 of 1..32 digits`."""
+    few, many = sizes.operands
+    digits = " and ".join(f"{low}..{high}" for low, high in dict.fromkeys(sizes[:2]))
+    return f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
+
+
+def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """Tokens and windows, one operator after the other, a hundred points at most."""
+    found, tokens, windows = list[tuple[int, int]](), 0, 0
+    for curve in curves:
+        found += [(tokens + t, windows + w) for t, w in curve]
+        tokens, windows = found[-1]
+    step = max(1, len(found) // 100)
+    return found[step - 1 :: step]
+
+
+def _closure(found: dict[str, Found]) -> dict[str, Any]:
+    """What came of the proofs."""
+    reasons = [
+        "; ".join(one.reasons) or f"{operator}: {one.open:,} open"
+        for operator, one in found.items()
+        if not one.complete
+    ]
+    return {
+        "closed": not reasons,
+        "open": sum(one.open for one in found.values()),
+        "reason": "; ".join(reasons) or "proved by overlapping windows from the prompts on",
+    }
+
+
+def _operator(found: Found) -> dict[str, Any]:
+    """How the windows of one operator were listed, and what the proof came to."""
+    return {
+        "windows": len(found.rows),
+        "problems": found.problems,
+        "tokens": found.tokens,
+        "sizes": [sizes._asdict() for sizes in found.sizes],
+        "drawn": found.drawn,
+        "fresh": found.fresh,
+        "once": found.once,
+        "bound": found.bound,
+        "confidence": 0.99,
+        "closed": found.complete,
+        "open": found.open,
+        "reasons": found.reasons,
+        "views": found.views,
+        "seconds": found.seconds,
+    }
+
+
+def _rounding(judged: Judged) -> dict[str, Any]:
+    how = (
+        "first-order sum of all rounding errors of a single-precision pass, in any order of"
+        " summation, none cancelling another"
+    )
+    largest = None if judged.bound is None else float(judged.bound.max())
+    return {"bound": largest, "how": how}
+
+
+def _roles(layout: ProgramLayout, listed: Listed) -> list[dict[str, Any]]:
+    machine = layout.machine
+    counts = np.bincount(machine.role[listed.rows[:, 0]], minlength=len(machine.roles))
+    return [
+        {
+            "role": role.name,
+            "sees": [neighbour_text(machine, *near) for near in layout.windows[role.name]],
+            "windows": int(count),
+        }
+        for role, count in zip(machine.roles, counts, strict=True)
+        if role.name in layout.windows
+    ]
+
+
+def _member(number: int, seed: int, judged: Judged) -> dict[str, Any]:
+    shown, wrong = judged.shown[number], judged.wrong[number]
+    off = judged.bound
+    below = 0 if off is None else int((abs(judged.margin[number]) <= off[number]).sum())
+    return {
+        "member": number,
+        "seed": seed,
+        "shown": int(shown.sum()),
+        "right": int((~wrong).sum()),
+        "wrong": int(wrong.sum()),
+        "unseen": int((~shown).sum()),
+        "unseen_right": int((~shown & ~wrong).sum()),
+        "margin": float(judged.margin[number].min()),
+        "below_bound": below,
+    }
+
+
+def _wrong(
+    member: int, window: int, layout: ProgramLayout, listed: Listed, judged: Judged
+) -> dict[str, Any]:
+    """One wrong window, and a problem in which it occurs."""
+    machine, row = layout.machine, listed.rows[window]
+    problem = listed.examples[window]
+    return {
+        "member": member,
+        "role": machine.tokens[row[0]].role,
+        "window": window_texts(layout, row),
+        "right": machine.tokens[listed.targets[window]].text,
+        "written": machine.tokens[judged.token[member, window]].text,
+        "margin": float(judged.margin[member, window]),
+        "shown": bool(judged.shown[member, window]),
+        "problem": str(problem),
+        "at": place_of(layout, problem, row),
+    }
+
+
+def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[str]:
+    """The cells of a window as people read them: the query, then each neighbour."""
+    machine = layout.machine
+    near = layout.windows[machine.tokens[row[0]].role]
+    return [machine.tokens[row[0]].text] + [
+        f"{neighbour_text(machine, *one)}: "
+        f"{machine.tokens[cell].symbol if cell < len(machine.tokens) else 'nothing'}"
+        for one, cell in zip(near, row[1:].tolist(), strict=False)
+    ]
+
+
+def neighbour_text(machine: Machine, role: str, displacement: Sequence[int]) -> str:
+    """`sum place+1 row-1`, as recipes write it too."""
+    moved = zip(machine.axes, displacement, strict=True)
+    return " ".join([role, *(f"{axis}{step:+d}" for axis, step in moved if step)])
+
+
+def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
+    """Where in a problem's text the window's query stands, counted in tokens."""
+    text = layout.tokens_of(problem)
+    recording = Recording.of([text])
+    rows = seen(layout.machine, recording, layout.windows).rows
+    same = np.flatnonzero((rows == row).all(axis=1))
+    return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1
+
+
+def _arrays(listed: Listed, judged: Judged) -> bytes:
+    arrays = {
+        "rows": listed.rows.astype(np.int32),
+        "targets": listed.targets.astype(np.int32),
+        "token": judged.token.astype(np.int32),
+        "margin": judged.margin.astype(np.float32),
+        "shown": judged.shown.astype(np.uint8),
+    }
+    if judged.bound is not None:
+        arrays["bound"] = judged.bound.astype(np.float32)
+    return safetensors.numpy.save({k: np.ascontiguousarray(v) for k, v in arrays.items()})

@@ -1,0 +1,94 @@
+"""The problems of an evaluation: of one size and category, always the same ones.
+
+They are drawn on the device where the operation has arithmetic there, and else as training draws
+them, in Python. Of a run whose program's code is not known they are those that it has kept.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.layouts import Layout, layout_named
+from curta.layouts.program import ProgramLayout
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, as_size, problems
+from curta.problems.tasks import categories as known_categories
+from curta.programs.machine import Program
+from curta.programs.machine.sampling import Sizes, draw, rare
+from curta.programs.user.kept import StoredTexts
+
+SPECIAL = "special"
+"""The category of problems made of nines, zeros, equal operands and the like."""
+
+DRAWS = {RANDOM: draw, SPECIAL: rare}
+
+
+def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str, Problem]]:
+    """So many problems of each size and category of a recipe, with their size and category."""
+    settings = recipe.evaluation
+    for task in recipe.tasks:
+        for size in settings.sizes(task.operator):
+            for category in categories(layout, task.operator):
+                found = drawn(layout, task.operator, category, size, count, settings.seed)
+                yield from ((str(size), category, problem) for problem in found)
+
+
+def categories(layout: Layout, operator: str) -> list[str]:
+    """Random problems, and each kind of rare ones."""
+    if _by_host(layout, operator):
+        return list(DRAWS)
+    return known_categories(operator)
+
+
+def drawn(
+    layout: Layout, operator: str, category: str, size: int | str, count: int, seed: int
+) -> list[Problem]:
+    """Test problems of one size; of a run whose program's code is not known, those it has kept."""
+    kept = layout.recorder if isinstance(layout, ProgramLayout) else None
+    if isinstance(kept, StoredTexts):
+        base = layout.base(operator)
+        return [replace(one, base=base) for one in kept.problems(operator, size, category, count)]
+    digits = as_size(size, operator)
+    if _by_host(layout, operator):
+        return _by_python(layout, operator, category, digits, count, seed)
+    return problems(operator, category, digits, count, seed)
+
+
+def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
+    """Why problems of this size cannot be put to models of this recipe; None if they can."""
+    if recipe.layout is None:
+        return None
+    layout, digits = layout_named(recipe.layout), as_size(size, operator)
+    try:
+        layout.accept(operator, len(digits))
+        recipe.encoding(layout).check(layout.room(operator, digits))
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _by_host(layout: Layout, operator: str) -> bool:
+    """Whether problems are drawn by plain Python, since the device knows base ten alone."""
+    return OPERATIONS[operator].on_device and layout.base(operator) != 10
+
+
+def _program(layout: Layout, operator: str) -> Program | None:
+    """The program's code, if it is known."""
+    assert isinstance(layout, ProgramLayout)
+    recorder = layout.recorder
+    return None if recorder is None else recorder.programs[operator]
+
+
+def _by_python(
+    layout: Layout, operator: str, category: str, digits: Sequence[int], count: int, seed: int
+) -> list[Problem]:
+    """Problems of one size and kind, drawn as those of training are."""
+    program, rng = _program(layout, operator), random.Random(f"{seed} {category} {digits}")
+    if program is None:
+        raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
+    sizes = Sizes.exactly(digits)
+    found = [DRAWS[category](program, sizes, rng) for _ in range(count)]
+    return [Problem(operator, operands, program.base) for operands in found]

@@ -1,0 +1,53 @@
+"""Every problem of a table, counted one by one: all pairs of operands up to a limit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int
+
+from curta.config.errors import UserError
+from curta.evaluation.scoring import Models, exact
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from curta.problems.problem_table import Table
+
+BLOCK = 8192
+"""Problems of one pass."""
+
+LARGEST = 2_000
+"""Highest limit: its table has four million problems."""
+
+
+def table(
+    models: Models, operator: str, limit: int, progress: Callable[[float], None]
+) -> dict[str, Any]:
+    """How many of all problems with two operands from 0 to `limit` each member has right."""
+    _check(operator, limit)
+    pairs = _pairs(operator, limit)
+    right = np.zeros(models.members, np.int64)
+    for start in range(0, len(pairs), BLOCK):
+        block = pairs[start : start + BLOCK].tolist()
+        right += exact(models, [Problem(operator, tuple(pair)) for pair in block]).sum(axis=1)
+        progress(min(1.0, (start + BLOCK) / len(pairs)))
+    return {
+        "operator": operator,
+        "limit": limit,
+        "count": len(pairs),
+        "right": right.tolist(),
+    }
+
+
+def _check(operator: str, limit: int) -> None:
+    operation = OPERATIONS[operator]
+    if operation.least > 2 or (operation.most or 2) < 2:
+        raise UserError(f"{operation.name} has no table: it does not take two operands")
+    if not 1 <= limit <= LARGEST:
+        raise UserError(f"a table goes up to {LARGEST:,} at most, not {limit:,}")
+
+
+def _pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
+    """All operands that have an answer, in a random order that is always the same."""
+    whole = Table(operator, 0, limit)
+    return np.asarray(whole.pairs(jnp.arange(whole.rows)))

@@ -1,0 +1,99 @@
+"""Writing an answer token by token, with a cache.
+
+The loop knows no arithmetic: the layout says where each written token stands,
+the position encoding which earlier ones it sees. With a windowed encoding the
+cost of a token does not depend on how many came before.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from curta.layouts import Layout, Room, Where
+from curta.layouts.batches import shown
+from curta.model.states import Cache
+from curta.model.transformer import Transformer
+from curta.problems.problem import Problem
+
+
+class Writing(NamedTuple):
+    """State of the loop: what was written, and what is needed to go on."""
+
+    step: Int[Array, ""]
+    token: Int[Array, " batch"]
+    state: Int[Array, "batch states"]
+    cache: Cache
+    written: Int[Array, "batch completion"]
+    done: Bool[Array, " batch"]
+
+
+@partial(jax.jit, static_argnames=("layout", "room"))
+def complete(
+    model: Transformer,
+    tokens: Int[Array, "batch prompt"],
+    prompts: Int[Array, " batch"],
+    *,
+    layout: Layout,
+    room: Room,
+) -> Int[Array, "batch completion"]:
+    """Greedy completions of prompts of `prompts` tokens each; after the end, end signs.
+
+    A model that is not causal writes all of a completion over its prompt, in one pass.
+    """
+    if not model.settings.causal:
+        where = layout.follow(tokens, prompts)[1]
+        return jnp.argmax(model(*shown(tokens, where, prompts, room), room), axis=-1)
+    end = layout.end
+    rows = jnp.arange(len(tokens))
+    state, where = layout.follow(tokens, prompts)
+    cache, logits = model.extend(model.cache(where, room.total, room), tokens, where)
+    first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
+    written = jnp.full((len(tokens), room.completion), end, jnp.int32)
+    start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
+
+    def going(now: Writing) -> Array:
+        return (now.step < room.completion) & ~jnp.all(now.done)
+
+    def write(now: Writing) -> Writing:
+        token = jnp.where(now.done, end, now.token)
+        written = now.written.at[:, now.step].set(token)
+        state, kind, coordinates = layout.step(now.state, token)
+        index = jnp.minimum(prompts + now.step, room.total - 1)
+        where = Where(index[:, None], kind[:, None], coordinates[:, None])
+        cache, logits = model.extend(now.cache, token[:, None], where)
+        following = jnp.argmax(logits[:, 0], axis=-1)
+        return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
+
+    return jax.lax.while_loop(going, write, start).written
+
+
+def completions(
+    model: Transformer, layout: Layout, problems: Sequence[Problem], room: Room
+) -> list[list[int]]:
+    """The tokens that the model writes after each problem's prompt, its end sign included."""
+    size = 1 << (len(problems) - 1).bit_length()
+    prompts = [layout.prompt_tokens(problem) for problem in problems]
+    tokens = np.zeros((size, room.prompt), np.int32)
+    for row, prompt in zip(tokens, prompts, strict=False):
+        row[: len(prompt)] = prompt
+    lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
+    written = np.asarray(complete(model, tokens, lengths, layout=layout, room=room))
+    return [_ended(row, layout.end) for row in written[: len(problems)].tolist()]
+
+
+def _ended(written: list[int], end: int) -> list[int]:
+    """What was written up to the first end sign."""
+    return written[: written.index(end) + 1] if end in written else written
+
+
+def bucket(digits: int) -> int:
+    """`digits` rounded up to one of a few sizes, so that few programs are compiled."""
+    size = 16
+    while size < digits:
+        size *= 8
+    return size

@@ -1,0 +1,127 @@
+"""What members write after windows, each distinct window calculated once.
+
+A model with one attention layer under a window is a function of the window, so all that is ever
+asked of it can be looked up: a million problems, all members, after one pass over the
+distinct windows in them.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from curta.model.transformer import Transformer
+from curta.programs.machine.table import WindowIndex, distinct
+
+BLOCKS = (64, 4096)
+"""Windows of one pass: few sizes, so that few programs are compiled."""
+
+UNKNOWN = -1
+
+
+class Found(NamedTuple):
+    """What a pass says of windows."""
+
+    token: Int[np.ndarray, "members windows"]
+    """The most likely next token."""
+    loss: Float[np.ndarray, "members windows"]
+    """Cross entropy of the right one, in nats."""
+    margin: Float[np.ndarray, "members windows"]
+    """The right one's logit less the largest other."""
+
+
+def calculate(
+    stacked: Transformer,
+    rows: Int[np.ndarray, "windows cells"],
+    targets: Int[np.ndarray, " windows"],
+) -> Found:
+    """All members on all windows, in blocks."""
+    parts, start = [], 0
+    while start < len(rows):
+        size = BLOCKS[len(rows) - start > BLOCKS[0]]
+        part = slice(start, min(start + size, len(rows)))
+        count = part.stop - part.start
+        block = np.pad(rows[part], ((0, size - count), (0, 0)))
+        goals = np.pad(targets[part], (0, size - count))
+        found = _pass(stacked, jnp.asarray(block), jnp.asarray(goals))
+        parts.append([np.asarray(column)[:, :count] for column in found])
+        start = part.stop
+    return Found(*(np.concatenate(column, axis=1) for column in zip(*parts, strict=True)))
+
+
+@jax.jit
+def _pass(
+    stacked: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
+) -> tuple[Array, Array, Array]:
+    def one(model: Transformer) -> tuple[Array, Array, Array]:
+        logits = model.of_windows(rows)
+        right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        others = jnp.where(jnp.arange(logits.shape[1]) == targets[:, None], -jnp.inf, logits)
+        loss = jax.nn.logsumexp(logits, axis=1) - right
+        return jnp.argmax(logits, axis=1), loss, right - jnp.max(others, axis=1)
+
+    return jax.lax.map(one, stacked)
+
+
+class Memo:
+    """Windows that were asked so far, and what each member writes after them."""
+
+    def __init__(self, stacked: Transformer, members: int, cells: int) -> None:
+        self.stacked, self.index = stacked, WindowIndex(cells)
+        self.token = np.zeros((members, 0), np.int32)
+        self.loss = np.zeros((members, 0), np.float32)
+        self.targets = np.zeros(0, np.int32)
+
+    def tokens(
+        self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
+    ) -> Int[np.ndarray, " queries"]:
+        """What a member, or each window's own member, writes after it."""
+        number = self.index.find(rows)
+        if (number < 0).any():
+            self._enter(rows[number < 0], None)
+            number = self.index.find(rows)
+        return self.token[member, number]
+
+    def prepare(self, rows: Int[np.ndarray, "windows cells"]) -> None:
+        """Calculates windows that will be asked, all at once."""
+        fresh = rows[self.index.find(rows) < 0]
+        if len(fresh):
+            self._enter(fresh, None)
+
+    def look(self, member: int) -> Any:
+        """`tokens` of one member."""
+        return partial(self.tokens, member=member)
+
+    def known(
+        self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"]
+    ) -> Int[np.ndarray, " queries"]:
+        """The number of each window, all calculated, with what should follow them."""
+        number = self.index.find(rows)
+        fresh = number < 0
+        if fresh.any():
+            self._enter(rows[fresh], targets[fresh])
+            number = self.index.find(rows)
+        asked = self.targets[number] == UNKNOWN
+        if asked.any():
+            self._judge(number[asked], targets[asked])
+        assert np.array_equal(self.targets[number], targets), "a window with two right tokens"
+        return number
+
+    def _enter(self, rows: np.ndarray, targets: np.ndarray | None) -> None:
+        first, _ = distinct(rows)
+        goals = np.zeros(len(first), np.int32) if targets is None else targets[first]
+        found = calculate(self.stacked, rows[first], goals)
+        self.index.enter(rows[first])
+        self.token = np.concatenate([self.token, found.token], axis=1)
+        self.loss = np.concatenate([self.loss, found.loss], axis=1)
+        kept = np.full(len(first), UNKNOWN, np.int32) if targets is None else goals
+        self.targets = np.concatenate([self.targets, kept])
+
+    def _judge(self, number: np.ndarray, targets: np.ndarray) -> None:
+        """Fills in the loss of windows that were only written after so far."""
+        chosen, first = np.unique(number, return_index=True)
+        self.loss[:, chosen] = calculate(self.stacked, self.index.rows[chosen], targets[first]).loss
+        self.targets[chosen] = targets[first]

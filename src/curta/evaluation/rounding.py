@@ -1,0 +1,181 @@
+"""How far rounding can move the margins of a model's answers.
+
+Every number of a pass is rounded. A sum of n products is off by at most n u / (1 - n u) of the
+sum of their sizes, in whatever order it is taken (Higham, Accuracy and Stability of Numerical
+Algorithms, section 3.1), u = 2^-24 in single precision. Gradients say how much of an error at
+each place arrives in the margin; the bound is the sum of all of them, as if no two ever
+cancelled. So it holds, to first order, for any program that calculates in single precision:
+pages and exports included. Exponentials and roots count as right to FUNCTION units.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from curta.layouts.program import ProgramLayout
+from curta.model.blocks import ACTIVATIONS, at
+from curta.model.positions.window import WindowEncoding
+from curta.model.transformer import Transformer
+
+UNIT = 2.0**-24
+"""Largest relative error of one rounding."""
+
+FUNCTION = 8
+"""Units by which an exponential or a root may be off."""
+
+BLOCK = 2048
+
+KNOWN = {
+    "norm": ("rms",),
+    "norm_placement": ("pre",),
+    "activation": ("relu", "relu2"),
+    "gated": (False,),
+    "attention_scale": (True,),
+    "key_value_heads": (None,),
+    "tied": (False,),
+}
+"""Designs that are followed here."""
+
+
+class Sites:
+    """Places where errors arise: `errors` are added there, `sizes` are how large they can be."""
+
+    def __init__(self, errors: list[Array] | None = None) -> None:
+        self.errors, self.sizes = errors, list[Array]()
+
+    def __call__(self, value: Array, size: Array) -> Array:
+        """The value with the next error added to it."""
+        self.sizes.append(jnp.broadcast_to(size, value.shape))
+        if self.errors is None:
+            return value
+        return value + self.errors[len(self.sizes) - 1]
+
+    def product(self, x: Array, weight: Array) -> Array:
+        """A matrix product; weights are without error."""
+        return self(x @ weight, _gamma(len(weight)) * (jnp.abs(x) @ jnp.abs(weight)))
+
+
+class Margins(NamedTuple):
+    margin: Float[np.ndarray, " windows"]
+    """The right token's logit less the largest other one's."""
+    bound: Float[np.ndarray, " windows"]
+    """How far rounding can move it."""
+
+
+def unbounded(model: Transformer) -> str | None:
+    """The setting for which there is no bound here; None if there is one."""
+    design = model.settings
+    found = (f for f, values in KNOWN.items() if getattr(design, f) not in values)
+    field = next(found, None)
+    return None if field is None else f"model.{field} {getattr(design, field)!r}"
+
+
+def margins(
+    model: Transformer,
+    rows: Int[np.ndarray, "windows cells"],
+    targets: Int[np.ndarray, " windows"],
+) -> Margins:
+    """Margins of one member, and bounds on what rounding does to them."""
+    parts = []
+    for start in range(0, len(rows), BLOCK):
+        count = len(rows[start : start + BLOCK])
+        block = np.resize(rows[start : start + BLOCK], (BLOCK, rows.shape[1]))
+        goals = np.resize(targets[start : start + BLOCK], BLOCK)
+        found = _margins(model, jnp.asarray(block), jnp.asarray(goals))
+        parts.append([np.asarray(column)[:count] for column in found])
+    return Margins(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@jax.jit
+def _margins(
+    model: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
+) -> tuple[Array, Array]:
+    sites = Sites()
+    logits = _logits(model, rows, sites)
+    right = jax.nn.one_hot(targets, logits.shape[1])
+    rival = jnp.argmax(jnp.where(right > 0, -jnp.inf, logits), axis=1)
+    wanted = right - jax.nn.one_hot(rival, logits.shape[1])
+
+    def total(errors: list[Array]) -> Array:
+        return jnp.sum(_logits(model, rows, Sites(errors)) * wanted)
+
+    slopes = jax.grad(total)([jnp.zeros_like(size) for size in sites.sizes])
+    moved = [
+        jnp.sum((jnp.abs(slope) * size).reshape(len(rows), -1), axis=1)
+        for slope, size in zip(slopes, sites.sizes, strict=True)
+    ]
+    return jnp.sum(logits * wanted, axis=1), jnp.sum(jnp.stack(moved), axis=0)
+
+
+def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
+    """As `Transformer.of_windows`, every cell calculated for itself, with errors at all places."""
+    design, attention = model.settings, at(model.attention, 0)
+    x = _vectors(model, rows, sites)
+    h = _normed(x, attention.gain, sites)
+    split = (*rows.shape, design.heads, design.features)
+    there = rows[..., None, None] < len(model.layout.characters)
+    query = sites.product(h[:, 0], attention.query).reshape(len(rows), 1, *split[2:])
+    key, value = (
+        jnp.where(there, sites.product(h, w).reshape(split), 0.0)
+        for w in (attention.key, attention.value)
+    )
+    taken = _attended(model, rows, (query, key, value), sites)
+    x = _added(x[:, 0], sites.product(taken, attention.out), sites)
+    for block in range(design.blocks):
+        mlp = at(model.mlp, block)
+        inner = sites.product(_normed(x, mlp.gain, sites), mlp.up)
+        inner = ACTIVATIONS[design.activation](inner)
+        inner = sites(inner, UNIT * jnp.abs(inner))
+        x = _added(x, sites.product(inner, mlp.down), sites)
+    assert model.head is not None
+    return sites.product(_normed(x, model.gain, sites), model.head)
+
+
+def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
+    """The vector of each cell's token; those made of several parts are sums."""
+    assert isinstance(model.layout, ProgramLayout)
+    parts = jnp.asarray(model.layout.parts()) if model.settings.spelled else None
+    table = model.tokens if parts is None else parts @ model.tokens
+    size = jnp.abs(model.tokens) if parts is None else parts @ jnp.abs(model.tokens)
+    if model.kinds is not None:
+        kinds = model.kinds[model.layout.machine.role]
+        table, size = table + kinds, size + jnp.abs(kinds)
+    return sites(table[rows], _gamma(6) * size[rows])
+
+
+def _attended(
+    model: Transformer, rows: Int[Array, "windows cells"], heads: tuple[Array, ...], sites: Sites
+) -> Array:
+    """What each query takes from its cells."""
+    assert isinstance(model.positions, WindowEncoding)
+    assert isinstance(model.layout, ProgramLayout)
+    (query, key, value), machine = heads, model.layout.machine
+    features, scale = query.shape[-1], query.shape[-1] ** -0.5
+    bias = model.positions.table(model.positions.layers[0])[jnp.asarray(machine.role)[rows[:, 0]]]
+    scores = jnp.sum(query * key, axis=-1) * scale + bias
+    size = _gamma(features + 3) * scale * jnp.sum(jnp.abs(query * key), axis=-1)
+    scores = sites(scores, size + UNIT * jnp.abs(scores))
+    weights = jax.nn.softmax(scores, axis=1)
+    weights = sites(weights, (2 * FUNCTION + 2 * rows.shape[1]) * UNIT * weights)
+    taken = jnp.sum(weights[..., None] * value, axis=1)
+    sizes = _gamma(rows.shape[1]) * jnp.sum(weights[..., None] * jnp.abs(value), axis=1)
+    return sites(taken, sizes).reshape(len(rows), -1)
+
+
+def _normed(x: Array, gain: Array | None, sites: Sites) -> Array:
+    """Root mean square 1, times a gain. A sum of squares loses half as much under a root."""
+    y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
+    y = y if gain is None else y * gain
+    return sites(y, (_gamma(x.shape[-1] + 3) / 2 + (FUNCTION + 3) * UNIT) * jnp.abs(y))
+
+
+def _added(x: Array, change: Array, sites: Sites) -> Array:
+    return sites(x + change, UNIT * jnp.abs(x + change))
+
+
+def _gamma(count: int) -> float:
+    """What a sum of so many products can be off by, as a share of the sum of their sizes."""
+    return count * UNIT / (1 - count * UNIT)

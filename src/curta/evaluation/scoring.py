@@ -1,0 +1,178 @@
+"""Which answers are exactly right: by one teacher-forced pass, or by looking windows up.
+
+A greedy answer is right just when every scored token is the most likely one after the true tokens
+before it, so one pass decides without generating.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import zip_longest
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from curta.config.errors import UserError
+from curta.evaluation.generation import bucket
+from curta.evaluation.memo import Memo
+from curta.evaluation.teacher_forcing import batch_size, compiled
+from curta.layouts import Layout, Room
+from curta.layouts.program import ProgramLayout
+from curta.model.positions.window import WindowEncoding
+from curta.model.transformer import Transformer
+from curta.problems.problem import Problem, widths
+from curta.programs.machine.recall import Recall, Recalled
+from curta.training.records import padded_texts
+from curta.training.trainer import mesh_for
+
+TOGETHER = 1 << 20
+"""Tokens of texts that are looked up at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Trained members of one run, stacked along a leading axis."""
+
+    stacked: Transformer
+    layout: Layout
+    members: int
+
+    @cached_property
+    def memo(self) -> Memo | None:
+        """What they write after windows, if that is all that they see."""
+        if not isinstance(self.stacked.positions, WindowEncoding):
+            return None
+        return Memo(self.stacked, self.members, self.stacked.positions.cells)
+
+    @cached_property
+    def recall(self) -> Recall:
+        """What programs write after windows, for models that see nothing else."""
+        assert isinstance(self.layout, ProgramLayout)
+        return Recall(self.layout.machine, self.layout.windows)
+
+    def member(self, number: int) -> Transformer:
+        return jax.tree.map(lambda leaf: leaf[number], self.stacked)
+
+    def only(self, number: int) -> "Models":
+        """One member alone, still stacked."""
+        stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
+        return replace(self, stacked=stacked, members=1)
+
+
+class Scores(NamedTuple):
+    """What one teacher-forced pass says of each problem."""
+
+    hits: Int[np.ndarray, "members problems"]
+    """Tokens of the completion that are the most likely ones."""
+    losses: Float[np.ndarray, "members problems"]
+    """Cross entropy in nats, summed over the tokens of the completion."""
+    tokens: Int[np.ndarray, " problems"]
+
+    @property
+    def right(self) -> Bool[np.ndarray, "members problems"]:
+        """Whether the whole completion is right."""
+        return self.hits == self.tokens
+
+    @property
+    def token_accuracy(self) -> Float[np.ndarray, " members"]:
+        """The share of right ones among all scored tokens."""
+        return self.hits.sum(axis=1) / self.tokens.sum()
+
+    @property
+    def loss(self) -> Float[np.ndarray, " members"]:
+        """Mean cross entropy of a scored token."""
+        return self.losses.sum(axis=1) / self.tokens.sum()
+
+    def part(self, problems: slice) -> "Scores":
+        """Those of some problems."""
+        return Scores(*(column[..., problems] for column in self))
+
+
+def exact(
+    models: Models, exam: Sequence[Problem], room: Room | None = None
+) -> Bool[np.ndarray, "members problems"]:
+    """Whether each member answers each problem without an error; see `scores`."""
+    return scores(models, exam, room).right
+
+
+def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) -> Scores:
+    """Every member's scores; `room` may be one that fits. All problems are of one operation."""
+    if models.memo is not None:
+        parts = [_looked_up(models, models.memo, part) for part in _parts(models, exam)]
+        return _joined(parts)
+    room = room or room_of(models, exam)
+    size = batch_size(models.stacked, room, len(exam))
+    starts = range(0, len(exam), size)
+    return _joined([_scored(models, exam[start : start + size], room, size) for start in starts])
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
+
+
+def _parts(models: Models, exam: Sequence[Problem]) -> list[Sequence[Problem]]:
+    """Pieces of an exam whose texts have TOGETHER tokens or somewhat more."""
+    widest = max(exam, key=lambda problem: sum(map(int.bit_length, problem.operands)))
+    size = max(1, TOGETHER // len(models.layout.tokens_of(widest)[0]))
+    return [exam[start : start + size] for start in range(0, len(exam), size)]
+
+
+def _looked_up(models: Models, memo: Memo, exam: Sequence[Problem]) -> Scores:
+    """As `scores`, by distinct windows: what all members write after each is known."""
+    recalled, table = _recalled(models, exam), models.recall.table
+    if table.conflicts:
+        raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
+    number = memo.known(table.rows, table.targets)
+    right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
+    hits, losses = (
+        np.stack([np.bincount(recalled.text, one[recalled.window], len(exam)) for one in column])
+        for column in (right.astype(np.float64), loss)
+    )
+    return Scores(hits.astype(np.int64), losses, np.bincount(recalled.text, minlength=len(exam)))
+
+
+def _recalled(models: Models, exam: Sequence[Problem]) -> Recalled:
+    """The windows of the exam's texts."""
+    layout = models.layout
+    return models.recall.of(
+        [layout.prompt_tokens(problem) for problem in exam],
+        lambda number: layout.tokens_of(exam[number]),
+        lambda number, written: layout.answer(exam[number], written) == exam[number].truth,
+    )
+
+
+def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
+    written = [models.layout.tokens_of(problem) for problem in exam]
+    spare = [([0], 1)] * (size - len(exam))
+    text = padded_texts([*written, *spare], room.total, 0)
+    mesh = mesh_for(models.members, size)
+    found = compiled(models.layout, room, mesh)(models.stacked, text)
+    hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
+    return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
+
+
+def room_for(models: Models, exam: Sequence[Problem]) -> Room | None:
+    """Room for all of these problems; UserError if the model has no positions for them.
+
+    Models under a window need none: a text is never laid out as a whole.
+    """
+    return None if models.memo is not None else room_of(models, exam)
+
+
+def room_of(models: Models, exam: Sequence[Problem]) -> Room:
+    """Where texts grow no faster than their operands, sizes are rounded up to a few, so that
+    few programs are compiled."""
+    operator, layout = exam[0].operator, models.layout
+    check(models, layout.room_of(exam))
+    if not layout.linear:
+        return layout.room_of(exam)
+    widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
+    longest = layout.longest or max(map(bucket, widest))
+    return layout.room(operator, [min(bucket(width), longest) for width in widest])
+
+
+def check(models: Models, room: Room) -> None:
+    """Raises UserError if the models have no positions for texts of this size."""
+    jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(room)

@@ -1,0 +1,105 @@
+"""A member's weights with everything folded into them that does not depend on the text.
+
+Under a window the one attention layer is the first, so the vector of a token, its query, its key
+and its value depend on nothing but the token: they are tables with a row for each token. Gains
+go into the matrices after their norm, the scale of the scores into the queries, and keys and
+values that queries share are repeated. What is left for the page is tables, matrices, and norms
+without gains.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from curta.config.errors import UserError
+from curta.layouts.program import ProgramLayout
+from curta.model.blocks import normed
+from curta.model.positions.window import WindowEncoding
+from curta.model.transformer import Transformer
+
+Tensors = dict[str, Float[np.ndarray, "..."]]
+
+
+def refuse(model: Transformer) -> None:
+    """Raises UserError for a model that a page cannot calculate."""
+    found = reason(model)
+    if found is not None:
+        raise UserError(f"no page of this run: {found}")
+
+
+def reason(model: Transformer) -> str | None:
+    """The first reason for which a page cannot calculate a model; None if it can."""
+    if not isinstance(model.positions, WindowEncoding):
+        return "a page has positions 'window' only"
+    if model.settings.loops > 1:
+        return f"model.loops {model.settings.loops} is more than a page runs"
+    return None
+
+
+def tensors(model: Transformer) -> Tensors:
+    """Tables and matrices by name; matrices of several layers are stacked, a row for each input."""
+    model = jax.tree.map(jnp.asarray, model)  # those of a checkpoint are NumPy's
+    mlp = model.mlp
+    found = _tables(model) | {
+        "out": model.attention.out,
+        "bias": _biases(model),
+        "up": _gained(mlp.up, mlp.gain),
+        "down": mlp.down,
+        "head": _gained(_head(model), model.gain),
+    }
+    optional = {
+        "gate": None if mlp.gate is None else _gained(mlp.gate, mlp.gain),
+        "attended": model.attention.after,
+        "fed": mlp.after,
+    }
+    found |= {name: tensor for name, tensor in optional.items() if tensor is not None}
+    return {name: np.asarray(tensor, np.float32, order="C") for name, tensor in found.items()}
+
+
+def _tables(model: Transformer) -> dict[str, Array]:
+    """A row for each token: its vector, and its query, key and value in the attention layer."""
+    design, attention = model.settings, model.attention
+    x = _vectors(model)
+    h = normed(design, x, None if attention.gain is None else attention.gain[0])
+    scale = design.features**-0.5 if design.attention_scale else 1.0
+    return {
+        "vectors": x,
+        "query": h @ attention.query[0] * scale,
+        "key": _repeated(model, h @ attention.key[0]),
+        "value": _repeated(model, h @ attention.value[0]),
+    }
+
+
+def _vectors(model: Transformer) -> Float[Array, "tokens width"]:
+    """The vector of each token, its role's included."""
+    assert isinstance(model.layout, ProgramLayout)
+    if model.kinds is None:
+        return model.characters()
+    return model.characters() + model.kinds[model.layout.machine.role]
+
+
+def _biases(model: Transformer) -> Float[Array, "heads roles cells"]:
+    encoding = model.positions
+    assert isinstance(encoding, WindowEncoding)
+    return encoding.biases[0].reshape(model.settings.heads, -1, encoding.cells)
+
+
+def _gained(weight: Array, gain: Array | None) -> Array:
+    """The matrix that does to a normed vector what this one does to it after its gain."""
+    return weight if gain is None else gain[..., None] * weight
+
+
+def _repeated(model: Transformer, table: Float[Array, "tokens _"]) -> Float[Array, "tokens width"]:
+    """Keys or values, each as often as there are queries that share it."""
+    design = model.settings
+    split = table.reshape(len(table), design.remembered, design.features)
+    heads = jnp.repeat(split, design.heads // design.remembered, axis=1)
+    return heads.reshape(len(table), design.width)
+
+
+def _head(model: Transformer) -> Array:
+    if model.head is None:
+        head: Array = model.characters().T * model.settings.width**-0.5
+        return head
+    return model.head

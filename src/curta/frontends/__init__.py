@@ -1,0 +1,1 @@
+"""The ways in: Python, the command line, a server."""

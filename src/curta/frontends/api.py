@@ -1,0 +1,190 @@
+"""Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, `curta.sweep`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from curta.config import recipe as recipes
+from curta.config.recipe import Recipe
+from curta.export import dataset, html
+from curta.frontends.run import Comparison, Run
+from curta.layouts.texts import layout_of
+from curta.programs.user import userfiles
+from curta.report import write_together
+from curta.report.document import Part
+from curta.report.notebook import Rows
+from curta.runs import checkpoints, comparison, comparison_spec, folders, trackers
+from curta.runs.comparison_spec import Plan
+from curta.runs.loop import Show
+from curta.training import devices
+
+
+def train(
+    recipe: str = "addition",
+    seeds: int | Sequence[int] = 1,
+    run: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    show: Show = lambda progress: None,
+    evaluate: bool = True,
+    track: str | Sequence[str] = (),
+) -> Run:
+    """Trains a recipe, by name or by path, and examines what was learned.
+
+    In place of a recipe stands a user's program: its file, or its name once it is registered.
+
+    `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
+    is trained for each. `overrides` maps `"section.field"` to values. `track` names
+    trackers that are given the metrics too: tensorboard, wandb, trackio.
+    """
+    begun = begin(recipe, seeds, run, overrides or {}, track)
+    if evaluate:
+        begun.prepare()
+    begun.train(show)
+    if evaluate and begun.folder.info["status"] == "finished":
+        begun.evaluate(report=not begun.to_certify)
+        if begun.to_certify:
+            begun.certify()
+    return begun
+
+
+def begin(
+    recipe: str,
+    seeds: int | Sequence[int],
+    name: str | None,
+    overrides: Mapping[str, Any],
+    track: str | Sequence[str] = (),
+) -> Run:
+    """A new run, not yet trained."""
+    resolved = resolve(recipe, overrides)
+    chosen, tracking = folders.seeds_of(seeds), trackers.checked(track)
+    devices.configure()
+    folder = folders.create(resolved, layout_of(resolved), recipe, chosen, name)
+    folder.update(track=tracking)
+    return Run(folder)
+
+
+def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
+    """A recipe, by name or by path, with fields changed; every field is checked."""
+    fields = recipes.with_overrides(recipes.read(recipe), overrides)
+    return recipes.parse(fields, where=f"recipe {recipe!r}")
+
+
+def write_data(
+    recipe: str,
+    rows: int,
+    out: str | Path,
+    form: str = "parquet",
+    seed: int = 0,
+    overrides: Mapping[str, Any] | None = None,
+    show: dataset.Show = lambda split, share: None,
+) -> dataset.Summary:
+    """Writes a recipe's problems as a data set of `rows` to train on, and what is held out.
+
+    `out` is a new folder, `form` "parquet", "jsonl" or "text".
+    """
+    resolved = resolve(recipe, overrides or {})
+    devices.configure()
+    return dataset.write(resolved, rows, Path(out), form, seed, show)
+
+
+def load(run: str, loops: int | None = None, trust: bool = False) -> Run:
+    """A run by its name in the runs folder, or by its path.
+
+    A looped model can be asked and examined with another number of `loops`. With `trust` the
+    code that came with the run is executed: a program's, a position encoding's.
+    """
+    devices.configure()
+    folder = folders.find(run)
+    if trust:
+        userfiles.trust(folder.path, folder.info.get("files", []))
+    return Run(folder, loops)
+
+
+def probe(run: Run, name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
+    """What one probe finds in a run, by default in all its members.
+
+    Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
+    picture is then `run.pictures["probes/NAME"]`.
+    """
+    return Rows(examine(run, name, members, **options)["rows"])
+
+
+def examine(
+    run: Run, name: str, members: Sequence[int] | None = None, **options: Any
+) -> dict[str, Any]:
+    """What probes/NAME.json holds once the probe was put to the run; the report is written anew."""
+    from curta import probes
+
+    found = probes.examine(run, name, members, **options)
+    run.write_report()
+    return found
+
+
+def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:
+    """Writes the report of a run, or one of several runs side by side; returns its path.
+
+    A comparison stands for the runs in it. `out` is a folder, by default the run's or the
+    comparison's own; reports of several runs go to `reports` in the runs folder.
+    """
+    devices.configure()
+    words = [names] if isinstance(names, str) else list(names)
+    folder = None if out is None else Path(out)
+    if len(words) == 1 and comparison.is_comparison(words[0]):
+        made = Comparison.load(words[0])
+        return _together(made.table, made.folders, folder or made.path)
+    if len(words) == 1:
+        return load(words[0]).write_report(folder)
+    found = [folders.find(name) for name in words]
+    folder = folder or folders.root() / "reports" / comparison_spec.slug(
+        "-".join(one.name for one in found)
+    )
+    return _together(comparison.beside(found), {one.name: one.path for one in found}, folder)
+
+
+def _together(table: dict[str, Any], paths: Mapping[str, Path], out: Path) -> Path:
+    """One report of several runs, whose models calculate in it."""
+    begun = [Run(folders.Folder(path)) for path in paths.values()]
+    trained = [run.carried for run in begun if checkpoints.latest(run.folder.checkpoints)]
+    return write_together(out, table, paths, html.at_work(trained) if trained else Part())
+
+
+def compare(
+    entries: str | Sequence[str],
+    seeds: int | Sequence[int] | None = None,
+    run: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Trains and examines several recipes under the same conditions, side by side.
+
+    `entries` is the name or the path of a comparison, or a list of recipes, each
+    with changes of its own: `"NAME: RECIPE field=value ..."`. `overrides` holds for all
+    entries that do not say otherwise. What such a comparison has found already is kept.
+    """
+    words = [entries] if isinstance(entries, str) else list(entries)
+    made = comparison_spec.resolve(comparison_spec.draft(words), overrides or {}, seeds)
+    return _carried_out(begin_comparison(made, run, comparison_spec.base(words)))
+
+
+def sweep(
+    recipe: str,
+    values: Mapping[str, Sequence[Any]],
+    seeds: int | Sequence[int] | None = None,
+    run: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """A run for every combination of `{"section.field": values}`."""
+    made = comparison_spec.resolve(
+        comparison_spec.sweep(recipe, values), overrides or {}, seeds, tuple(values)
+    )
+    return _carried_out(begin_comparison(made, run, comparison_spec.swept_base(recipe, values)))
+
+
+def begin_comparison(made: Plan, name: str | None, base: str) -> Comparison:
+    """A comparison, new or to be gone on with, of which nothing is trained yet."""
+    devices.configure()
+    return Comparison.begin(made, name, base)
+
+
+def _carried_out(made: Comparison) -> Comparison:
+    made.carry_out()
+    return made

@@ -1,0 +1,105 @@
+"""What `curta check` prints."""
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from curta.programs.machine.check import Checked, Wrong
+from curta.programs.machine.conflicts import Cell, Explained
+from curta.programs.user.checking import plain, problem_text
+
+
+def lines(found: Checked) -> Iterator[Text]:
+    """Everything that was found of a program, line by line."""
+    program = found.program
+    yield Text(f"{program.name} ({program.operator}): {program.summary}", style="bold")
+    yield from _written(found)
+    yield from _truth(found)
+    yield from _windows(found)
+    for one in found.conflicts:
+        yield from _conflict(found, one)
+    for grown in found.growing:
+        yield Text(
+            f"  moves of {grown.role!r} on {grown.axis!r} grow with the length"
+            f" (... {', '.join(grown.moves)}): each length has tokens that no shorter one shows;"
+            " go home, or step by step",
+            style="yellow",
+        )
+
+
+def _written(found: Checked) -> Iterator[Text]:
+    machine = found.machine
+    moves = len({token.move for token in machine.tokens})
+    yield Text(
+        f"  {_count(len(machine.tokens), 'token')}, {_count(len(machine.roles), 'role')},"
+        f" {_count(moves, 'move')}; {found.tokens_per_second:,} tokens a second are recorded"
+    )
+    for size in found.sizes:
+        yield Text(
+            f"  up to {_count(size.digits, 'digit')}: {_count(size.problems, 'problem')},"
+            f" {size.middle:,} tokens in the median, {size.longest:,} at most"
+        )
+
+
+def _truth(found: Checked) -> Iterator[Text]:
+    problems = sum(size.problems for size in found.sizes)
+    if not found.wrongs:
+        yield Text(f"  answers: all {problems:,} are the truth's", style="green")
+    else:
+        yield Text(f"  answers: {found.wrongs:,} of {problems:,} are wrong", style="red")
+    for one in found.wrong:
+        yield Text(f"    {_problem(found, one)}: {_answer(one)}, the truth is {plain(one.truth)}")
+    for one in found.other_truth:
+        yield Text(
+            f"  the truth of {_problem(found, one)} is {plain(one.written)} here, and"
+            f" {plain(one.truth)} by"
+            " Curta's own operation of that name: choose another operator",
+            style="red",
+        )
+
+
+def _windows(found: Checked) -> Iterator[Text]:
+    if found.program.run is None:
+        yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
+        return
+    widest = max(map(len, found.windows.values()), default=0)
+    yield Text(f"  windows: {found.distinct:,} distinct, at most {_count(widest, 'neighbour')}")
+    for role, near in found.windows.items():
+        places = [
+            " ".join([other, *(f"{a}{m:+d}" for a, m in _steps(found, moved) if m)])
+            for other, moved in near
+        ]
+        yield Text(f"    {role} sees {', '.join(places) or 'itself alone'}", style="dim")
+
+
+def _steps(found: Checked, moved: tuple[int, ...]) -> Iterator[tuple[str, int]]:
+    return zip(found.machine.axes, moved, strict=True)
+
+
+def _conflict(found: Checked, one: Explained) -> Iterator[Text]:
+    """Two windows that look alike, what follows each, and what would tell them apart."""
+    windows = "1 window is" if one.count == 1 else f"{one.count:,} windows are"
+    yield Text(
+        f"  conflict in role {one.role!r}: {windows} followed by different tokens", style="red"
+    )
+    yield Text(f"    it sees     {', '.join(map(_cell, one.window))}")
+    for problem, step, token in zip(one.problems, one.steps, one.follows, strict=True):
+        asked = problem_text(found.program, problem)
+        yield Text(f"    then        {token}   in {asked}, after token {step + 1}")
+    yield Text(f"    {one.hint}")
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.place}: {'nothing' if cell.symbol is None else cell.symbol}"
+
+
+def _problem(found: Checked, one: Wrong) -> str:
+    return problem_text(found.program, one.operands)
+
+
+def _answer(one: Wrong) -> str:
+    return "no answer can be read" if one.written is None else f"{plain(one.written)} is written"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

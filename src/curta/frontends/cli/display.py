@@ -1,0 +1,374 @@
+"""What is printed: live progress on a terminal, plain lines elsewhere."""
+
+import statistics
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console, JustifyMethod, RenderableType
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from curta.frontends.cli.certified import certificate as certificate
+
+if TYPE_CHECKING:
+    from curta.export.dataset import Summary
+    from curta.frontends.run import Run
+    from curta.problems.operations import Answer
+    from curta.problems.problem import Problem
+    from curta.runs.comparison_spec import Plan, Row
+    from curta.runs.loop import Progress as Step
+
+
+@lru_cache
+def console() -> Console:
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def notice(what: RenderableType | None) -> None:
+    if what is not None:
+        console().print(what)
+
+
+def whole(view: RenderableType) -> None:
+    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
+    roomy = Console(width=10_000)
+    least = Measurement.get(roomy, roomy.options, view).minimum
+    wide = Console(highlight=False, width=max(least, console().width), soft_wrap=False)
+    wide.print(view)
+
+
+def opening(run: "Run") -> str:
+    plan, count = run.recipe.training, len(run.seeds)
+    low, high = run.folder.info["trained_digits"]
+    members = f"{count} members" if count > 1 else "1 member"
+    return (
+        f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
+        f"training {members} on {low} to {high} digits,"
+        f" {plan.steps:,} steps of {plan.batch:,} {_learned(run)}"
+    )
+
+
+def _learned(run: "Run") -> str:
+    """What a step learns from."""
+    return "windows" if run.recipe.positions.name == "window" else "problems"
+
+
+def entry_line(plan: "Plan", row: "Row") -> str:
+    """Which entry of a comparison comes now."""
+    number = f"{plan.rows.index(row) + 1} of {len(plan.rows)}"
+    return f"[bold]{escape(row.name)}[/bold] ({number}): {escape(row.recipe.summary)}"
+
+
+class Learning:
+    """Progress of training."""
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self.seeds = seeds
+        self.live = console().is_terminal
+        text = "{task.description}"
+        columns = (BarColumn(24), TextColumn(text), TimeRemainingColumn(compact=True))
+        self.bar = Progress(*columns, console=console(), disable=not self.live)
+        self.task = self.bar.add_task("compiling ...", total=None)
+
+    def __enter__(self) -> "Learning":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def show(self, now: "Step") -> None:
+        line = _progress_line(now)
+        self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
+        if not self.live:
+            left = (now.steps - now.step) * now.seconds / now.step
+            console().print(f"{line}  {left:.0f} s left")
+            sys.stdout.flush()
+
+
+class Status:
+    """What is being done now, on a terminal only; written to stderr."""
+
+    def __init__(self, doing: str = "examining") -> None:
+        self.doing = doing
+        self.status = Console(stderr=True).status(f"{doing} ...")
+
+    def __enter__(self) -> "Status":
+        if sys.stderr.isatty():
+            self.status.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.status.stop()
+
+    def say(self, what: str) -> None:
+        self.status.update(f"{self.doing} {what} ...")
+
+
+def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
+    """What a data set holds, and how many problems stand in two splits."""
+    whole = sum(summary.rows.values())
+    rows = ", ".join(f"{split} {count:,}" for split, count in summary.rows.items())
+    return [
+        f"rows: {rows}",
+        f"problems in more than one split: {summary.overlap}",
+        f"Data set: {escape(out)} ({whole / seconds:,.0f} rows a second)",
+    ]
+
+
+def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
+    """Exact match for each operator, size and category: median, range, and every seed.
+
+    It fits 80 columns unless seeds differ; generation is named only where it differs. Where
+    not all is right, the medians of right tokens and of the right answer's perplexity stand
+    in place of the speed.
+    """
+    rows, several = table["lengths"], len(seeds) > 1
+    told = ("token acc", "perplexity") if _tells_tokens(rows) else ("tokens/s",)
+    title = f"exact match, {len(seeds)} seed{'s' if several else ''}"
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("op", "digits", "kind", "count", "median", "min", "max", *told):
+        side: JustifyMethod = "left" if heading in ("op", "kind") else "right"
+        # what is held out may have a long name: no figure is cut for it
+        view.add_column(heading, justify=side, no_wrap=heading != "kind", overflow="fold")
+    if several:
+        view.add_column("seeds")
+    if not all(map(_agrees, rows)):
+        view.add_column("written", no_wrap=True)
+    for before, row in zip([None, *rows], rows, strict=False):
+        view.add_row(*_place(row, before), *_exam_row(row, several, len(told) > 1))
+    return view
+
+
+def comparison_table(table: dict[str, Any]) -> Table:
+    """An entry a row: what it cost, and exact match in the hardest category of every size."""
+    seeds = len(table["seeds"])
+    title = f"exact match, hardest category; median and range of {seeds} seed{'s'[: seeds > 1]}"
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    view.add_column("entry", overflow="fold")
+    known = [exam for row in table["rows"] for exam in (*row["exams"], *row["unplaced"])]
+    order = sorted(known, key=lambda exam: (exam["operator"], exam["digits"]))
+    sizes = list(dict.fromkeys((exam["operator"], exam["size"]) for exam in order))
+    for heading in ("parameters", "steps", "seconds", *(f"{o} {size}" for o, size in sizes)):
+        view.add_column(heading, justify="right", no_wrap=True)
+    for row in table["rows"]:
+        view.add_row(*_comparison_row(row, sizes))
+    return view
+
+
+def grid_line(table: dict[str, Any]) -> str | None:
+    """Mean and worst cell of the grid over members."""
+    if "grid" not in table:
+        return None
+    grid = table["grid"]
+    cells = [cell for member in grid["exact"] for row in member for cell in row]
+    size = grid["max_digits"]
+    return (
+        f"grid {size} x {size}, {grid['count']} problems a cell, all members:"
+        f" mean {statistics.fmean(cells):.4f}, lowest cell {min(cells):.2f}"
+    )
+
+
+def table_lines(table: dict[str, Any]) -> list[str]:
+    """For each table that was counted whole, how many problems every seed has right."""
+    return [
+        f"all {row['count']:,} problems of {row['operator']} up to {row['limit']:,}: right "
+        + " ".join(f"{right:,}" for right in row["right"])
+        for row in table.get("tables", [])
+    ]
+
+
+def named_table(table: dict[str, Any], seeds: Sequence[int]) -> Table | None:
+    """The named problems: what the first seed wrote, and whether, or how many of all, are right."""
+    if "named" not in table:
+        return None
+    several = len(seeds) > 1
+    title = "named problems" + f", as seed {seeds[0]} writes them" * several
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("problem", "truth", "before", "after"):
+        view.add_column(heading, overflow="fold")
+    view.add_column("right of all" if several else "")
+    for row in table["named"]:
+        first = [_writing(row[when][0]) for when in ("before", "after")]
+        asked = (Text(_short(row["problem"])), Text(_short(row["truth"])))
+        view.add_row(*asked, *first, _named_verdict(row))
+    return view
+
+
+def split_lines(table: dict[str, Any]) -> list[str]:
+    """How the problems of each table were divided, counted."""
+    return [
+        f"split of {row['operator']}: {row['training']:,} problems trained on,"
+        f" {row['held_out']:,} held out, {row['overlap']:,} in both"
+        for row in table.get("splits", [])
+    ]
+
+
+def probe_table(table: dict[str, Any]) -> Table:
+    """All that a probe found, a line for each row; numbers whole, long texts folded."""
+    from curta.report.summary import cell
+
+    columns = {name: [row[name] for row in table["rows"]] for name in table["columns"]}
+    view = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for name, values in columns.items():
+        if all(isinstance(value, int | float | None) for value in values):
+            widest = max(map(len, [*name.split(), *map(cell, values)]))
+            view.add_column(Text(name), justify="right", width=widest)
+        else:
+            view.add_column(Text(name), overflow="fold", min_width=len(name))
+    for row in zip(*columns.values(), strict=True):
+        view.add_row(*(Text(cell(value)) for value in row))
+    return view
+
+
+def probes_list(run: "Run") -> Table:
+    """Every probe in a line, with the operations of the run that it applies to."""
+    from curta.probes import PROBES, examined
+
+    view = Table("probe", "applies to", "what it asks", box=None, padding=(0, 2, 0, 0))
+    for name, probe in PROBES.items():
+        operators = " ".join(task.operator for task in examined(probe, run.recipe))
+        view.add_row(name, Text(operators or "nothing here"), probe.summary)
+    return view
+
+
+def runs_table(names: Sequence[str]) -> Table:
+    view = Table()
+    for heading in ("run", "recipe", "seeds", "status", "exam (median)"):
+        view.add_column(heading)
+    for name in names:
+        view.add_row(*_run_row(name))
+    return view
+
+
+def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
+    """`12 + 34 = 46  right`, with long numbers shortened."""
+    from curta.problems.notation import written
+    from curta.problems.problem import answer_text
+
+    asked = problem.operation.text(
+        tuple(_short(written(value, problem.base)) for value in problem.operands)
+    )
+    given = "invalid" if answer is None else _short(answer_text(answer, problem.answer_base))
+    right = answer == problem.truth
+    verdict = ("  right", "green") if right else ("  WRONG", "bold red")
+    return Text.assemble(f"{asked} = ", (given, "bold"), verdict)
+
+
+def _progress_line(now: "Step") -> str:
+    loss, exact = _median(now.loss), _median(now.exact)
+    spread = f" ({min(now.exact):.3f}..{max(now.exact):.3f})" if len(now.exact) > 1 else ""
+    width = len(f"{now.steps:,}")
+    return (
+        f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}  exact {exact:.3f}{spread}"
+        f"  {now.problems_per_second:,.0f}/s"
+    )
+
+
+def _comparison_row(row: dict[str, Any], sizes: Sequence[tuple[str, str]]) -> list[str]:
+    seconds = row.get("training_seconds")
+    cost = (row.get("parameters"), row.get("steps"), None if seconds is None else round(seconds))
+    shown = ["" if value is None else f"{value:,}" for value in cost]
+    return [
+        escape(row["name"]),
+        *shown,
+        *(_range_at(row, operator, size) for operator, size in sizes),
+    ]
+
+
+def _range_at(row: dict[str, Any], operator: str, size: str) -> str:
+    """Median over members, and below it the range unless all are the same."""
+
+    def mine(exam: dict[str, Any]) -> bool:
+        return (exam["operator"], exam["size"]) == (operator, size)
+
+    values = [exam["members"] for exam in row["exams"] if mine(exam)]
+    if not values:
+        return "no\npositions" if any(map(mine, row["unplaced"])) else row["status"]
+    exact = [min(member) for member in zip(*values, strict=True)]
+    same = min(exact) == max(exact)
+    ends = "" if same else f"\n{min(exact):.2f}..{max(exact):.2f}"
+    return f"{_median(exact):.3f}{ends}"
+
+
+def _place(row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+    """Operator and size, each only where it changes."""
+    if before is None or row["operator"] != before["operator"]:
+        return [row["operator"], _size(row)]
+    return ["", "" if row["size"] == before["size"] else _size(row)]
+
+
+def _tells_tokens(rows: list[dict[str, Any]]) -> bool:
+    """Whether figures of tokens say more than exact match does."""
+    known = all("token_accuracy" in row for row in rows)
+    return known and any(min(row["exact"]) < 1 for row in rows)
+
+
+def _exam_row(row: dict[str, Any], several: bool, tokens: bool) -> list[str]:
+    from curta.report.summary import perplexity
+
+    exact = row["exact"]
+    figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
+    if tokens:
+        figures += [f"{_median(row['token_accuracy']):.3f}", perplexity(_median(row["perplexity"]))]
+    else:
+        figures += [f"{row['generated']['tokens_per_second']:,}"]
+    same = f"all {exact[0]:.3f}" if len(set(exact)) == 1 else ""
+    every = [same or " ".join(f"{value:.3f}" for value in exact)] if several else []
+    note = [] if _agrees(row) else ["[bold red]DIFFERS[/bold red]"]
+    return [row["category"], str(row["count"]), *figures, *every, *note]
+
+
+def _agrees(row: dict[str, Any]) -> bool:
+    """Whether writing token by token found the same as one pass."""
+    return bool(row["generated"]["agrees"])
+
+
+def _writing(one: dict[str, Any]) -> Text:
+    """An answer, or what was written instead of one, as it is."""
+    if one["answer"] is not None:
+        return Text(_short(one["answer"]))
+    text = one["text"]
+    return Text(f"invalid: {text if len(text) <= 40 else text[:39] + '…'}", "red")
+
+
+def _named_verdict(row: dict[str, Any]) -> Text:
+    right = [one["answer"] == row["truth"] for one in row["after"]]
+    style = "green" if all(right) else "bold red"
+    if len(right) > 1:
+        return Text(f"{sum(right)} of {len(right)}", style)
+    return Text("right" if right[0] else "WRONG", style)
+
+
+def _run_row(name: str) -> list[str]:
+    from curta.config.errors import UserError
+    from curta.runs import folders
+
+    try:
+        folder = folders.find(name)
+        info, exam = folder.info, folder.evaluation.get("lengths", [])
+    except UserError as error:
+        return [name, "", "", f"[red]{error}[/red]", ""]
+    lowest = min((_median(row["exact"]) for row in exam), default=None)
+    shown = "" if lowest is None else f"{lowest:.3f} in the hardest of {len(exam)} rows"
+    return [name, str(info.get("recipe")), str(len(info["seeds"])), info["status"], shown]
+
+
+def _size(row: dict[str, Any]) -> str:
+    return f"{row['digits']:,}" if row["size"].isdecimal() else row["size"]
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def _short(digits: str) -> str:
+    if len(digits) <= 40:
+        return digits
+    return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"

@@ -1,0 +1,222 @@
+"""How problems are written, on a terminal: squared paper, token by token, and what roles see."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from curta.programs.machine import drawing
+from curta.programs.machine.drawing import GAP, Cut, Mark, Sheet, Step
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout
+    from curta.layouts.program import ProgramLayout
+    from curta.problems.problem import Problem
+
+COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
+
+LINES = 24
+"""Most lines of a sheet; of more, the first and the last ones are shown."""
+
+BLOCKS = 12
+"""As many blocks, likewise."""
+
+
+class Paper:
+    """A sheet that fits the screen: as many columns as there is room for, from both ends."""
+
+    def __init__(
+        self,
+        layout: "ProgramLayout",
+        tokens: Sequence[int],
+        around: int | None = None,
+        styles: Mapping[int, str] | None = None,
+        most: Cut = Cut(lines=LINES, blocks=BLOCKS),  # noqa: B008
+    ) -> None:
+        self.machine, self.tokens = layout.machine, list(tokens)
+        self.cut = most._replace(around=around)
+        self.styles = styles or {}
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        symbols = [self.machine.tokens[token].symbol for token in self.tokens]
+        names = max(len(role.name) for role in self.machine.roles) + 12
+        wide = 3 + max(2, *map(len, symbols))
+        most = max(3, (options.max_width - names) // wide - 2)
+        yield self._drawn(self.cut._replace(columns=min(most, self.cut.columns)))
+
+    def _drawn(self, cut: Cut) -> RenderableType:
+        sheet = drawing.text(self.machine, self.tokens, cut)
+        colours = colours_of([role.name for role in self.machine.roles])
+        return sheet_view(sheet, colours, self.styles)
+
+
+def written(layout: "Layout", problem: "Problem") -> RenderableType:
+    """A problem as the layout writes it: on squared paper, or in a line and token by token."""
+    from curta.layouts.program import ProgramLayout
+
+    if not isinstance(layout, ProgramLayout):
+        return _direct(layout, problem)
+    tokens, prompt = layout.tokens_of(problem)
+    about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
+    return Group(f"{problem} = {_answer(problem)}: {about}", Paper(layout, tokens))
+
+
+def step_by_step(layout: "ProgramLayout", problem: "Problem") -> Table:
+    """Every token with its move, its square and what it sees."""
+    tokens, prompt = layout.tokens_of(problem)
+    colours = colours_of([role.name for role in layout.machine.roles])
+    view = Table("", "token", "role", "move", "square", "sees", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for step in drawing.steps(layout.machine, layout.windows, tokens, prompt):
+        view.add_row(*_step(layout.axes, step, colours[step.role]))
+    return view
+
+
+def windows_view(layout: "ProgramLayout") -> RenderableType:
+    """For each role the squares that it sees around it, and what is everywhere."""
+    machine, views = layout.machine, list[RenderableType]()
+    colours = colours_of([role.name for role in machine.roles])
+    for role, near in layout.windows.items():
+        names = ", ".join(drawing.neighbour_name(machine.axes, one) for one in near)
+        told = f" sees {names or 'itself alone'}"
+        views.append(Text.assemble("\n", (role, f"bold {colours[role]}"), told))
+        if near:
+            views.append(_grid(drawing.window(machine, role, near), colours))
+    wide = [
+        f"{role.name} ({' and '.join(role.broadcast)})" for role in machine.roles if role.broadcast
+    ]
+    told = f"\nfound from everywhere on an axis: {', '.join(wide)}" if wide else ""
+    return Group(*views, *([Text(told)] if told else []))
+
+
+def sheet_view(
+    sheet: Sheet, colours: Mapping[str, str], styles: Mapping[int, str]
+) -> RenderableType:
+    """All blocks of a sheet below each other; `styles` are of single tokens, by their time."""
+    views: list[RenderableType] = []
+    for block in sheet.blocks:
+        if block.name == GAP:
+            views.append(Text(GAP))
+            continue
+        view = _ruled(sheet, block.name)
+        for line in block.lines:
+            rows = drawing.ruled(line)
+            for row, (role, marks) in enumerate(rows):
+                name = [line.name if row == 0 else ""] if len(sheet.axes) > 1 else []
+                cells = [_mark(mark, colours, styles) for mark in marks]
+                last = row == len(rows) - 1
+                view.add_row(*name, Text(role, colours[role]), *cells, end_section=last)
+            if line.name == GAP:
+                view.add_row(GAP, "", *[""] * len(sheet.columns), end_section=True)
+        views.append(view)
+    return Group(*views)
+
+
+def colours_of(roles: Sequence[str]) -> dict[str, str]:
+    """A colour for each role; the sign of equality and the end are the terminal's own."""
+    own = [role for role in roles if role not in ("equals", "end")]
+    found = {role: COLOURS[number % len(COLOURS)] for number, role in enumerate(own)}
+    return {role: found.get(role, "") for role in roles}
+
+
+def _ruled(sheet: Sheet, title: str) -> Table:
+    """An empty table with the places of the first axis above it."""
+    view = Table(
+        title=Text(title) if title else None, title_justify="left", box=box.SQUARE, padding=(0, 1),
+        border_style="dim", header_style="dim",
+    )  # fmt: skip
+    if len(sheet.axes) > 1:
+        view.add_column(sheet.axes[1], style="dim", justify="right", no_wrap=True)
+    view.add_column(sheet.axes[0], justify="right", no_wrap=True)
+    for column in sheet.columns:
+        view.add_column(column, justify="right", no_wrap=True)
+    return view
+
+
+def _mark(mark: Mark | None, colours: Mapping[str, str], styles: Mapping[int, str]) -> Text:
+    if mark is None:
+        return Text()
+    return Text(mark.symbol, f"bold {styles.get(mark.time, colours[mark.role])}")
+
+
+def _grid(sheet: Sheet, colours: Mapping[str, str]) -> RenderableType:
+    """Squares with the names of the roles in them; the query's own stands out."""
+    views: list[RenderableType] = []
+    for block in sheet.blocks:
+        view = Table(
+            title=Text(block.name) if block.name else None, title_justify="left", box=box.SQUARE,
+            border_style="dim", header_style="dim", show_lines=True,
+        )  # fmt: skip
+        view.add_column(" ".join(sheet.axes[1:2]), style="dim", justify="right")
+        used = [any(line.squares[i] for line in block.lines) for i in range(len(sheet.columns))]
+        for column in itertools.compress(sheet.columns, used):
+            view.add_column(f"{sheet.axes[0]} {_step_name(column)}", justify="center", no_wrap=True)
+        for line in block.lines:
+            cells = (_named(square, colours) for square in itertools.compress(line.squares, used))
+            view.add_row(_step_name(line.name), *cells)
+        views.append(view)
+    return Group(*views)
+
+
+def _named(square: Sequence[Mark], colours: Mapping[str, str]) -> Text:
+    return Text("\n").join(
+        Text(f"[{m.symbol}]", f"bold {colours[m.role]}")
+        if m.time == 0
+        else Text(m.symbol, colours[m.role])
+        for m in square
+    )
+
+
+def _step_name(name: str) -> str:
+    """`+1`, `0`, `-1`; margins as they are."""
+    return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
+
+
+def _step(axes: Sequence[str], step: Step, colour: str) -> list[Text]:
+    moved = [f"{axis} {by}" for axis, by in zip(axes, step.move, strict=True) if by != "0"]
+    if len(moved) == len(axes) > 1 and all(by.startswith("home") for by in step.move):
+        offsets = [f"{axis} {by[4:]}" for axis, by in zip(axes, step.move, strict=True) if by[4:]]
+        moved = ["home", *offsets]
+    square = ", ".join(f"{axis} {at}" for axis, at in zip(axes, step.square, strict=True))
+    sees = "" if step.given and step.sees is None else "itself"
+    sees = ", ".join(f"{name}: {symbol}" for name, symbol in step.sees or ()) or sees
+    style = f"{colour} dim" if step.given else f"bold {colour}"
+    return [
+        Text(f"{step.time}", "dim"),
+        Text(step.symbol, style),
+        Text(step.role, colour),
+        Text(", ".join(moved) or "stays"),
+        Text(square),
+        Text(sees if step.role != "end" else ""),
+    ]
+
+
+def _answer(problem: "Problem") -> str:
+    from curta.problems.problem import answer_text
+
+    return answer_text(problem.truth)
+
+
+def _direct(layout: "Layout", problem: "Problem") -> Group:
+    """The text in colour, then token by token with the axes of the layout."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    tokens, given = layout.tokens_of(problem)
+    _, where = layout.follow(jnp.asarray(tokens)[None], jnp.array([len(tokens)]))
+    kinds, coordinates = np.asarray(where.kind[0]), np.asarray(where.coordinates[0])
+    colours = [COLOURS[kind % len(COLOURS)] for kind in kinds]
+    symbols = [layout.characters[token] for token in tokens]
+    view = Table("index", "token", "kind", *layout.axes, "scored")
+    for i, symbol in enumerate(symbols):
+        kind = Text(layout.kinds[kinds[i]].name, colours[i])
+        places = [str(value) for value in coordinates[i]]
+        scored = "scored" if i >= given else ""
+        view.add_row(str(i), Text(symbol, f"bold {colours[i]}"), kind, *places, scored)
+    line = Text.assemble(*zip(symbols, colours, strict=True))
+    return Group(f"layout {layout.name}: {layout.summary}", line, view)

@@ -1,0 +1,129 @@
+"""A run and a comparison as users have them: with their reports, pictures, pages and tables."""
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from curta.config import files
+from curta.export import html
+from curta.report import write_comparison, write_report
+from curta.report.document import Part
+from curta.report.markup import element
+from curta.report.notebook import Picture, Rows, exam_row, pictures
+from curta.runs import checkpoints, comparison
+from curta.runs.comparison_spec import Row
+from curta.runs.session import Session
+from curta.runs.summary import spread
+from curta.training import background
+
+
+class Run(Session):
+    """One run: a folder, the members trained in it, and its report.
+
+    With `loops` they are asked and examined with that many loops instead of the recipe's.
+    """
+
+    @property
+    def report(self) -> Path:
+        return self.folder.path / "report.html"
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """The report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
+        return pictures(self.folder.path)
+
+    @property
+    def rows(self) -> Rows:
+        """The exam, a row for each operator, size and category: median, least, greatest."""
+        exams = self.folder.evaluation.get("lengths", [])
+        return Rows(exam_row(row, spread(row["exact"])) for row in exams)
+
+    def _repr_html_(self) -> str:
+        about = f"Run {self.name}: {self.folder.info['status']}, seeds {self.seeds}"
+        return element("p", about) + self.rows._repr_html_()
+
+    def prepare(self) -> None:
+        """Begins what its certificate and its report need besides weights, while it trains."""
+        background.begin(partial(importlib.import_module, "matplotlib.figure"))
+        super().prepare()
+
+    def evaluate(
+        self,
+        progress: Callable[[str], None] = lambda what: None,
+        member: int | None = None,
+        report: bool = True,
+        **changes: Any,
+    ) -> dict[str, Any]:
+        """As `Session.evaluate`; of all members, the `report` is written anew."""
+        table = super().evaluate(progress, member, **changes)
+        if report and member is None:
+            self.write_report()
+        return table
+
+    def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+        """As `Session.certify`; the report is written anew."""
+        found = super().certify(progress)
+        self.write_report()
+        return found
+
+    def write_report(self, out: Path | None = None) -> Path:
+        """Writes report.html and its pictures, by default into the run's folder; returns its path.
+
+        Members calculate in it where a page can carry them.
+        """
+        trained = checkpoints.latest(self.folder.checkpoints) is not None
+        work = html.at_work([self.carried]) if trained else Part()
+        return write_report(self.folder.path, work, out)
+
+    def write_page(self, member: int = 0, out: Path | None = None) -> Path:
+        """Writes a page in which one member calculates, by default into the run's folder.
+
+        Raises UserError for a model that a page cannot carry.
+        """
+        text = html.render(self.recipe, self.model(member), self.name, member)
+        path = out or self.folder.path / f"page-{member}.html"
+        files.write(path, text)
+        return path
+
+    @property
+    def carried(self) -> html.Carried:
+        """All members, for a page to carry."""
+        members = [self.models.member(number) for number in range(len(self.seeds))]
+        return html.Carried(self.name, self.recipe, members)
+
+
+class Comparison(comparison.Comparison):
+    """Several runs under the same conditions, and their report."""
+
+    session = Run
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """The report's pictures, `learning` and `lengths` among them."""
+        return pictures(self.path)
+
+    @property
+    def rows(self) -> Rows:
+        """The exams of all entries: median, least and greatest over the seeds."""
+        found = ((row, exam) for row in self.table["rows"] for exam in row["exams"])
+        return Rows({"name": row["name"]} | exam_row(exam, exam) for row, exam in found)
+
+    def _repr_html_(self) -> str:
+        return element("p", f"Comparison {self.name}: {self.plan.title}") + self.rows._repr_html_()
+
+    def carry_out(
+        self,
+        train: Callable[[Row, Session], None] = lambda row, run: run.train(),
+        say: Callable[[str], None] = lambda what: None,
+    ) -> bool:
+        """As `comparison.Comparison.carry_out`; the report is written at the end."""
+        ended = super().carry_out(train, say)
+        if ended:
+            write_comparison(self.path)
+        return ended

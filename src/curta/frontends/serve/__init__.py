@@ -1,0 +1,11 @@
+"""The runs folder as pages over HTTP, for this machine alone.
+
+`site.py` says which address is which page, `server.py` who may ask for it. What is shown
+comes from the files of the runs: `known.py` finds them, `made.py` makes their reports and
+pages anew where these are older, `live.py` hands out the metrics of a run in training as
+they are written. Nothing is ever taken from an address but a name that was found before.
+"""
+
+from curta.frontends.serve.server import Server, serve
+
+__all__ = ["Server", "serve"]

@@ -1,0 +1,152 @@
+"""What lies in the runs folder, and in short what is known of each run."""
+
+import json
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from curta.config.errors import UserError
+from curta.runs import comparison, folders
+from curta.runs.folders import Folder
+
+Name = tuple[str, ...]
+"""A run's name, or a comparison's and that of a run within it."""
+
+TAIL = 1 << 16
+"""Bytes of metrics.jsonl that are read for the last records of all members."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run in short; without `info` there is an `error` instead."""
+
+    name: Name
+    info: dict[str, Any]
+    error: str = ""
+    summary: str = ""
+    step: int = 0
+    seconds: float | None = None
+    learned: float | None = None
+    """Exact match on the newest training problems, median over members."""
+    examined: float | None = None
+    """Exact match in the hardest row of the exam, median over members."""
+    exams: int = 0
+
+    @property
+    def training(self) -> bool:
+        return self.info.get("status") == "training"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison in short, and its runs as far as they are begun."""
+
+    name: Name
+    title: str
+    entries: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def run_folders() -> dict[Name, Path]:
+    """The folder of every run, alone or in a comparison; all that may be asked for by name."""
+    alone = {(name,): folders.root() / name for name in folders.existing()}
+    inside = (
+        {(*name, path.parent.name): path.parent for path in sorted(folder.glob("*/run.json"))}
+        for name, folder in comparison_folders().items()
+    )
+    return alone | {name: path for entries in inside for name, path in entries.items()}
+
+
+def comparison_folders() -> dict[Name, Path]:
+    return {(name,): folders.root() / name for name in comparison.existing()}
+
+
+def rows() -> list[Row]:
+    """All runs of no comparison: those in training first, then the newest."""
+    found = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
+    newest = sorted(found, key=lambda one: str(one.info.get("created", "")), reverse=True)
+    return sorted(newest, key=lambda one: not one.training)
+
+
+def comparisons() -> list[Compared]:
+    folders = run_folders()
+    return [
+        _compared(name, path, [row(own, at) for own, at in folders.items() if own[:-1] == name])
+        for name, path in comparison_folders().items()
+    ]
+
+
+def row(name: Name, path: Path) -> Row:
+    """What the files of a run say by now; one line instead if they are damaged."""
+    try:
+        info = Folder(path).info
+        exams = _exams(*_version(path / "evaluation.json"))
+        last = _last(path / "metrics.jsonl")
+    except UserError as error:
+        return Row(name, {}, str(error))
+    except (ValueError, KeyError, TypeError) as error:
+        return Row(name, {}, f"run {name[-1]!r} is damaged: {error}")
+    return Row(
+        name, info, "", _summary(*_version(path / "recipe.toml")),
+        max((line["step"] for line in last), default=0),
+        max((line["seconds"] for line in last), default=None),
+        _median([line["exact"] for line in last]), min(exams, default=None), len(exams),
+    )  # fmt: skip
+
+
+def _compared(name: Name, path: Path, rows: list[Row]) -> Compared:
+    title, entries = _entries(*_version(path / comparison.FILE))
+    begun = {row.name[-1]: row for row in rows}
+    return Compared(name, title, entries, tuple(begun[one] for one in entries if one in begun))
+
+
+def _version(path: Path) -> tuple[Path, int]:
+    """A file, and when it was written: what was read of it holds until then."""
+    return path, path.stat().st_mtime_ns if path.exists() else 0
+
+
+@lru_cache(4096)
+def _exams(path: Path, written: int) -> tuple[float, ...]:
+    """Exact match in every row of the exam, median over members."""
+    exams = Folder(path.parent).evaluation.get("lengths", []) if written else []
+    return tuple(median(exam["exact"]) for exam in exams)
+
+
+@lru_cache(4096)
+def _summary(path: Path, written: int) -> str:
+    """The recipe's own line; none in a recipe that is not there or cannot be read."""
+    try:
+        return str(tomllib.loads(path.read_text("utf-8")).get("summary", ""))
+    except (OSError, ValueError):
+        return ""
+
+
+@lru_cache(4096)
+def _entries(path: Path, written: int) -> tuple[str, tuple[str, ...]]:
+    """Title of a comparison, and the folders of its entries in their order."""
+    try:
+        table = json.loads(path.read_text("utf-8"))
+        return str(table["title"]), tuple(row["run"] for row in table["rows"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{path.name} is damaged", ()
+
+
+def _last(path: Path) -> list[dict[str, Any]]:
+    """The last record of every member."""
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL))
+        lines = file.read().split(b"\n")
+    whole = lines[1 if size > TAIL else 0 : -1]
+    return list({line["member"]: line for line in map(json.loads, whole)}.values())
+
+
+def _median(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return median(known) if known else None

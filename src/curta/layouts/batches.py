@@ -1,0 +1,86 @@
+"""A batch of written problems as the model is given it: a row for each, padded to the longest."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from curta.layouts import Room, Text, Where
+
+
+class Batch(NamedTuple):
+    """Tokens, and which of them are asked for which other one.
+
+    Those that are `scored` make the loss; those `judged` decide whether a text is right.
+    """
+
+    tokens: Int[Array, "rows time"]
+    where: Where
+    queries: Int[Array, "rows queries"]
+    goals: Int[Array, "rows queries"]
+    scored: Bool[Array, "rows queries"]
+    judged: Bool[Array, "rows queries"]
+
+
+class Shown(NamedTuple):
+    """The beginning of a `Batch`: tokens, and at which of them something is asked."""
+
+    tokens: Int[Array, "batch prompt"]
+    where: Where
+    queries: Int[Array, "batch completion"]
+
+
+def padded(text: Text, where: Where, room: Room, *, causal: bool = True) -> Batch:
+    """Every text in its own row; each token of a completion is asked of the one before it.
+
+    If the model is not causal, the completion is not shown to it: the i-th token of it is
+    asked of the i-th of the prompt, all at once.
+    """
+    if not causal:
+        return _at_once(text, where, room)
+    queries = text.prompts[:, None] - 1 + jnp.arange(room.completion)
+    scored = queries + 1 < text.lengths[:, None]
+    last = text.tokens.shape[1] - 1
+    rows = jnp.arange(len(queries))[:, None]
+    goals = text.tokens[rows, jnp.minimum(queries + 1, last)]
+    queries = jnp.minimum(queries, last - 1)
+    where = _cut(where, slice(None, -1))  # nothing follows the last token
+    return Batch(text.tokens[:, :-1], where, queries, goals, scored, scored)
+
+
+def whole(text: Text, where: Where) -> Batch:
+    """Every text in its own row; each token but the first is asked of the one before it."""
+    queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
+    scored = queries + 1 < text.lengths[:, None]
+    judged = scored & (queries + 1 >= text.prompts[:, None])
+    where = _cut(where, slice(None, -1))
+    return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged)
+
+
+def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int[Array, " texts"]:
+    """How many judged tokens of each text are not the most likely one."""
+    return jnp.sum((jnp.argmax(logits, -1) != batch.goals) & batch.judged, axis=1)
+
+
+def shown(
+    tokens: Int[Array, "batch time"], where: Where, prompts: Int[Array, " batch"], room: Room
+) -> Shown:
+    """What a model that is not causal is given: prompts alone, each answer asked over its own."""
+    queries = jnp.broadcast_to(jnp.arange(room.completion), (len(tokens), room.completion))
+    where = _cut(where, slice(room.prompt))
+    hidden = where.index >= prompts[:, None]
+    where = replace(where, kind=jnp.where(hidden, -1, where.kind))
+    return Shown(tokens[:, : room.prompt], where, queries)
+
+
+def _at_once(text: Text, where: Where, room: Room) -> Batch:
+    given = shown(text.tokens, where, text.prompts, room)
+    asked = text.prompts[:, None] + given.queries
+    scored, last = asked < text.lengths[:, None], text.tokens.shape[1] - 1
+    goals = jnp.take_along_axis(text.tokens, jnp.minimum(asked, last), axis=1)
+    return Batch(*given, goals, scored, scored)
+
+
+def _cut(where: Where, kept: slice) -> Where:
+    return Where(*(part[:, kept] for part in (where.index, where.kind, where.coordinates)))

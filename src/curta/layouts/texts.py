@@ -1,0 +1,137 @@
+"""How the problems of a recipe are written: a published layout, or its programs' machine."""
+
+import hashlib
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from curta import programs
+from curta.config import files
+from curta.config.errors import UserError, unknown
+from curta.config.files import cache_folder
+from curta.config.recipe import Recipe
+from curta.layouts import Layout, layout_named
+from curta.layouts.program import ProgramLayout
+from curta.problems.tasks import Task
+from curta.programs.machine import Program, store
+from curta.programs.machine.machine import Machine, Neighbour, Windows
+from curta.programs.machine.sampling import Sizes
+from curta.programs.machine.survey import survey
+from curta.programs.user import registry
+
+
+def layout_of(recipe: Recipe) -> Layout:
+    """The layout of a recipe; of programs it is made by running them, once in a process."""
+    if recipe.layout is not None:
+        return layout_named(recipe.layout)
+    fixed = tuple(sorted(getattr(recipe.positions, "neighbours", {}).items()))
+    programs = tuple(p for name in recipe.programs for p in registry.programs_of(name))
+    return _of_programs(programs, recipe.tasks, recipe.evaluation.layouts, fixed)
+
+
+def stored(recipe: Recipe, machine: Machine, windows: Windows) -> ProgramLayout:
+    """The layout of a machine, with its programs where all of them are known in this process.
+
+    They came with Curta, were registered, or stand in a file that was executed.
+    """
+    bases = {task.operator: task.base for task in recipe.tasks}
+    known = [program for name in recipe.programs for program in registry.known(name)]
+    own = [in_base(p, bases[p.operator]) for p in known if p.operator in machine.formats]
+    recorder = store.recorder(machine, own) if len(own) == len(machine.formats) else None
+    return ProgramLayout(machine, windows, recorder)
+
+
+@lru_cache
+def _of_programs(
+    known: tuple[Program, ...],
+    tasks: tuple[Task, ...],
+    others: tuple[str, ...],
+    fixed: tuple[tuple[str, tuple[str, ...]], ...],
+) -> ProgramLayout:
+    chosen = [_for(task, known) for task in tasks]
+    sizes = {task.operator: task.sizes for task in tasks}
+    more = [program for name in others for program in registry.programs_of(name)]
+    machine, windows = _surveyed(chosen, sizes, more)
+    windows = windows | _fixed(machine, dict(fixed))
+    return ProgramLayout(machine, windows, store.recorder(machine, chosen))
+
+
+def _surveyed(
+    programs: list[Program], sizes: dict[str, Sizes], others: list[Program]
+) -> tuple[Machine, Windows]:
+    """Their machine and windows: from the cache, where the same was surveyed before."""
+    if not all(map(unchanging, programs)):
+        found = survey(programs, sizes, others)
+        return found.machine, found.windows
+    named = [[(p.name, p.base, p.file) for p in some] for some in (programs, others)]
+    key = hashlib.sha256(repr((sizes, named)).encode())
+    for path in sources():
+        key.update(path.read_bytes())
+    path = cache_folder() / "machines" / f"{key.hexdigest()[:32]}.json"
+    if path.exists():
+        return store.read(path, path.stem)
+    found = survey(programs, sizes, others)
+    content = store.dump(found.machine, found.windows)
+    files.write(path, json.dumps(content, ensure_ascii=False))
+    return found.machine, found.windows
+
+
+def sources() -> list[Path]:
+    """Every file that a survey or a list depends on."""
+    return sorted(Path(programs.__file__).parent.rglob("*.py"))
+
+
+def unchanging(program: Program) -> bool:
+    """Whether its name tells its code: it came with Curta, or stands in a file that has a hash.
+
+    Nothing tells whether one that was registered has changed.
+    """
+    shipped = program.run is not None and program.run.__module__.startswith("curta.programs.")
+    return bool(program.file) or shipped
+
+
+def _for(task: Task, known: tuple[Program, ...]) -> Program:
+    """The program for a task's operator."""
+    for program in known:
+        if program.operator == task.operator:
+            return in_base(program, task.base)
+    names = ", ".join(program.name for program in known)
+    raise UserError(f"task.operator {task.operator!r}: no program of {names} has it")
+
+
+def in_base(program: Program, base: int) -> Program:
+    """The program for digits of that base; UserError if it knows its own alone."""
+    if base in (10, program.base):
+        return program
+    if program.in_base is None:
+        raise UserError(
+            f"task.base {base}: program {program.name!r} knows base {program.base} only"
+        )
+    return program.in_base(base)
+
+
+def _fixed(machine: Machine, neighbours: dict[str, tuple[str, ...]]) -> Windows:
+    """Windows as a recipe writes them: `sum = ["a place+1", "b place+1"]`."""
+    roles = [role.name for role in machine.roles]
+    for role in neighbours:
+        if role not in roles:
+            raise UserError(f"positions.neighbours: there is no role {role!r}: {', '.join(roles)}")
+    return {
+        role: tuple(_neighbour(machine, text) for text in texts)
+        for role, texts in neighbours.items()
+    }
+
+
+def _neighbour(machine: Machine, text: str) -> Neighbour:
+    """`"b place+1 row-1"` as a role and a displacement."""
+    found = re.fullmatch(r"(.*?)((?: +\S+[+-]\d+)*) *", text)
+    role, moves = found.groups() if found else (text, "")
+    if role not in [known.name for known in machine.roles]:
+        raise UserError(f"positions.neighbours: {text!r} names no role: such as 'sum place+1'")
+    moved = dict.fromkeys(machine.axes, 0)
+    for axis, step in re.findall(r"(\S+)([+-]\d+)", moves):
+        if axis not in moved:
+            raise UserError(f"positions.neighbours: {text!r}: {unknown('axis', axis, moved)}")
+        moved[axis] += int(step)
+    return role, tuple(moved.values())

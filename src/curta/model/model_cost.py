@@ -1,0 +1,97 @@
+"""What a recipe's model is made of: each weight's shape, parameters and multiply-adds.
+
+Counted from the description of the weights, so nothing is drawn. Multiply-adds are those of
+matrix products, for one token that goes through everything: look-ups, norms and what positions
+calculate of their own are left out. Weights of several blocks are stacked along the first axis.
+"""
+
+from typing import NamedTuple
+
+import jax
+
+from curta.config.recipe import Recipe
+from curta.layouts import Layout, Room
+from curta.layouts.texts import layout_of
+from curta.model.deferred_init import Normal
+from curta.model.transformer import build
+from curta.problems.problem import Problem
+
+BYTES = 4
+"""Of a parameter: they are single-precision floats."""
+
+_PRODUCTS = ("attention", "mlp")
+"""Parts of the model whose matrices every token is multiplied by, in every loop."""
+
+
+class Layer(NamedTuple):
+    """One weight, or one calculation without a weight of its own."""
+
+    name: str
+    shape: tuple[int, ...]
+    parameters: int
+    multiply_adds: int
+
+    @property
+    def bytes(self) -> int:
+        return BYTES * self.parameters
+
+
+class Seen(NamedTuple):
+    """How many keys are scored for each query in texts of up to so many tokens."""
+
+    keys: int
+    tokens: int
+
+
+def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
+    """What attention scores in texts of this problem's size, by default the longest in training.
+
+    Keys that a query does not see are scored too where all of them are. Raises UserError if
+    the problem cannot be written or has no positions.
+    """
+    layout = layout_of(recipe)
+    if problem is not None:
+        layout.accept(problem.operator, len(problem.operands))
+        return _seen(recipe, layout, layout.room_of([problem]))
+    rooms = (layout.room(task.operator, task.widest) for task in recipe.tasks)
+    return max(_seen(recipe, layout, room) for room in rooms)
+
+
+def _seen(recipe: Recipe, layout: Layout, room: Room) -> Seen:
+    encoding = recipe.encoding(layout)
+    encoding.check(room)
+    if recipe.model.causal:
+        return Seen(encoding.fan_in(room), room.total)
+    return Seen(room.prompt, room.prompt)  # the answer is written over the prompt
+
+
+def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
+    """Everything that a token goes through if `keys` tokens are scored for each query."""
+    model = build(recipe.model, recipe.positions, layout)
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model, is_leaf=lambda x: isinstance(x, Normal))
+    rows = [_weight(jax.tree_util.keystr(path)[1:], leaf.shape, recipe) for path, leaf in leaves]
+    ends = [number for number, row in enumerate(rows, 1) if row.name.startswith("attention.")]
+    rows.insert(ends[-1], _scores(recipe, keys))
+    return rows + ([_tied(recipe, layout)] if recipe.model.tied else [])
+
+
+def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
+    size = 1
+    for side in shape:
+        size *= side
+    part, _, weight = name.partition(".")
+    multiplied = part in _PRODUCTS and weight not in ("gain", "after")
+    times = recipe.model.loops if multiplied else int(name == "head")
+    return Layer(name, shape, size, size * times)
+
+
+def _scores(recipe: Recipe, keys: int) -> Layer:
+    """Products of each query with its keys, and of the scores with as many values."""
+    design = recipe.model
+    work = 2 * design.attending * keys * design.width * design.loops
+    return Layer("attention scores, sums", (design.attending, design.heads, keys), 0, work)
+
+
+def _tied(recipe: Recipe, layout: Layout) -> Layer:
+    shape = (recipe.model.width, len(layout.characters))
+    return Layer("head (characters)", shape, 0, shape[0] * shape[1])

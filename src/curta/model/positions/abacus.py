@@ -1,0 +1,76 @@
+"""Abacus: the i-th digit of each number gets vector offset + i, every other token vector 0.
+
+In training one offset, uniform in 0..max_offset, is drawn for the whole batch;
+afterwards it is 0. The i-th digit is the i-th in the text, so the layout should
+put the least significant first. Rows begin with deviation 1, as those of the authors'
+own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2.
+
+The vectors are added to the embeddings, or else, in every attending block, to queries
+and keys and to nothing that is passed on: then each head has its own part of them, and
+all blocks share one table.
+Source: McLeish et al., arXiv 2405.17399.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from curta.config.errors import UserError
+from curta.layouts import Layout, Room, Where
+from curta.model.deferred_init import Weight, normal
+from curta.model.positions.base import Encoding, Heads, Shape, is_digit
+
+
+@dataclass(frozen=True)
+class Abacus:
+    """A learned vector for each digit's index in its number, randomly displaced in training."""
+
+    name: Literal["abacus"] = "abacus"
+    rows: int = 1024
+    max_offset: int = 100
+    inject: Literal["embedding", "queries_keys"] = "embedding"
+
+    def build(self, shape: Shape) -> Encoding:
+        table = normal(self.rows, shape.width, scale=1.0)
+        kind = AbacusEncoding if self.inject == "embedding" else InnerAbacusEncoding
+        return kind(table, self.max_offset, shape.layout)
+
+
+class AbacusEncoding(Encoding):
+    table: Weight  # rows width
+    max_offset: int = eqx.field(static=True)
+    layout: Layout = eqx.field(static=True)
+
+    def check(self, room: Room, *, training: bool = False) -> None:
+        last = room.extents[0][1] + training * self.max_offset
+        if last >= self.table.shape[0]:
+            raise UserError(
+                f"digit indices of up to {last:,}, offset included, are too many for this model:"
+                f" it has {self.table.shape[0]:,} Abacus rows (positions.rows)"
+            )
+
+    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+        offset = jax.random.randint(key, (), 0, self.max_offset + 1)
+        return replace(where, coordinates=where.coordinates + offset)
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
+        return self.vectors(where)
+
+    def vectors(self, where: Where) -> Float[Array, "batch time width"]:
+        """The row of each token."""
+        digit = is_digit(self.layout, where.kind)
+        return self.table[jnp.where(digit, where.coordinates[..., 0] + 1, 0)]
+
+
+class InnerAbacusEncoding(AbacusEncoding):
+    """The same vectors, added to queries and keys."""
+
+    def embed(self, where: Where) -> float:
+        return 0.0
+
+    def rotate(self, heads: Heads, where: Where) -> Heads:
+        return heads + self.vectors(where).reshape(heads.shape)

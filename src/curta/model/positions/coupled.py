@@ -1,0 +1,57 @@
+"""Coupled absolute positions: tokens of equal significance share a learned vector.
+
+Every axis of the layout's coordinates has its own table; the vectors are summed.
+In training one start per axis is drawn for the whole batch, such that the
+longest training text still fits; afterwards it is 0.
+Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for
+each problem, and operands in the usual order and zero-padded).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from curta.config.errors import UserError
+from curta.layouts import Room, Where
+from curta.model.deferred_init import Weight, normal
+from curta.model.positions.base import Encoding, Shape
+
+
+@dataclass(frozen=True)
+class Coupled:
+    """A learned vector for each coordinate, with a random start in training."""
+
+    name: Literal["coupled"] = "coupled"
+    rows: int = 128
+    max_start: int = 100
+
+    def build(self, shape: Shape) -> Encoding:
+        tables = normal(len(shape.layout.axes), self.rows, shape.width, scale=1.0)
+        return CoupledEncoding(tables, self.max_start)
+
+
+class CoupledEncoding(Encoding):
+    tables: Weight  # axes rows width
+    max_start: int = eqx.field(static=True)
+
+    def check(self, room: Room, *, training: bool = False) -> None:
+        rows = self.tables.shape[1]
+        highest = max(high for _, high in room.extents) + 1 + training * self.max_start
+        if highest >= rows:
+            raise UserError(
+                f"places of up to {highest:,}, random start included, are too many for this"
+                f" model: it has {rows:,} coupled positions (positions.rows)"
+            )
+
+    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+        start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
+        return replace(where, coordinates=where.coordinates + start)
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+        rows = where.coordinates + 1  # the lowest coordinate is -1
+        axes = jnp.arange(len(self.tables))
+        return jnp.sum(self.tables[axes, rows], axis=-2)

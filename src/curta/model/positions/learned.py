@@ -1,0 +1,36 @@
+"""Learned absolute positions: one vector for each index in the text."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Array, Float
+
+from curta.config.errors import UserError
+from curta.layouts import Room, Where
+from curta.model.deferred_init import Weight, normal
+from curta.model.positions.base import Encoding, Shape
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One learned vector for each of `length` indices in the text."""
+
+    name: Literal["learned"] = "learned"
+    length: int = 512
+
+    def build(self, shape: Shape) -> Encoding:
+        return LearnedEncoding(normal(self.length, shape.width, scale=1.0))
+
+
+class LearnedEncoding(Encoding):
+    table: Weight  # length width
+
+    def check(self, room: Room, *, training: bool = False) -> None:
+        if room.total > self.table.shape[0]:
+            raise UserError(
+                f"a text of up to {room.total:,} tokens is too long for this model: it has"
+                f" {self.table.shape[0]:,} learned positions (positions.length)"
+            )
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+        return self.table[where.index]

@@ -1,0 +1,65 @@
+"""Randomised positions: in training a text stands at random indices, in their order.
+
+A sorted random subset of 0 to `max_length` - 1 takes the place of 0, 1, 2 ..., so that
+every index of a longer text has been met. One subset is drawn a step, for the whole
+batch; outside of training indices are 0, 1, 2 ... again. (The paper draws a subset for
+each batch too, but goes on drawing in its tests, where this is McLeish et al.'s form.)
+Source: Ruoss et al., arXiv 2305.16843.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from annotated_types import Ge
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from curta.config.errors import UserError
+from curta.layouts import Room, Where
+from curta.model.positions.base import Encoding, Shape
+from curta.model.positions.learned import Learned
+from curta.model.positions.sinusoidal import Sinusoidal
+
+
+@dataclass(frozen=True)
+class Randomised:
+    """Learned or sinusoidal vectors, at random indices below `max_length` in training."""
+
+    name: Literal["randomised"] = "randomised"
+    of: Literal["learned", "sinusoidal"] = "learned"
+    max_length: Annotated[int, Ge(1)] = 512
+
+    def build(self, shape: Shape) -> Encoding:
+        learned = self.of == "learned"
+        vectors = Learned(length=self.max_length) if learned else Sinusoidal()
+        return RandomisedEncoding(vectors.build(shape), self.max_length)
+
+
+class RandomisedEncoding(Encoding):
+    vectors: Encoding
+    max_length: int = eqx.field(static=True)
+
+    def check(self, room: Room, *, training: bool = False) -> None:
+        check_subset(room, self.max_length)
+
+    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+        return replace(where, index=subset(key, self.max_length, where.index.shape[1])[where.index])
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
+        return self.vectors.embed(where)
+
+
+def subset(key: PRNGKeyArray, size: int, count: int) -> Int[Array, " count"]:
+    """`count` different numbers from 0 to `size` - 1, in ascending order."""
+    return jnp.sort(jax.random.permutation(key, size)[:count])
+
+
+def check_subset(room: Room, max_length: int) -> None:
+    """Raises UserError if there are fewer indices to draw from than a text has tokens."""
+    if room.total > max_length:
+        raise UserError(
+            f"a text of up to {room.total:,} tokens is too long for random positions below"
+            f" {max_length:,} (positions.max_length)"
+        )

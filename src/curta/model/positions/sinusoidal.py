@@ -1,0 +1,42 @@
+"""Sinusoidal positions: sines and cosines of the index, added to the embeddings.
+
+Features 2i and 2i + 1 are the sine and cosine of index / base^(2i / width), so any
+length has its vectors and nothing is learned.
+Source: Vaswani et al., arXiv 1706.03762, section 3.5.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from curta.config.errors import UserError
+from curta.layouts import Where
+from curta.model.positions.base import Encoding, Shape
+
+
+@dataclass(frozen=True)
+class Sinusoidal:
+    """Fixed waves; the slowest pair of features has a period just below 2 pi `base`."""
+
+    name: Literal["sinusoidal"] = "sinusoidal"
+    base: float = 10_000.0
+
+    def build(self, shape: Shape) -> Encoding:
+        if shape.width % 2:
+            raise UserError("positions 'sinusoidal' has pairs: model.width must be even")
+        return SinusoidalEncoding(self.base, shape.width)
+
+
+class SinusoidalEncoding(Encoding):
+    base: float = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+
+    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+        half = self.width // 2
+        frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+        angles = where.index[:, :, None].astype(jnp.float32) * frequencies
+        pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+        return pairs.reshape(*where.index.shape, self.width)

@@ -1,0 +1,63 @@
+"""T5's relative bias: a learned number per head for each bucket of distances.
+
+The first half of the buckets are distances 0, 1, 2 ...; the others grow as the logarithm,
+up to `max_distance`; whatever is farther shares the last one. This is the causal form.
+As in T5, one table serves all blocks. Its queries are not scaled down, ours are.
+Source: Raffel et al., arXiv 1910.10683, and `_relative_position_bucket` of its code.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Ge
+from jaxtyping import Array, Float, Int
+
+from curta.config.errors import UserError
+from curta.model.deferred_init import Weight, normal
+from curta.model.positions.base import Encoding, Links, Shape, distances, one_for_all
+
+
+@dataclass(frozen=True)
+class T5:
+    """A score bias for each of `num_buckets` ranges of distances, shared by all blocks."""
+
+    name: Literal["t5"] = "t5"
+    num_buckets: Annotated[int, Ge(2)] = 32
+    max_distance: int = 128
+
+    def __post_init__(self) -> None:
+        if self.max_distance <= self.num_buckets // 2:
+            raise UserError(
+                f"positions.max_distance must be more than half of positions.num_buckets:"
+                f" {self.max_distance} is not more than {self.num_buckets // 2}"
+            )
+
+    def build(self, shape: Shape) -> Encoding:
+        table = normal(self.num_buckets, shape.heads, scale=shape.width**-0.5)
+        return T5Encoding(table, self.max_distance)
+
+
+class T5Encoding(Encoding):
+    table: Weight  # buckets heads
+    max_distance: int = eqx.field(static=True)
+
+    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
+        count = len(self.table)
+        known = jnp.asarray(buckets(count, self.max_distance))
+        bucket = known[jnp.clip(distances(one_for_all(links)), 0, self.max_distance)]
+        # A matrix product, not `table[bucket]`: its gradient is one too, not a serial scatter.
+        chosen = jax.nn.one_hot(bucket, count, dtype=self.table.dtype)
+        return jnp.moveaxis(chosen @ self.table, -1, 1)
+
+
+def buckets(count: int, max_distance: int) -> Int[np.ndarray, " distances"]:
+    """The bucket of each distance from 0 to `max_distance`."""
+    exact = count // 2
+    distance = np.arange(max_distance + 1)
+    ratio = np.log(np.maximum(distance, exact) / exact) / np.log(max_distance / exact)
+    far = exact + (ratio * (count - exact)).astype(np.int32)
+    return np.where(distance < exact, distance, np.minimum(far, count - 1)).astype(np.int32)

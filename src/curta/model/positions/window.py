@@ -1,0 +1,144 @@
+"""The window: a query sees itself and a few neighbours, each a role and a displacement.
+
+What every role sees is found from recorded texts (`machine.finding`), or fixed by the recipe.
+With one attention layer a model is then a function of its window, so it is trained, examined
+and run on windows (`Transformer.of_windows`). Each cell of each role's window has a learned score
+bias. A neighbour that is not there is a zero vector and is attended to like the others: without
+that, a query beside a token equal to its own would see just what it sees alone. Here is also the
+same as attention over whole texts, by a mask.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from curta.config.errors import UserError
+from curta.layouts import Layout, Room, Where
+from curta.layouts.program import ProgramLayout
+from curta.model.deferred_init import Weight, normal
+from curta.model.positions.base import HIDDEN, Encoding, Keys, Links, Queries, Shape
+
+
+@dataclass(frozen=True)
+class Window:
+    """Attention to the neighbours in which the next token is a function.
+
+    `neighbours` fixes them for some roles, such as `sum = ["a place+1", "b place+1"]`; those of
+    all others are found.
+    """
+
+    name: Literal["window"] = "window"
+    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def build(self, shape: Shape) -> Encoding:
+        layout = shape.layout
+        if not isinstance(layout, ProgramLayout):
+            raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+        cells = 1 + max(map(len, layout.windows.values()), default=0)
+        biases = normal(shape.attending, shape.heads, len(layout.kinds) * cells, scale=1.0)
+        return WindowEncoding(biases, cells, layout)
+
+
+class WindowEncoding(Encoding):
+    biases: Weight  # attending heads biases, those of each role after the other
+    cells: int = eqx.field(static=True)
+    layout: Layout = eqx.field(static=True)
+
+    @property
+    def layers(self) -> Any:
+        return self.biases
+
+    def of_windows(
+        self,
+        layer: Float[Array, "heads biases"],
+        rows: Int[Array, "batch cells"],
+        q: Float[Array, "batch heads features"],
+        k: Float[Array, "batch cells heads features"],
+        v: Float[Array, "batch cells heads features"],
+    ) -> Float[Array, "batch heads features"]:
+        """What each query takes from the cells of its window; absent ones have zeros in k and v."""
+        machine = self._program.machine
+        scores = jnp.sum(q[:, None] * k, axis=-1) * q.shape[-1] ** -0.5
+        scores = scores + self.table(layer)[jnp.asarray(machine.role)[rows[:, 0]]]
+        weights = jax.nn.softmax(scores, axis=1)
+        return jnp.sum(weights[..., None] * v, axis=1)
+
+    def fan_in(self, room: Room) -> int:
+        return self.cells
+
+    def links(self, index: Where, queries: Where) -> Links:
+        """The newest token of each cell: a wrong model may write on a square twice."""
+        links = super().links(index, queries)
+        cell = self._cell(links)
+        time = jnp.where(links.visible & (cell < self.cells), links.keys.index[:, None], -1)
+        mine = jnp.minimum(cell, self.cells - 1)
+        each = jnp.where(mine[..., None] == jnp.arange(self.cells), time[..., None], -1)
+        newest = jnp.take_along_axis(jnp.max(each, axis=2), mine, axis=2)
+        return links._replace(visible=(time >= 0) & (time == newest))
+
+    def bias(self, layer: Array, links: Links) -> Float[Array, "batch heads queries keys"]:
+        table = jnp.pad(self.table(layer), ((0, 0), (0, 1), (0, 0)))
+        chosen = table[links.queries.kind[:, :, None], self._cell(links)]
+        return jnp.moveaxis(chosen, -1, 1)
+
+    def weights(
+        self, layer: Any, links: Links, q: Queries, k: Keys
+    ) -> Float[Array, "batch heads queries keys"]:
+        """The share of each key; what is missing to 1 goes to neighbours that are not there."""
+        scores = self.scores(layer, links, q, k)
+        cell = jnp.where(links.visible, self._cell(links), self.cells)
+        there = jnp.any(cell[..., None] == jnp.arange(self.cells), axis=2)
+        bias = self.table(layer)[links.queries.kind]
+        absent = jnp.where(there[..., None], HIDDEN, bias)
+        every = jnp.concatenate([scores, jnp.moveaxis(absent, -1, 1)], axis=-1)
+        return jax.nn.softmax(every, axis=-1)[..., : k.shape[1]]
+
+    @property
+    def _program(self) -> ProgramLayout:
+        assert isinstance(self.layout, ProgramLayout)
+        return self.layout
+
+    def table(self, layer: Array) -> Float[Array, "roles cells heads"]:
+        """The score bias of each cell of each role's window; hidden where it has no such cell."""
+        table = layer.reshape(len(layer), -1, self.cells).transpose(1, 2, 0)
+        return jnp.where(jnp.asarray(self.known())[..., None], table, HIDDEN)
+
+    def known(self) -> Bool[np.ndarray, "roles cells"]:
+        """Which cells each role's window has: the query itself, and its neighbours."""
+        windows = self._program.windows
+        counts = [1 + len(windows.get(kind.name, ())) for kind in self.layout.kinds]
+        return np.arange(self.cells) < np.array(counts)[:, None]
+
+    def _cell(self, links: Links) -> Int[Array, "batch queries keys"]:
+        """Which cell of each query's window each key stands in; `cells` if in none."""
+        numbers, reach = self._numbers()
+        keys, queries = links.keys, links.queries
+        wide = jnp.asarray(self._program.machine.wide)[keys.kind][:, None]
+        moved = keys.coordinates[:, None] - queries.coordinates[:, :, None]
+        moved = jnp.clip(jnp.where(wide, 0, moved), -reach - 1, reach + 1) + reach + 1
+        address = queries.kind[:, :, None] * len(self.layout.kinds) + keys.kind[:, None]
+        for axis in range(moved.shape[-1]):
+            address = address * (2 * reach + 3) + moved[..., axis]
+        own = queries.index[:, :, None] == keys.index[:, None, :]
+        return jnp.where(own, 0, jnp.asarray(numbers.reshape(-1))[address])
+
+    def _numbers(self) -> tuple[Int[np.ndarray, "queries keys *spans"], int]:
+        """The cell by roles of query and key and by displacement, and the greatest of these.
+
+        Displacements too far out are nobody's: there is one place more at either end.
+        """
+        windows, roles = self._program.windows, len(self.layout.kinds)
+        names = [kind.name for kind in self.layout.kinds]
+        moves = [abs(m) for near in windows.values() for _, d in near for m in d]
+        reach = max(moves, default=0)
+        numbers = np.full((roles, roles) + (2 * reach + 3,) * len(self.layout.axes), self.cells)
+        for role, near in windows.items():
+            for cell, (other, moved) in enumerate(near, 1):
+                place = tuple(m + reach + 1 for m in moved)
+                numbers[(names.index(role), names.index(other), *place)] = cell
+        return numbers.astype(np.int32), reach

@@ -1,0 +1,57 @@
+"""What passes between the parts of a transformer: states of tokens, and what is kept of them."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from curta.layouts import Where
+from curta.model.blocks import Flat
+from curta.model.positions import Links
+
+
+class Cache(NamedTuple):
+    """Keys and values of all tokens so far, for each attending block, and where they stand.
+
+    The same block has others in every loop.
+    """
+
+    keys: tuple[Float[Array, "loops batch slots heads features"], ...]
+    values: tuple[Float[Array, "loops batch slots heads features"], ...]
+    index: Any
+
+
+class States(NamedTuple):
+    """The queries' state after each loop but the last, if there are such, and after the last."""
+
+    earlier: Float[Array, "loops queries width"] | None
+    last: Flat
+
+    def after(self, loops: Int[Array, ""]) -> Flat:
+        """The state after so many loops, at least one."""
+        if self.earlier is None:
+            return self.last
+        return jnp.concatenate([self.earlier, self.last[None]])[loops - 1]
+
+
+class BlockContext(NamedTuple):
+    """What a pass over some tokens has at hand: where they stand, what they see, their input."""
+
+    where: Where
+    links: Links
+    entry: Flat
+
+
+def rows_of(table: Float[Array, "rows width"], index: Int[Array, "batch time"]) -> Array:
+    """`table[index]` as a matrix product: its gradient is one too, not a serial scatter."""
+    return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
+
+
+def pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
+    """The rows that belong to `queries`, of flat activations or of whole `Where`s."""
+    rows = jnp.arange(len(queries))[:, None]
+    if isinstance(tree, Where):
+        return jax.tree.map(lambda part: part[rows, queries], tree)
+    time = len(tree) // len(queries)
+    return tree[(rows * time + queries).reshape(-1)]

@@ -1,0 +1,1 @@
+"""Problems, their truth by Python, and how they are drawn."""

@@ -1,0 +1,57 @@
+"""Whole numbers in any base, as text: Python's `0b101`, `0o17` and `0xff`, else `3#12`."""
+
+import re
+
+from curta.config.errors import UserError
+from curta.problems.decimals import to_text
+from curta.programs.machine.tokens import DIGITS, to_digits, to_number
+
+PREFIXES = {2: "0b", 8: "0o", 16: "0x"}
+_BASES = {prefix: base for base, prefix in PREFIXES.items()}
+_LITERAL = re.compile(r"(?<![0-9A-Za-z#])(0[bBoOxX]|[0-9]+#)([0-9A-Za-z]+)")
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def written(value: int, base: int) -> str:
+    """A whole number from 0 up: `255`, `0xff`, `3#100110`."""
+    if base == 10:
+        return to_text(value)
+    if base in PREFIXES:
+        return format(value, f"#{PREFIXES[base][1]}")
+    return f"{base}#" + "".join(DIGITS[digit] for digit in reversed(to_digits(value, base)))
+
+
+def literals(text: str) -> tuple[str, int]:
+    """The text with all numbers in decimal, and the base that they had; it is one for all."""
+    found = list(_LITERAL.finditer(text))
+    if not found:
+        return text, 10
+    bases = [_base(literal[1]) for literal in found]
+    plain = _NUMBER.search(_LITERAL.sub(" ", text))
+    if plain or len(set(bases)) > 1:
+        other = plain[0] if plain else found[_first_other(bases)][0]
+        raise UserError(f"{found[0][0]!r} and {other!r}: all operands are written in one base")
+    return _LITERAL.sub(lambda literal: _decimal(literal[0], literal[1], literal[2]), text), bases[
+        0
+    ]
+
+
+def _first_other(bases: list[int]) -> int:
+    return next(number for number, base in enumerate(bases) if base != bases[0])
+
+
+def _base(prefix: str) -> int:
+    if prefix.lower() in _BASES:
+        return _BASES[prefix.lower()]
+    base = int(prefix[:-1]) if len(prefix) < 4 else 0
+    if not 2 <= base <= len(DIGITS):
+        raise UserError(f"base {prefix[:-1]}: bases are 2 to {len(DIGITS)}, such as 3#12")
+    return base
+
+
+def _decimal(literal: str, prefix: str, digits: str) -> str:
+    base = _base(prefix)
+    values = [DIGITS.index(digit) for digit in digits.lower()]
+    if max(values) >= base:
+        raise UserError(f"{literal!r} has a digit that base {base} has not")
+    return to_text(to_number(values[::-1], base))

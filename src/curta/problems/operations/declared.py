@@ -1,0 +1,103 @@
+"""`gcd 1071,462`: operations that a program brings with it, by plain Python.
+
+Such an operation has no arithmetic on the device: its problems are for programs alone. Of a run
+whose program is not known here there is a stand-in, made of the prompt's format: its problems
+can be read and written, but it has no truth, except for the problems that the run has kept.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
+
+from curta.config.errors import UserError
+from curta.problems.digits import Numbers
+from curta.problems.notation import written
+from curta.problems.operations.base import Answer, Operation, Result
+from curta.programs.machine import Given, Program, compound
+from curta.programs.machine.prompt import Format
+from curta.programs.machine.tokens import DIGITS
+
+Answers = Callable[[tuple[int, ...]], Answer]
+"""What is right for these operands; it may raise UserError."""
+
+
+class Declared(Operation):
+    """The operation of a program that has a truth of its own."""
+
+    on_device: ClassVar[bool] = False
+    cases: Mapping[str, Any] = {}  # type: ignore[misc]
+
+    def __init__(
+        self, symbol: str, form: Format, program: Program | None, answers: Answers
+    ) -> None:
+        givens = [part for part in form.parts if isinstance(part, Given)]
+        self.form, self.program, self.answers = form, program, answers
+        self.symbol = self.name = symbol
+        self.mark = symbol[0]
+        self.least = len(givens)
+        self.most = None if any(part.many for part in givens) else self.least
+        self.signed, self.pointed = bool(form.answer.sign), bool(form.answer.fraction)
+        base = givens[0].base
+        self.base = base if (base != 10 or self.compound) and base <= len(DIGITS) else None
+        self.answer_base = None
+        if form.answer.base != base and form.answer.base <= len(DIGITS):
+            self.answer_base = form.answer.base
+        self.example = self.text(
+            tuple(written(12 + 22 * i, self.base or 10) for i in range(self.least))
+        )
+
+    @classmethod
+    def of(cls, program: Program) -> "Declared":
+        """The operation that a program brings."""
+        truth = program.truth
+        assert truth is not None
+        made = cls(program.operator, program.format, program, lambda operands: truth(*operands))
+        made.name, made.commutes = program.name, program.commutes
+        made.example = program.example or made.example
+        made.cases = program.cases
+        return made
+
+    def truth(self, *operands: int) -> Answer:
+        return self.answers(operands)
+
+    def refuse(self, operands: tuple[int, ...]) -> str | None:
+        program = self.program
+        return program.refuse(*operands) if program and program.refuse else None
+
+    def value(self, numbers: Sequence[int]) -> Answer | None:
+        return tuple(numbers) if self.form.answer.many else super().value(numbers)
+
+    @property
+    def compound(self) -> bool:
+        return self.form.compound
+
+    def read(self, line: str) -> list[str] | None:
+        if not self.compound:
+            return None
+        found = compound.read(self.form, self.symbol, line)
+        nearest = None if found else compound.completed(self.form, self.symbol, line)
+        if nearest:
+            raise UserError(f"every part of a number is written, as in {nearest}")
+        if not found and self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
+            raise UserError(f"{self.name} is written as {self.example}")
+        return found
+
+    def text(self, operands: tuple[str, ...]) -> str:
+        if self.compound:
+            return compound.text(self.form, self.symbol, operands)
+        if self.symbol.isalpha():
+            return f"{self.symbol} {','.join(operands)}"
+        return super().text(operands)
+
+    def answer(self, operands: Numbers) -> Result:
+        self._absent()
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        """As of a product: what answers there can be is not known, only some of them."""
+        bases = [part.base for part in self.form.parts if isinstance(part, Given)]
+        wide = max(len(str(base - 1)) for base in bases)
+        return (wide * sum(digits),) * (2 if self.form.answer.many else 1)
+
+    def _absent(self) -> NoReturn:
+        raise UserError(
+            f"{self.name} can be learned as a program only: write program = {self.name!r}"
+        )

@@ -1,0 +1,45 @@
+"""`12*34`: the product of two numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from curta.problems import digits
+from curta.problems.digits import Numbers
+from curta.problems.operations import cases
+from curta.problems.operations.base import Case, Operation, Result
+
+
+class Multiplication(Operation):
+    symbol = mark = "*"
+    name = "multiplication"
+    example = "12*34"
+    commutes = True
+    cases: ClassVar[Mapping[str, Case]] = {
+        "unequal": cases.unequal,
+        "nines": cases.nines,
+        "trailing zeros": cases.trailing_zeros,
+        "sparse": cases.sparse,
+        "zero": cases.zero,
+        "one": cases.one,
+    }
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "nines": (999_999, 999_999),
+        "by one": (1, 999_999),
+        "by zero": (999_999, 0),
+        "powers of ten": (10**6, 10**6),
+        "ones": (111_111, 111_111),
+        "digits in a row": (12_345_679, 9),
+    }
+
+    def truth(self, *operands: int) -> int:
+        first, second = operands
+        return first * second
+
+    def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
+        return (sum(digits),)
+
+    def answer(self, operands: Numbers) -> Result:
+        product = digits.multiply(operands.digits[:, 0], operands.digits[:, 1])[:, None]
+        return Result(Numbers(product, digits.length(product)), jnp.zeros(len(product), bool))

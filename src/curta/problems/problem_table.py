@@ -1,0 +1,91 @@
+"""Finite tables of problems as index arithmetic: every pair of operands, in a random order.
+
+A row's place in the order is a seeded bijection of the row numbers, computed when it is
+asked for, so a split of five million rows takes no memory and no two of its parts
+can share a row.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, UInt
+
+from curta.problems import digits
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS
+
+ROUNDS = 6
+LARGEST = (1 << 31) - 1
+"""Most rows of a table: their numbers have 31 bits."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """All pairs of operands in `low..high` for which the operation has an answer."""
+
+    operator: str
+    low: int
+    high: int
+    seed: int = 0
+
+    @property
+    def second(self) -> int:
+        """The least second operand: zero divides nothing."""
+        refused = OPERATIONS[self.operator].refuse((self.low, self.low))
+        return self.low + 1 if refused else self.low
+
+    @property
+    def rows(self) -> int:
+        return (self.high - self.low + 1) * (self.high - self.second + 1)
+
+    def row(self, places: Int[Array, " places"]) -> Int[Array, " places"]:
+        """The numbers of the rows that stand at these places of the random order."""
+        return shuffled(places, self.rows, self.seed)
+
+    def pairs(self, places: Int[Array, " places"]) -> Int[Array, "places 2"]:
+        """The operands that stand there."""
+        row = self.row(places)
+        width = self.high - self.second + 1
+        return jnp.stack([self.low + row // width, self.second + row % width], axis=1)
+
+    def numbers(self, places: Int[Array, " places"]) -> Numbers:
+        return numbers(self.pairs(places), self.high)
+
+
+def numbers(values: Int[Array, "batch operands"], high: int) -> Numbers:
+    """Whole numbers up to `high` as digits."""
+    powers = jnp.array([10**place for place in range(len(str(high)))], jnp.int32)
+    found = values[:, :, None] // powers % 10
+    return Numbers(found, digits.length(found))
+
+
+def shuffled(places: Int[Array, " places"], rows: int, seed: int) -> Int[Array, " places"]:
+    """A bijection of 0..rows-1 that looks random: a Feistel network, walked until inside.
+
+    The network permutes the numbers of an even count of bits; a result that is no row is
+    put in again, which leads back inside after four rounds at most on average.
+    Source: Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002.
+    """
+    bits = max(1, ((rows - 1).bit_length() + 1) // 2)
+
+    def walk(now: UInt[Array, " places"]) -> UInt[Array, " places"]:
+        return jnp.where(now >= rows, _network(now, bits, seed), now)
+
+    first = _network(places.astype(jnp.uint32), bits, seed)
+    return jax.lax.while_loop(lambda now: jnp.any(now >= rows), walk, first).astype(jnp.int32)
+
+
+def _network(value: UInt[Array, " places"], bits: int, seed: int) -> UInt[Array, " places"]:
+    left, right = value >> bits, value & ((1 << bits) - 1)
+    for number in range(ROUNDS):
+        left, right = right, left ^ (mixed(right, number, seed) & ((1 << bits) - 1))
+    return left << bits | right
+
+
+def mixed(value: UInt[Array, "*shape"], number: int, seed: int) -> UInt[Array, "*shape"]:
+    """A well-mixed function of value, round and seed (the finaliser of MurmurHash3)."""
+    mixed = value ^ jnp.uint32((seed * ROUNDS + number + 1) * 0x9E3779B9 & 0xFFFFFFFF)
+    mixed = (mixed ^ mixed >> 16) * jnp.uint32(0x85EBCA6B)
+    mixed = (mixed ^ mixed >> 13) * jnp.uint32(0xC2B2AE35)
+    return mixed ^ mixed >> 16

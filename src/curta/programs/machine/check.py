@@ -1,0 +1,201 @@
+"""Whether a program can be learned: its answers held against the truth, and its windows.
+
+Random problems of several sizes are recorded. Where the same window is followed by different
+tokens no model under a window can learn the program: such conflicts are explained by two texts.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain, pairwise
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from curta.config.errors import UserError
+from curta.programs.machine.conflicts import Explained, explain
+from curta.programs.machine.finding import find
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.paper import Vocabulary
+from curta.programs.machine.program import Program
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.sampling import Sizes, drawn
+from curta.programs.machine.survey import FACTORS, Text, machine_of
+from curta.programs.machine.table import WindowTable
+from curta.programs.machine.tokens import HOME, arrow
+
+TOKENS = 60_000
+"""Tokens that are recorded at each size."""
+
+SECONDS = 5.0
+"""Seconds of recording at each size, after which fewer tokens must do."""
+
+SHOWN = 3
+"""Wrong answers that are told, at most."""
+
+Truth = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A problem whose text does not hold the right answer."""
+
+    operands: tuple[int, ...]
+    written: Any
+    truth: Any
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Moves that become longer as problems do: there is no end of tokens."""
+
+    role: str
+    axis: str
+    moves: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What was recorded at one size."""
+
+    digits: int
+    problems: int
+    tokens: int
+    longest: int
+    middle: int
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What was found of a program."""
+
+    program: Program
+    machine: Machine
+    windows: Windows
+    distinct: int
+    """Distinct windows."""
+    sizes: tuple[Sized, ...]
+    tokens_per_second: int
+    wrong: tuple[Wrong, ...]
+    wrongs: int
+    conflicts: tuple[Explained, ...]
+    growing: tuple[Growing, ...]
+    other_truth: tuple[Wrong, ...] = field(default=())
+    """Where the program's truth is not that of Curta's own operation."""
+
+    @property
+    def learnable(self) -> bool:
+        return not (self.wrongs or self.conflicts or self.other_truth)
+
+
+def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None) -> Checked:
+    """Records problems up to FACTORS times these sizes, and looks at what was written.
+
+    `own` is Curta's truth, where the program has another for the same operator.
+    """
+    vocabulary, texts, rows = Vocabulary(), list[Text](), list[Sized]()
+    for key in program.format.every():
+        vocabulary.add(key)
+    problems: list[tuple[int, ...]] = []
+    ends, seconds = [], 0.0
+    for factor in FACTORS:
+        begun = time.perf_counter()
+        found = list(_recorded(program, sizes.times(factor), vocabulary))
+        seconds += time.perf_counter() - begun
+        problems += [operands for operands, _ in found]
+        texts += [text for _, text in found]
+        rows.append(_sized(factor * sizes.first[1], [text for _, text in found]))
+        ends.append(len(vocabulary.numbers))
+    machine = machine_of([program], vocabulary.tokens)
+    recording = Recording.of(texts)
+    windows = find(machine, recording, program.reach) if program.run else {}
+    table = WindowTable(1 + max(map(len, windows.values()), default=0))
+    table.add(seen(machine, recording, windows))
+    wrong = list(_wrong(program, machine, problems, texts, truth))
+    conflicts = explain(program, machine, windows, table, texts, problems) if program.run else ()
+    return Checked(
+        program, machine, windows, len(table), tuple(rows),
+        round(len(recording.tokens) / max(seconds, 1e-9)), tuple(wrong[:SHOWN]), len(wrong),
+        conflicts, tuple(_growing(machine, vocabulary, ends)),
+        tuple(_different(problems, truth, own))[:SHOWN] if own else (),
+    )  # fmt: skip
+
+
+def _recorded(
+    program: Program, sizes: Sizes, vocabulary: Vocabulary
+) -> Iterator[tuple[tuple[int, ...], Text]]:
+    """Problems of these sizes with their texts, until there are enough tokens."""
+    budget, end = TOKENS, time.perf_counter() + SECONDS
+    for operands in drawn(program, sizes, f"check of {program.name}", 0.4):
+        text = program.record(operands, vocabulary)
+        yield operands, text
+        budget -= len(text[0])
+        if budget < 0 or time.perf_counter() > end:
+            return
+
+
+def _sized(digits: int, texts: Sequence[Text]) -> Sized:
+    lengths = [len(tokens) for tokens, _ in texts]
+    return Sized(digits, len(texts), sum(lengths), max(lengths), round(median(lengths)))
+
+
+def _wrong(
+    program: Program,
+    machine: Machine,
+    problems: Sequence[tuple[int, ...]],
+    texts: Sequence[Text],
+    truth: Truth,
+) -> Iterator[Wrong]:
+    """Problems whose text holds another answer than the truth."""
+    for operands, (tokens, prompt) in zip(problems, texts, strict=True):
+        told = truth(*operands)
+        _check_type(program, operands, told)
+        where = machine.positions(np.array(tokens))[prompt:].tolist()
+        pairs = [(machine.tokens[t], w) for t, w in zip(tokens[prompt:], where, strict=True)]
+        ended = machine.tokens[tokens[-1]].role == "end"
+        answer = program.format.read(pairs) if ended else None
+        told = tuple(told) if isinstance(told, list) else told
+        if answer != told or isinstance(answer, bool) != isinstance(told, bool):
+            yield Wrong(operands, answer, told)
+
+
+def _check_type(program: Program, operands: tuple[int, ...], told: Any) -> None:
+    several, pointed = bool(program.answer.many), bool(program.answer.fraction)
+    numbers = list(told) if several and isinstance(told, list | tuple) else [told]
+    kind = Fraction if pointed else int
+    if several != isinstance(told, list | tuple) or not all(isinstance(n, kind) for n in numbers):
+        wanted = "a tuple of whole numbers" if several else "a whole number, True or False"
+        wanted = "a fractions.Fraction" if pointed else wanted
+        raise UserError(
+            f"program {program.name!r}: the truth of {operands} is {told!r}, which is not {wanted}"
+        )
+
+
+def _different(problems: Sequence[tuple[int, ...]], truth: Truth, own: Truth) -> Iterator[Wrong]:
+    """Problems of which Curta's own operation has another truth."""
+    for operands in problems[:1000]:
+        if truth(*operands) != own(*operands):
+            yield Wrong(operands, truth(*operands), own(*operands))
+
+
+def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> Iterator[Growing]:
+    """Moves of each role on each axis that are longer at each larger size."""
+    tokens, begins = vocabulary.tokens, [0, *ends]
+    for role in dict.fromkeys(token.role for token in tokens):
+        for axis, name in enumerate(machine.axes):
+            parts = [
+                [t.move[axis] for t in tokens[start:stop] if t.role == role]
+                for start, stop in pairwise(begins)
+            ]
+            longest = [max(map(_length, part), default=0) for part in parts]
+            if 1 < longest[0] < longest[-1] and longest[1] < longest[-1]:
+                every = sorted(
+                    set(chain.from_iterable(parts)), key=lambda move: (_length(move), move)
+                )
+                yield Growing(role, name, tuple(arrow(move) for move in every[-4:]))
+
+
+def _length(move: int) -> int:
+    return abs(move - HOME if move > HOME // 2 else move)

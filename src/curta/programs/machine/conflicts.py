@@ -1,0 +1,199 @@
+"""Conflicts explained: two windows that look the same, what follows each, what tells them apart."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from curta.programs.machine.finding import displacements
+from curta.programs.machine.machine import Displacement, Machine, Neighbour, Role, Windows
+from curta.programs.machine.paper import ProgramError
+from curta.programs.machine.program import Program
+from curta.programs.machine.recording import Recording, Squares, seen
+from curta.programs.machine.survey import Text
+from curta.programs.machine.table import Conflict, WindowTable
+
+REACH = 3
+"""How far is looked for what would tell two windows apart."""
+
+SHOWN = 5
+"""Roles whose conflicts are explained, at most."""
+
+
+TRIED = 40
+"""Conflicts of a role on which is tried what would tell them all apart."""
+
+
+class Pair(NamedTuple):
+    """Two texts with the same window, and where in each it is seen."""
+
+    texts: tuple[Text, Text]
+    steps: tuple[int, int]
+
+
+class Cell(NamedTuple):
+    """What a window shows: which neighbour, and the symbol there, None if there is none."""
+
+    place: str
+    symbol: str | None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A role whose next token is no function of its window, by an example."""
+
+    role: str
+    count: int
+    """Windows of this role that are followed by different tokens."""
+    window: tuple[Cell, ...]
+    follows: tuple[str, str]
+    problems: tuple[tuple[int, ...], tuple[int, ...]]
+    steps: tuple[int, int]
+    """The place of the query in the text that each problem has."""
+    hint: str
+
+
+def explain(
+    program: Program,
+    machine: Machine,
+    windows: Windows,
+    table: WindowTable,
+    texts: Sequence[Text],
+    problems: Sequence[tuple[int, ...]],
+) -> tuple[Explained, ...]:
+    """One explanation for each role that has conflicts."""
+    roles: dict[str, list[Conflict]] = {}
+    for one in table.conflicts:
+        roles.setdefault(machine.tokens[one.row[0]].role, []).append(one)
+    return tuple(
+        _explained(program, machine, windows, role, found, texts, problems)
+        for role, found in list(roles.items())[:SHOWN]
+    )
+
+
+def _explained(
+    program: Program,
+    machine: Machine,
+    windows: Windows,
+    role: str,
+    found: Sequence[Conflict],
+    texts: Sequence[Text],
+    problems: Sequence[tuple[int, ...]],
+) -> Explained:
+    shortest = sorted(found, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
+    tried = shortest[:: -(-len(shortest) // TRIED)]
+    pairs = [_pair(machine, windows, texts, one) for one in tried]
+    one, steps = shortest[0], pairs[0].steps
+    near = windows.get(role, ())
+    cells = [Cell(role, machine.tokens[one.row[0]].symbol)]
+    for (other, moved), token in zip(near, one.row[1:], strict=False):
+        cells.append(Cell(_place(machine, (other, moved)), _symbol(machine, token)))
+    return Explained(
+        role, len({c.row for c in found}), tuple(cells),
+        (machine.tokens[one.targets[0]].text, machine.tokens[one.targets[1]].text),
+        (problems[one.texts[0]], problems[one.texts[1]]), steps,
+        _hint(program, machine, pairs),
+    )  # fmt: skip
+
+
+def _pair(machine: Machine, windows: Windows, texts: Sequence[Text], one: Conflict) -> "Pair":
+    first, second = (texts[text] for text in one.texts)
+    steps = (
+        _step(machine, windows, first, one.row, one.targets[0]),
+        _step(machine, windows, second, one.row, one.targets[1]),
+    )
+    return Pair((first, second), steps)
+
+
+def _step(machine: Machine, windows: Windows, text: Text, row: tuple[int, ...], target: int) -> int:
+    """Where in a text this window is followed by that token."""
+    recording = Recording.of([text])
+    queries, found = np.flatnonzero(recording.asked), seen(machine, recording, windows)
+    hits = (found.rows == np.array(row)).all(axis=1) & (found.targets == target)
+    return int(queries[np.flatnonzero(hits)[0]])
+
+
+def _hint(program: Program, machine: Machine, pairs: Sequence[Pair]) -> str:
+    """What tells most of these pairs apart, and how it comes to be seen."""
+    told = [dict(_differences(machine, pair)) for pair in pairs]
+    votes = Counter(neighbour for one in told for neighbour in one)
+    first = next(iter(told[0].items()), None)
+    if first is None:
+        return _far(machine, pairs[0])
+    best = max(votes, key=lambda neighbour: (votes[neighbour], -_distance(neighbour)))
+    if votes[best] == len(pairs) and max(map(abs, best[1])) > program.reach:
+        far = max(map(abs, best[1]))
+        where = _place(machine, best)
+        return f"{where} tells all of them apart: say reach={far}, or write it nearer"
+    neighbour, symbols = first
+    return (
+        f"{_place(machine, neighbour)} tells these two apart ({symbols[0]} and {symbols[1]}), but"
+        f" no place within {REACH} squares all of them: write what does on one of these squares"
+    )
+
+
+def _far(machine: Machine, pair: Pair) -> str:
+    """What is said where nothing near tells two texts apart."""
+    for role, axis in _anywhere(machine, pair):
+        return (
+            f"only {role!r} is different in these two, and too far away: let it be seen from"
+            f" everywhere on that axis, broadcast={{{role!r}: ({axis!r},)}}, or write it nearer"
+        )
+    return (
+        f"nothing within {REACH} squares tells these two apart:"
+        " write what does on one of these squares, such as a carry"
+    )
+
+
+def _differences(machine: Machine, pair: Pair) -> Iterator[tuple[Neighbour, tuple[str, str]]]:
+    """Neighbours, the nearest first, at which something else stands in the two texts."""
+    squares = Squares(machine, Recording.of(pair.texts))
+    around = squares.around(np.array([pair.steps[0], len(pair.texts[0][0]) + pair.steps[1]]))
+    for displacement in displacements(len(machine.axes), REACH):
+        if sum(map(abs, displacement)) > REACH:
+            return
+        for number, role in enumerate(machine.roles):
+            if _idle(machine, number, displacement):
+                continue
+            first, second = around.find(number, displacement).tolist()
+            if first != second:
+                symbols = (_symbol(machine, first), _symbol(machine, second))
+                yield (role.name, displacement), (symbols[0] or "nothing", symbols[1] or "nothing")
+
+
+def _anywhere(machine: Machine, pair: Pair) -> Iterator[tuple[str, str]]:
+    """Roles, and an axis, on which they would tell the two apart if seen from everywhere."""
+    for number, role in enumerate(machine.roles):
+        for axis in machine.axes:
+            if axis in role.broadcast:
+                continue
+            wide = Role(role.name, (*role.broadcast, axis))
+            roles = (*machine.roles[:number], wide, *machine.roles[number + 1 :])
+            try:
+                for (other, moved), _ in _differences(replace(machine, roles=roles), pair):
+                    if other == role.name and not any(moved):
+                        yield role.name, axis
+            except ProgramError:
+                continue  # written on several squares of that axis
+
+
+def _distance(neighbour: Neighbour) -> int:
+    return sum(map(abs, neighbour[1]))
+
+
+def _idle(machine: Machine, role: int, displacement: Displacement) -> bool:
+    """Whether a displacement goes along an axis on which the role is found from everywhere."""
+    return any(d and wide for d, wide in zip(displacement, machine.wide[role], strict=True))
+
+
+def _place(machine: Machine, neighbour: Neighbour) -> str:
+    """`a place+1`, as a recipe writes a neighbour."""
+    role, moved = neighbour
+    steps = [f"{axis}{m:+d}" for axis, m in zip(machine.axes, moved, strict=True) if m]
+    return " ".join([role, *steps])
+
+
+def _symbol(machine: Machine, token: int) -> str | None:
+    return machine.tokens[token].symbol if token < len(machine.tokens) else None

@@ -1,0 +1,178 @@
+"""The smallest window in which the next token is a function: found, not written.
+
+For each role: a forward selection takes the neighbour that leaves the least uncertainty about
+what follows, until none is left; a backward elimination then drops those that are not needed.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
+from curta.programs.machine.recording import Recording, Squares
+
+MOST = 6
+"""Most neighbours of a role."""
+
+SAMPLE = 6_000
+"""Queries of a role that a selection looks at first."""
+
+MORE = 2_000
+"""Queries that are added to them where what was selected is no function of all queries."""
+
+ROUNDS = 12
+
+BINS = 16
+"""Bins for each value, at most: beyond that, sorting the values takes less time."""
+
+Queries = Int[np.ndarray, " queries"]
+
+
+class Candidate(NamedTuple):
+    """A neighbour, and the classes into which it parts the queries."""
+
+    neighbour: Neighbour
+    classes: Int[np.ndarray, " queries"]
+    size: int
+
+
+def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
+    """Windows of all roles after which something is written."""
+    squares = Squares(machine, recording)
+    query = np.flatnonzero(recording.asked)
+    roles = machine.role[recording.tokens[query]]
+    found: Windows = {}
+    for number, role in enumerate(machine.roles):
+        mine = query[roles == number]
+        if len(mine):
+            found[role.name] = _of_role(machine, squares, mine, reach)
+    return found
+
+
+def _of_role(
+    machine: Machine, squares: Squares, query: Queries, reach: int
+) -> tuple[Neighbour, ...]:
+    """Selected on a sample, to which those are added for which that is not enough."""
+    sample = np.random.default_rng(0).permutation(query)[:SAMPLE]
+    for _ in range(ROUNDS):
+        chosen = _select(squares, np.sort(sample), reach)
+        undecided = _undecided(machine, squares, query, chosen)
+        if not len(undecided) or np.isin(undecided, sample).all():
+            break
+        sample = np.union1d(sample, undecided[:MORE])
+    return chosen
+
+
+def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
+    """The smallest window for these queries, by selection and elimination."""
+    tokens = squares.recording.tokens
+    target, own = _classes(tokens[query + 1])[0], _classes(tokens[query])
+    candidates = list(_candidates(squares, query, reach))
+    chosen: list[Candidate] = []
+    code, _ = own
+    while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
+        scores = [_uncertainty(_both(code, c), target) for c in candidates]
+        best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
+        chosen.append(candidates[best])
+        code, _ = _classes(_both(code, candidates[best]))
+    return tuple(c.neighbour for c in _needed(own[0], chosen, target))
+
+
+def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
+    """Every neighbour within reach that is not the same everywhere, the nearest first."""
+    machine, around = squares.machine, squares.around(query)
+    for displacement in displacements(len(machine.axes), reach):
+        for number, role in enumerate(machine.roles):
+            if any(d for d, wide in zip(displacement, machine.wide[number], strict=True) if wide):
+                continue
+            found = around.find(number, displacement)
+            if (found != found[0]).any():
+                yield Candidate((role.name, displacement), *_classes(found))
+
+
+def _undecided(
+    machine: Machine, squares: Squares, query: Queries, near: tuple[Neighbour, ...]
+) -> Int[np.ndarray, " undecided"]:
+    """Queries that see the same as others after which something else was written."""
+    names = {role.name: number for number, role in enumerate(machine.roles)}
+    tokens, around = squares.recording.tokens, squares.around(query)
+    code = _classes(tokens[query])[0]
+    for other, displacement in near:
+        values = _classes(around.find(names[other], displacement))
+        code = _classes(code * values[1] + values[0])[0]
+    target = tokens[query + 1]
+    first = np.zeros(int(code.max()) + 1, np.int64)
+    first[code] = target
+    differs = np.zeros(len(first), bool)
+    np.logical_or.at(differs, code, first[code] != target)
+    return query[differs[code]]
+
+
+def displacements(axes: int, reach: int) -> list[Displacement]:
+    """All of them within reach on every axis, the shortest first."""
+    every = itertools.product(range(-reach, reach + 1), repeat=axes)
+    return sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d]))
+
+
+def _needed(
+    own: Int[np.ndarray, " queries"], chosen: list[Candidate], target: Int[np.ndarray, " queries"]
+) -> list[Candidate]:
+    """Those of the chosen without which the next token is no function any more."""
+    least = _uncertainty(_code(own, chosen), target)
+    for candidate in list(chosen):
+        rest = [c for c in chosen if c is not candidate]
+        if _uncertainty(_code(own, rest), target) <= least:
+            chosen = rest
+    return chosen
+
+
+def _code(own: Int[np.ndarray, " queries"], chosen: list[Candidate]) -> np.ndarray:
+    code = own
+    for candidate in chosen:
+        code = _classes(_both(code, candidate))[0]
+    return code
+
+
+def _both(code: Int[np.ndarray, " queries"], candidate: Candidate) -> np.ndarray:
+    return code * candidate.size + candidate.classes
+
+
+def _classes(values: Queries) -> tuple[Queries, int]:
+    """The values numbered 0, 1, ..., and how many different ones there are."""
+    if _dense(values):
+        there = np.bincount(values) > 0
+        return (np.cumsum(there) - 1)[values], int(there.sum())
+    known, inverse = np.unique(values, return_inverse=True)
+    return inverse.astype(np.int64), len(known)
+
+
+def _uncertainty(code: Int[np.ndarray, " queries"], target: Int[np.ndarray, " queries"]) -> float:
+    """Conditional entropy of the target, in nats, with Miller and Madow's correction.
+
+    Without the correction a neighbour with many values seems to tell more than it does.
+    """
+    joint = code * (int(target.max()) + 1) + target
+    together, alone = _counts(joint), _counts(code)
+    entropy = _entropy(together) - _entropy(alone)
+    if len(together) == len(alone):
+        return 0.0
+    return entropy + (len(together) - len(alone)) / (2 * len(target))
+
+
+def _dense(values: Queries) -> bool:
+    return int(values.max()) < BINS * len(values)
+
+
+def _counts(code: Int[np.ndarray, " queries"]) -> Int[np.ndarray, " classes"]:
+    if _dense(code):
+        counts = np.bincount(code)
+        return counts[counts > 0]
+    return np.unique(code, return_counts=True)[1]
+
+
+def _entropy(counts: Int[np.ndarray, " classes"]) -> float:
+    shares = counts / counts.sum()
+    return float(-np.sum(shares * np.log(shares)))

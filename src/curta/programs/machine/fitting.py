@@ -1,0 +1,107 @@
+"""Whether the parts of a program fit together: axes, operands, sizes. Found out when it is made."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from curta.config.errors import UserError, unknown
+from curta.programs.machine.paper import ProgramError
+from curta.programs.machine.prompt import Answer, Given, Part, Sign
+
+SIZES = ("digits", "second", "operands")
+
+
+def check(
+    name: str,
+    axes: Sequence[str],
+    prompt: Sequence[Part],
+    answer: Answer,
+    broadcast: Mapping[str, Iterable[str]],
+) -> None:
+    """Raises ProgramError for an axis that there is not, and for a prompt without operands."""
+    if not axes or len(set(axes)) < len(axes):
+        raise ProgramError(f"program {name!r}: axes are different names, such as ('place',)")
+    if not isinstance(answer, Answer):
+        raise ProgramError(f"program {name!r}: answer=Answer('role'), not {answer!r}")
+    for part in prompt:
+        if not isinstance(part, Given | Sign):
+            raise ProgramError(f"program {name!r}: a prompt has Given and Sign, not {part!r}")
+        _known(axes, _axes_of(part), f"program {name!r}, {part.name!r} of its prompt")
+    givens = [part for part in prompt if isinstance(part, Given)]
+    if not givens:
+        raise ProgramError(f"program {name!r}: no operand is given in its prompt")
+    if any(part.many for part in givens[:-1]):
+        raise ProgramError(f"program {name!r}: only its last operand can stand for many")
+    _check_compound(name, prompt)
+    _check_fraction(name, answer)
+    for role, found in broadcast.items():
+        _known(axes, found, f"program {name!r}, broadcast of {role!r}")
+    _known(axes, [answer.many] if answer.many else [], f"program {name!r}, its answer")
+
+
+def _check_compound(name: str, prompt: Sequence[Part]) -> None:
+    """Raises ProgramError for a number of several operands that people could not write."""
+    givens = [part for part in prompt if isinstance(part, Given)]
+    for number, part in enumerate(prompt):
+        if not isinstance(part, Given) or not part.follows:
+            continue
+        where, before = f"program {name!r}: {part.role!r} follows, so", prompt[max(0, number - 1)]
+        if part is givens[0] or not isinstance(before, Sign) or before.step is None:
+            raise ProgramError(f"{where} an operand and a sign with step= stand before it")
+        if any(one.many or one.base != 10 for one in givens):
+            raise ProgramError(f"{where} no operand stands for many, and all are decimal")
+
+
+def _check_fraction(name: str, answer: Answer) -> None:
+    """Raises ProgramError for an answer with a point that is more than one decimal number."""
+    if answer.fraction and (answer.many or answer.truth or answer.base != 10):
+        raise ProgramError(f"program {name!r}: an answer with a point is one decimal number")
+
+
+def check_arguments(name: str, run: Callable[..., Any], prompt: Sequence[Part]) -> None:
+    """Raises ProgramError if the algorithm cannot be called with a paper and these operands."""
+    givens = [part.name for part in prompt if isinstance(part, Given)]
+    try:
+        inspect.signature(run).bind(None, *givens)
+    except TypeError:
+        takes = str(inspect.signature(run)).partition(" ->")[0]
+        raise ProgramError(
+            f"program {name!r} takes {takes}, but is called with"
+            f" (paper, {', '.join(givens)}), as its prompt has them"
+        ) from None
+
+
+def sizes(given: Mapping[str, Sequence[int]] | Sequence[int]) -> dict[str, tuple[int, int]]:
+    """Sizes by name; two counts alone are those of digits."""
+    table = given if isinstance(given, Mapping) else {"digits": given} if given else {}
+    for name, span in table.items():
+        if name not in SIZES:
+            raise unknown("size", name, SIZES)
+        whole = all(isinstance(count, int) for count in span) and len(span) == 2
+        if not whole or not 1 <= span[0] <= span[1]:
+            raise ProgramError(f"sizes: {name} are two counts, the fewest and the most: {span!r}")
+    return {name: (span[0], span[1]) for name, span in table.items()}
+
+
+def fields(of: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as they were given; UserError for one that a program has not."""
+    known = [field.name for field in dataclasses.fields(of)]
+    for name in given:
+        if name not in known:
+            raise unknown("field of a program", name, known)
+    return dict(given)
+
+
+def _axes_of(part: Part) -> list[str]:
+    if isinstance(part, Given):
+        return [part.along, *part.everywhere, *([part.many] if part.many else [])]
+    return [*part.everywhere, *part.at, *(part.step or {})]
+
+
+def _known(axes: Sequence[str], used: Iterable[str], where: str) -> None:
+    if isinstance(used, str):
+        raise ProgramError(f"{where}: several axes are written ({used!r},)")
+    for axis in used:
+        if axis not in axes:
+            raise UserError(f"{where}: {unknown('axis', axis, axes)}")

@@ -1,0 +1,112 @@
+"""The machine: where every token stands, by the moves that tokens carry.
+
+One small step for every program, the same wherever a model runs:
+
+    position = where(home[token], 0, position) + offset[token]
+
+A machine is data: its tokens, what their roles are found by, the prompts of its operators.
+Nothing of a program's code is in it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.programs.machine.prompt import Format
+from curta.programs.machine.tokens import HOME, Token
+
+Displacement = tuple[int, ...]
+Neighbour = tuple[str, Displacement]
+"""A role, and how far from a query's square it is looked for, on each axis."""
+
+Windows = dict[str, tuple[Neighbour, ...]]
+"""For each role the neighbours that its tokens see, besides themselves."""
+
+
+class Role(NamedTuple):
+    """The part that tokens play, and the axes on which they are found from everywhere."""
+
+    name: str
+    broadcast: tuple[str, ...] = ()
+
+
+class Moves(NamedTuple):
+    """What each token does to the pen."""
+
+    home: Bool[np.ndarray, "tokens axes"]
+    offset: Int[np.ndarray, "tokens axes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A vocabulary on squared paper, and how problems are put in it."""
+
+    axes: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    roles: tuple[Role, ...]
+    formats: dict[str, Format]
+    """By operator."""
+    others: dict[str, Format] = field(default_factory=dict)
+    """Other ways of putting the same problems, by the name of the program that has them."""
+
+    @cached_property
+    def numbers(self) -> dict[tuple[Any, ...], int]:
+        """The number of each token, by what was written; see `paper.Key`."""
+        return {key_of(token): number for number, token in enumerate(self.tokens)}
+
+    @cached_property
+    def role(self) -> Int[np.ndarray, " tokens"]:
+        """The number of each token's role."""
+        numbers = {role.name: number for number, role in enumerate(self.roles)}
+        return np.array([numbers[token.role] for token in self.tokens], np.int32)
+
+    @cached_property
+    def moves(self) -> Moves:
+        moves = np.array([token.move for token in self.tokens], np.int32)
+        home = moves > HOME // 2
+        return Moves(home, np.where(home, moves - HOME, moves))
+
+    @cached_property
+    def wide(self) -> Bool[np.ndarray, "roles axes"]:
+        """On which axes a role is found from everywhere."""
+        return np.array([[axis in role.broadcast for axis in self.axes] for role in self.roles])
+
+    @cached_property
+    def end(self) -> int:
+        """The token that ends a text."""
+        return next(n for n, token in enumerate(self.tokens) if token.role == "end")
+
+    def advance(
+        self, position: Int[np.ndarray, "*batch axes"], token: Int[np.ndarray, "*batch"]
+    ) -> Int[np.ndarray, "*batch axes"]:
+        """Where a token stands, given where the one before it does."""
+        home, offset = self.moves
+        return np.where(home[token], 0, position) + offset[token]
+
+    def positions(self, tokens: Int[np.ndarray, " time"]) -> Int[np.ndarray, "time axes"]:
+        """Where every token stands: `advance`, from the first to the last.
+
+        A sum of offsets since the last home on each axis. The first token goes home on all, so
+        texts may follow on each other. Moves home, +1, +1, home-1: squares 0, 1, 2, -1.
+        """
+        home, offset = self.moves.home[tokens], self.moves.offset[tokens]
+        total = np.cumsum(offset, axis=0)
+        time = np.arange(len(tokens))[:, None]
+        since = np.maximum.accumulate(np.where(home, time, 0), axis=0)
+        before = np.take_along_axis(total - offset, since, axis=0)
+        return total - before
+
+
+def key_of(token: Token) -> tuple[Any, ...]:
+    """What was written, as a paper keeps it."""
+    symbol = token.symbol if token.value is None else token.value
+    return (symbol, token.role, token.carry, token.move)
+
+
+def joined(axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The axes of several programs, each once."""
+    return tuple(dict.fromkeys(axis for mine in axes for axis in mine))

@@ -1,0 +1,118 @@
+"""Squared paper: what a program writes, and how the pen moves between.
+
+A program is ordinary Python that is given the digits of its operands and a `Paper`:
+
+    paper.move(place=+1).write("sum", 7, carry=1)
+
+writes `7¹` one square further on the axis `place`. The paper keeps a token for each
+writing: its symbol, its role, and the move since the token before it.
+"""
+
+from curta.config.errors import UserError
+from curta.programs.machine.tokens import CARRIES, END, HOME, Token, digit_symbol
+
+Key = tuple[int | str, str, int, tuple[int, ...]]
+"""What tells two tokens apart: digit or sign, role, carry, move."""
+
+
+class ProgramError(UserError):
+    """A program that cannot be recorded: what it did, and where."""
+
+
+class Numbers(dict[Key, int]):
+    """The number of each token; a new one is given the next."""
+
+    def __missing__(self, key: Key) -> int:
+        _check(key)
+        return self.setdefault(key, len(self))
+
+
+class Fixed(dict[Key, int]):
+    """The number of each token of a machine; there are no others."""
+
+    def __missing__(self, key: Key) -> int:
+        raise ProgramError(f"{token_of(*key).text!r} was written, which the machine does not have")
+
+
+class Vocabulary:
+    """Every token so far, by what was written; its number is its place in `tokens`."""
+
+    def __init__(self, numbers: dict[Key, int] | None = None) -> None:
+        self.numbers: dict[Key, int] = Numbers() if numbers is None else Fixed(numbers)
+
+    def add(self, key: Key) -> int:
+        return self.numbers[key]
+
+    @property
+    def tokens(self) -> list[Token]:
+        return [token_of(*key) for key in self.numbers]
+
+
+class Paper:
+    """Records one text. `tokens` are numbers of a vocabulary, which grows as is needed."""
+
+    def __init__(self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int) -> None:
+        self.axes = axes
+        self.tokens: list[int] = []
+        self.limit = limit
+        self._numbers = vocabulary.numbers
+        self._index = {axis: number for number, axis in enumerate(axes)}
+        self._still = [0] * len(axes)
+        self._move = [0] * len(axes)
+
+    def move(self, **steps: int) -> "Paper":
+        """Moves the pen by so many squares on each of these axes."""
+        for axis, step in steps.items():
+            if axis not in self._index:
+                raise ProgramError(f"there is no axis {axis!r}: the axes are {self._known}")
+            self._move[self._index[axis]] += step
+        return self
+
+    def home(self, *axes: str) -> "Paper":
+        """Moves the pen to the origin on these axes, on all of them if none is named."""
+        for axis in axes or self.axes:
+            if axis not in self._index:
+                raise ProgramError(f"there is no axis {axis!r}: the axes are {self._known}")
+            self._move[self._index[axis]] = HOME
+        return self
+
+    def write(self, role: str, symbol: int | str, carry: int = 0) -> "Paper":
+        """Writes a digit, or a sign, where the pen stands."""
+        key = (symbol, role, carry, tuple(self._move))
+        self.tokens.append(self._numbers[key])
+        self._move = self._still.copy()
+        if len(self.tokens) > self.limit:
+            raise ProgramError(f"more than {self.limit:,} tokens were written: does it ever end?")
+        return self
+
+    def end(self) -> None:
+        """Writes the sign that ends a text."""
+        self.write("end", END)
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(self.axes)
+
+
+def _check(key: Key) -> None:
+    """Raises ProgramError for what is no digit and no sign."""
+    symbol, role, carry, move = key
+    if not isinstance(role, str) or not role:
+        raise ProgramError(f"a role is a word, not {role!r}")
+    if not (isinstance(symbol, str) and symbol) and not _whole(symbol):
+        raise ProgramError(f"{symbol!r} is no digit from 0 up and no sign")
+    if not _whole(carry) or carry >= len(CARRIES):
+        raise ProgramError(f"a carry is a digit, not {carry!r}")
+    if not all(isinstance(step, int) for step in move):
+        raise ProgramError("a pen moves by whole squares")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def token_of(symbol: int | str, role: str, carry: int, move: tuple[int, ...]) -> Token:
+    """The token that such a writing makes."""
+    if isinstance(symbol, str):
+        return Token(symbol, role, move, None, carry)
+    return Token(digit_symbol(symbol, carry), role, move, symbol, carry)

@@ -1,0 +1,145 @@
+"""Programs: an algorithm that writes on squared paper, its prompt, its answer and its truth."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from curta.programs.machine import fitting
+from curta.programs.machine.answering import write_answer
+from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
+from curta.programs.machine.prompt import Answer, Format, Part
+
+LIMIT = 2_000_000
+"""Most tokens of one text, while it is recorded."""
+
+Algorithm = Callable[..., None]
+Draw = Callable[..., tuple[int, ...]]
+"""`draw(rng, *digits)`: operands of so many digits each, by a `random.Random`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One algorithm for one operator.
+
+    `run` is given a paper and the operands' digits, least significant first; without one, the
+    answer is written at once, digit after digit. `broadcast` names the axes on which a role
+    that is written is found from everywhere. `reach` is how far neighbours are looked for.
+
+    `truth` is plain Python on whole numbers; None where the operator is one of `operations`.
+    `refuse` says why operands have no answer. `cases` draw rare problems, each by its name.
+    `commutes` says that the order of its operands makes no difference to the truth.
+    `in_base` makes the same program for digits of another base. Programs of one `family` share
+    their roles, where several stand in one machine.
+
+    `sizes` says what to train on where no recipe does: `digits`, `second` and `operands`, each
+    the fewest and the most. `draw` draws the operands in place of uniform digits. `file` tells
+    the file of a user's from which a program comes.
+    """
+
+    name: str
+    operator: str
+    axes: tuple[str, ...]
+    prompt: tuple[Part, ...]
+    answer: Answer
+    run: Algorithm | None = None
+    broadcast: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reach: int = 1
+    truth: Callable[..., Any] | None = None
+    refuse: Callable[..., str | None] | None = None
+    cases: Mapping[str, Draw] = field(default_factory=dict)
+    commutes: bool = False
+    example: str = ""
+    in_base: Callable[[int], "Program"] | None = None
+    family: str = ""
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    draw: Draw | None = None
+    file: str = ""
+
+    @cached_property
+    def format(self) -> Format:
+        return Format(self.axes, self.prompt, self.answer)
+
+    @property
+    def base(self) -> int:
+        """In which operands are written."""
+        return self.format.base
+
+    @property
+    def summary(self) -> str:
+        """The first line of the algorithm's own description."""
+        return ((self.run.__doc__ if self.run else "") or self.name).strip().partition("\n")[0]
+
+    def record(
+        self, operands: Sequence[int], vocabulary: Vocabulary, limit: int = LIMIT
+    ) -> tuple[list[int], int]:
+        """The tokens of a whole text, and how many of them are the prompt's.
+
+        Raises ProgramError for a program that writes nothing, or never ends.
+        """
+        paper = Paper(self.axes, vocabulary, limit)
+        digits, numbers = self.format.digits(operands), vocabulary.numbers
+        prompt = [numbers[key] for key in self.format.prompt(digits)]
+        if self.run is None:
+            write_answer(paper, self.format, self._truth(operands))
+        else:
+            self.run(paper, *digits)
+        if not paper.tokens:
+            raise ProgramError(f"program {self.name!r} wrote nothing")
+        return prompt + paper.tokens, len(prompt)
+
+    def _truth(self, operands: Sequence[int]) -> Any:
+        """What is right, by the program itself or by the operation that it is for."""
+        if self.truth is not None:
+            return self.truth(*operands)
+        from curta.problems.operations import OPERATIONS
+
+        return OPERATIONS[self.operator].truth(*operands)
+
+
+def program(
+    name: str,
+    operator: str = "",
+    *,
+    axes: Sequence[str],
+    prompt: Sequence[Part],
+    answer: Answer,
+    broadcast: Mapping[str, Sequence[str]] | None = None,
+    sizes: Mapping[str, Sequence[int]] | Sequence[int] = (),
+    **rest: Any,
+) -> Callable[[Algorithm], Program]:
+    """Makes a program of the algorithm below it; the fields are those of `Program`.
+
+    `sizes` may be two digit counts alone: (1, 4). Raises ProgramError for parts that do not fit.
+    """
+    blank = written(
+        name, operator, axes=axes, prompt=prompt, answer=answer, broadcast=broadcast,
+        sizes=sizes, **rest
+    )  # fmt: skip
+
+    def made(run: Algorithm) -> Program:
+        fitting.check_arguments(name, run, blank.prompt)
+        return replace(blank, run=run)
+
+    return made
+
+
+def written(
+    name: str,
+    operator: str = "",
+    *,
+    axes: Sequence[str] = ("place",),
+    prompt: Sequence[Part],
+    answer: Answer,
+    broadcast: Mapping[str, Sequence[str]] | None = None,
+    sizes: Mapping[str, Sequence[int]] | Sequence[int] = (),
+    **rest: Any,
+) -> Program:
+    """A program without an algorithm: the answer itself is written, digit after digit."""
+    everywhere = {role: tuple(found) for role, found in (broadcast or {}).items()}
+    blank = Program(
+        name, operator or name, tuple(axes), tuple(prompt), answer, broadcast=everywhere,
+        sizes=fitting.sizes(sizes), **fitting.fields(Program, rest)
+    )  # fmt: skip
+    fitting.check(name, blank.axes, blank.prompt, answer, everywhere)
+    return blank

@@ -1,0 +1,197 @@
+"""Recorded texts as flat arrays, and the windows that their tokens see.
+
+A window is what a query sees: its own token, then its neighbours, each a token or none. Axes of
+the arrays: `time`, all tokens of all texts one after the other; `queries`, those of them after
+which something is written; `cells`, the query and its neighbours.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.paper import ProgramError
+
+SQUARES = 1 << 24
+"""Squares that are laid out at once: more texts than fit are looked at in parts."""
+
+
+class Recording(NamedTuple):
+    """Texts one after the other: tokens, the text of each, and where something is written next."""
+
+    tokens: Int[np.ndarray, " time"]
+    text: Int[np.ndarray, " time"]
+    asked: Bool[np.ndarray, " time"]
+
+    @classmethod
+    def of(cls, texts: Sequence[tuple[Sequence[int], int]]) -> "Recording":
+        """From the tokens of each text and how many of them are its prompt's.
+
+        Tokens a b = c d of a text with a prompt of three: `=` and c are asked what is next.
+        """
+        lengths = np.array([len(tokens) for tokens, _ in texts], np.int64)
+        tokens = np.concatenate([np.asarray(tokens, np.int32) for tokens, _ in texts])
+        text = np.repeat(np.arange(len(texts)), lengths)
+        ends = np.cumsum(lengths)
+        place = np.arange(len(tokens)) - (ends - lengths)[text]
+        prompts = np.array([prompt for _, prompt in texts])
+        asked = (place >= prompts[text] - 1) & (place < lengths[text] - 1)
+        return cls(tokens, text, asked)
+
+    @property
+    def texts(self) -> int:
+        return int(self.text[-1]) + 1 if len(self.text) else 0
+
+    def parts(self, size: int) -> Iterator["Recording"]:
+        """Pieces of whole texts, of `size` tokens or somewhat more."""
+        begins = np.flatnonzero(np.diff(self.text, prepend=-1))
+        first = 0
+        while first < len(begins):
+            start = begins[first]
+            last = max(first + 1, int(np.searchsorted(begins, start + size, "right")) - 1)
+            stop = begins[last] if last < len(begins) else len(self.tokens)
+            piece = Recording(*(part[start:stop] for part in self))
+            yield piece._replace(text=piece.text - piece.text[0])
+            first = last
+
+
+class Seen(NamedTuple):
+    """What every query of a recording sees, and what follows it."""
+
+    rows: Int[np.ndarray, "queries cells"]
+    """Tokens; the number of tokens that there are stands for none."""
+    targets: Int[np.ndarray, " queries"]
+    text: Int[np.ndarray, " queries"]
+
+
+class Squares:
+    """Which token of a recording stands where: a table of addresses.
+
+    An address is text, role, and the squares on the axes on which the role is not found from
+    everywhere, each role's from its lowest to its highest. Texts 2, one role, on places -1..3:
+    square (text 1, place 0) has address 1 * 5 + 1.
+    """
+
+    def __init__(self, machine: Machine, recording: Recording) -> None:
+        self.machine, self.recording = machine, recording
+        self.position, role = machine.positions(recording.tokens), machine.role[recording.tokens]
+        self._span(role)
+        sizes = np.where(machine.wide, 1, np.maximum(1, self.span))
+        self.strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~machine.wide
+        ends = np.cumsum(np.prod(sizes, axis=1) * self.there)
+        self.begins, self.size = np.concatenate([[0], ends[:-1]]), int(ends[-1])
+        address = self.address(role, self.position, recording.text)
+        self.table = np.full(self.size * recording.texts, -1, np.int32)
+        self.table[address] = np.arange(len(address))
+        self._once(address)
+
+    def _span(self, role: Int[np.ndarray, " time"]) -> None:
+        """Which roles there are, the lowest square of each on every axis, and how many squares."""
+        shape = self.machine.wide.shape
+        order = np.argsort(role, kind="stable")
+        present, first = np.unique(role[order], return_index=True)
+        self.there = np.isin(np.arange(len(self.machine.roles)), present)
+        self.low, self.span = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        sorted_ = self.position[order]
+        self.low[present] = np.minimum.reduceat(sorted_, first, axis=0)
+        high = np.maximum.reduceat(sorted_, first, axis=0)
+        self.span[present] = high - self.low[present] + 1
+
+    def address(
+        self,
+        role: Int[np.ndarray, "*n"],
+        position: Int[np.ndarray, "*n axes"],
+        text: Int[np.ndarray, "*n"],
+    ) -> Int[np.ndarray, "*n"]:
+        """Addresses of squares within their role's span; those outside wrap: see `Around`."""
+        inner = np.sum((position - self.low[role]) * self.strides[role], axis=-1)
+        return text * self.size + self.begins[role] + inner
+
+    def around(self, query: Int[np.ndarray, " queries"]) -> "Around":
+        """The squares around these queries."""
+        return Around(self, query)
+
+    def _once(self, address: Int[np.ndarray, " time"]) -> None:
+        """Raises ProgramError where two tokens of one role stand on one square."""
+        twice = np.flatnonzero(self.table[address] != np.arange(len(address)))
+        if len(twice):
+            token = self.machine.tokens[self.recording.tokens[twice[0]]]
+            where = ", ".join(
+                f"{axis} {square}"
+                for axis, square in zip(
+                    self.machine.axes, self.position[twice[0]].tolist(), strict=True
+                )
+                if axis not in dict(self.machine.roles).get(token.role, ())
+            )
+            raise ProgramError(
+                f"role {token.role!r} is written twice on one square ({where or 'everywhere'}):"
+                " move before writing again, or use another role"
+            )
+
+
+class Around:
+    """What stands around some queries; what does not depend on the displacement is kept."""
+
+    def __init__(self, squares: Squares, query: Int[np.ndarray, " queries"]) -> None:
+        self.squares, self.query = squares, query
+        self.position, self.text = squares.position[query], squares.recording.text[query]
+        self._here: dict[int, Int[np.ndarray, " queries"]] = {}
+        self._inside: dict[tuple[int, int, int], np.ndarray] = {}
+
+    def find(self, role: int, displacement: Sequence[int]) -> Int[np.ndarray, " queries"]:
+        """The token of that role so far from each query, if it was written by then, else none."""
+        squares, machine = self.squares, self.squares.machine
+        if not squares.there[role]:
+            return np.full(len(self.query), len(machine.tokens))
+        if role not in self._here:
+            every = np.full(len(self.query), role)
+            self._here[role] = squares.address(every, self.position, self.text)
+        moved = int(np.dot(displacement, squares.strides[role]))
+        there = np.ones(len(self.query), bool)
+        for axis, step in enumerate(displacement):
+            if not machine.wide[role, axis]:
+                there &= self._within(role, axis, step)
+        found = squares.table[np.where(there, self._here[role] + moved, 0)]
+        known = there & (found >= 0) & (found <= self.query)
+        return np.where(known, squares.recording.tokens[found], len(machine.tokens))
+
+    def _within(self, role: int, axis: int, step: int) -> Bool[np.ndarray, " queries"]:
+        """Whether so far from each query on an axis there is a square that the role has in use."""
+        key = role, axis, step
+        if key not in self._inside:
+            wanted = self.position[:, axis] + step - self.squares.low[role, axis]
+            self._inside[key] = (wanted >= 0) & (wanted < self.squares.span[role, axis])
+        return self._inside[key]
+
+
+def seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
+    """The windows of all queries; see `Seen`."""
+    parts = [_seen(machine, part, windows) for part in _laid(machine, recording)]
+    shift = np.cumsum([0] + [part.texts for part in _laid(machine, recording)])
+    return Seen(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.targets for part in parts]),
+        np.concatenate([part.text + s for part, s in zip(parts, shift, strict=False)]),
+    )
+
+
+def _laid(machine: Machine, recording: Recording) -> Iterator[Recording]:
+    """Pieces whose squares fit into one table."""
+    return recording.parts(SQUARES // (16 * len(machine.roles)))
+
+
+def _seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
+    squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
+    numbers = {role.name: number for number, role in enumerate(machine.roles)}
+    cells = 1 + max(map(len, windows.values()), default=0)
+    rows = np.full((len(query), cells), len(machine.tokens), np.int32)
+    rows[:, 0] = recording.tokens[query]
+    of_role = machine.role[rows[:, 0]]
+    for role, neighbours in windows.items():
+        mine = np.flatnonzero(of_role == numbers[role])
+        around = squares.around(query[mine])
+        for cell, (other, displacement) in enumerate(neighbours, 1):
+            rows[mine, cell] = around.find(numbers[other], displacement)
+    return Seen(rows, recording.tokens[query + 1], recording.text[query])

@@ -1,0 +1,164 @@
+"""Random problems as whole numbers: of given sizes, and rare ones made of others."""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from curta.programs.machine.program import Program
+from curta.programs.machine.prompt import Given
+
+TRIES = 1_000
+"""Draws after which a program that refuses them all is told to draw its own problems."""
+
+
+Span = tuple[int, int]
+"""The fewest and the most, both included."""
+
+
+class Sizes(NamedTuple):
+    """Fewest and most digits of the first operand and of each further one, and of operands."""
+
+    first: Span
+    others: Span
+    operands: Span
+
+    @classmethod
+    def exactly(cls, digits: Sequence[int]) -> "Sizes":
+        """Sizes of problems with just these digit counts; all further operands have the last."""
+        first, others = digits[0], digits[-1]
+        return cls((first, first), (others, others), (len(digits), len(digits)))
+
+    def times(self, factor: int) -> "Sizes":
+        """Sizes whose upper ends are so many times as large; operands only where they vary."""
+        few, many = self.operands
+        return Sizes(
+            (self.first[0], factor * self.first[1]),
+            (self.others[0], factor * self.others[1]),
+            (few, many if few == many else factor * many),
+        )
+
+    def short(self) -> "Sizes":
+        """The same fewest, and at most two more."""
+        return Sizes(*((few, min(many, few + 2)) for few, many in self))
+
+    def digits(self, place: int) -> Span:
+        """Digit counts of the operand at that place."""
+        return self.others if place else self.first
+
+
+def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
+    """A problem of these sizes: digit counts uniform and independent, digits uniform."""
+    from curta.config.errors import UserError
+
+    for _ in range(TRIES):
+        values = propose(program, sizes, rng)
+        if not refused(program, values):
+            return values
+    raise UserError(f"program {program.name!r} refuses all problems of these sizes")
+
+
+def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
+    """As `draw`, but the program may refuse the problem."""
+    lengths = _lengths(sizes, rng)
+    if program.draw is not None:
+        return program.draw(rng, *lengths)
+    bases = bases_of(program)
+    return tuple(
+        number(rng, digits, bases[min(i, len(bases) - 1)]) for i, digits in enumerate(lengths)
+    )
+
+
+def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
+    """A digit count for each of some operands."""
+    count = rng.randint(*sizes.operands)
+    return [rng.randint(*sizes.digits(place)) for place in range(count)]
+
+
+def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
+    """A random problem made special: nines, zeros, equal or nearly equal operands, one digit.
+
+    Of a program with special cases of its own, half of them are these.
+    """
+    values, bases = draw(program, sizes, rng), bases_of(program)
+    if program.draw is not None:
+        return values
+    if program.cases and rng.random() < 0.5:
+        return _of_a_case(program, sizes, rng) or values
+    if len(values) > 1 and rng.random() < 0.3:
+        values = _alike(values, sizes, bases[0], rng)
+    changed = tuple(
+        _special(value, bases[min(i, len(bases) - 1)], rng) for i, value in enumerate(values)
+    )
+    return values if refused(program, changed) else changed
+
+
+def _of_a_case(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...] | None:
+    """A problem of one of the program's own cases; None if it is larger than asked for."""
+    case = rng.choice(list(program.cases.values()))
+    values, bases = case(rng, *_lengths(sizes, rng)), bases_of(program)
+    for place, value in enumerate(values):
+        if value >= bases[min(place, len(bases) - 1)] ** sizes.digits(place)[1]:
+            return None
+    return None if refused(program, values) else values
+
+
+def refused(program: Program, values: Sequence[int]) -> str | None:
+    """Why these operands have no answer, if they have none."""
+    if program.refuse is not None:
+        return program.refuse(*values)
+    from curta.problems.operations import OPERATIONS
+
+    known = OPERATIONS.get(program.operator)
+    return None if known is None else known.refuse(tuple(values))
+
+
+def bases_of(program: Program) -> list[int]:
+    """The base of each operand; the last one's is that of all further."""
+    return [part.base for part in program.prompt if isinstance(part, Given)]
+
+
+def number(rng: random.Random, digits: int, base: int) -> int:
+    """A number of exactly so many digits; of one digit, 0 too."""
+    return rng.randrange(base ** (digits - 1) if digits > 1 else 0, base**digits)
+
+
+def drawn(program: Program, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
+    """Problems without end, a share of them special; always the same ones."""
+    rng = random.Random(seed)
+    while True:
+        yield (rare if rng.random() < special else draw)(program, sizes, rng)
+
+
+def _alike(values: tuple[int, ...], sizes: Sizes, base: int, rng: random.Random) -> tuple[int, ...]:
+    """All operands the first one, or one beside it, where sizes allow that."""
+    first = values[0]
+    top = base ** sizes.others[1] - 1
+    near = [min(max(0, first + rng.choice((0, 0, -1, 1))), top) for _ in values[1:]]
+    if sizes.first == sizes.others:
+        return (first, *near)
+    return values
+
+
+def _special(value: int, base: int, rng: random.Random) -> int:
+    """The number, or another of as many digits or fewer."""
+    digits = 1
+    while base**digits <= value:
+        digits += 1
+    top = base**digits
+    kind = rng.randrange(8)
+    if kind == 0:
+        return top - 1
+    if kind == 1:
+        return top // base
+    if kind == 2:
+        return top - 1 - rng.randrange(base) * base ** rng.randrange(digits)
+    if kind == 3:
+        return min(top // base + rng.randrange(base), top - 1)
+    if kind == 4:
+        return (top - 1) // (base - 1) * rng.randrange(1, base) if digits > 1 else value
+    if kind == 5:
+        cut = base ** rng.randrange(digits)
+        return value // cut * cut
+    if kind == 6:
+        return rng.randrange(2)
+    return value

@@ -1,0 +1,227 @@
+"""Squared paper for many texts at once: a table of the tokens on their squares."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.programs.machine.machine import Machine, Windows
+
+SPARE = 4
+"""Squares that are kept free around those in use, at least."""
+
+ENTRIES = 1 << 26
+"""Squares that are kept at once, of all texts; those that go farther are written one by one."""
+
+NOTHING, WASTE = 0, 1
+"""Addresses in a row of the table: of what is never there, and of what no role sees."""
+
+
+class Prompts(NamedTuple):
+    """Prompts one after the other, and how long each is."""
+
+    tokens: Int[np.ndarray, " time"]
+    lengths: Int[np.ndarray, " texts"]
+
+    @classmethod
+    def of(cls, prompts: Sequence[Sequence[int]]) -> "Prompts":
+        lengths = np.array([len(prompt) for prompt in prompts])
+        flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
+        return cls(flat, lengths)
+
+    def part(self, texts: slice) -> "Prompts":
+        """Some of them."""
+        begins = np.concatenate([[0], np.cumsum(self.lengths)])
+        first, last, _ = texts.indices(len(self.lengths))
+        return Prompts(self.tokens[begins[first] : begins[last]], self.lengths[texts])
+
+    def prompt(self, text: int) -> list[int]:
+        """One of them."""
+        end = int(self.lengths[: text + 1].sum())
+        return self.tokens[end - int(self.lengths[text]) : end].tolist()
+
+
+class Written(NamedTuple):
+    """What was written after each prompt: a row of tokens, and how many of them count."""
+
+    tokens: Int[np.ndarray, "texts steps"]
+    counts: Int[np.ndarray, " texts"]
+
+    @property
+    def lists(self) -> list[list[int]]:
+        """The tokens of each text."""
+        pairs = zip(self.tokens.tolist(), self.counts.tolist(), strict=True)
+        return [row[:count] for row, count in pairs]
+
+    @classmethod
+    def joined(cls, parts: Sequence["Written"]) -> "Written":
+        """What was written in several groups, one after the other."""
+        wide = max(part.tokens.shape[1] for part in parts)
+        rows = [np.pad(p.tokens, ((0, 0), (0, wide - p.tokens.shape[1]))) for p in parts]
+        return cls(np.concatenate(rows), np.concatenate([part.counts for part in parts]))
+
+    def put(self, text: int, tokens: Sequence[int]) -> "Written":
+        """The same with other tokens in one text."""
+        wider = max(0, len(tokens) - self.tokens.shape[1])
+        rows, counts = np.pad(self.tokens, ((0, 0), (0, wider))), self.counts.copy()
+        rows[text, : len(tokens)], counts[text] = tokens, len(tokens)
+        return Written(rows, counts)
+
+
+def neighbours(machine: Machine, windows: Windows) -> list[list[tuple[int, tuple[int, ...]]]]:
+    """For each role, its neighbours with roles as numbers."""
+    names = {role.name: number for number, role in enumerate(machine.roles)}
+    return [
+        [(names[other], moved) for other, moved in windows.get(role.name, ())]
+        for role in machine.roles
+    ]
+
+
+class Entry(NamedTuple):
+    """Tokens that were written at one time: in which texts, and where."""
+
+    texts: Int[np.ndarray, " n"]
+    tokens: Int[np.ndarray, " n"]
+    position: Int[np.ndarray, "n axes"]
+
+
+class Sheet:
+    """Texts while they are written, and a table of the tokens on their squares.
+
+    Each text has a row of the table. In it the squares of each role that was written so far are one
+    block: a square's address is `begin + position · step`, and so is that of a neighbour, whose
+    begin differs by its displacement. Pens keep to the squares from `low` to `high`, and a block
+    is as much larger as others look `reach` squares far for its role. Where a pen leaves these
+    squares the table is laid out anew, twice as wide on that axis; and for every new role.
+    Address NOTHING is always empty: neighbours that a role does not have, or of a role that was
+    never written. WASTE takes what no role sees.
+    """
+
+    def __init__(self, machine: Machine, windows: Windows, prompts: Prompts) -> None:
+        self.machine, self.near = machine, neighbours(machine, windows)
+        self.cells = max(map(len, windows.values()), default=0)
+        self.reach, self.seen = (
+            np.zeros_like(machine.wide, np.int64),
+            np.zeros(len(self.near), bool),
+        )
+        for role, moved in (one for near in self.near for one in near):
+            self.reach[role], self.seen[role] = np.maximum(self.reach[role], np.abs(moved)), True
+        flat, lengths = prompts
+        where, last = machine.positions(flat), np.cumsum(lengths) - 1
+        self.count, self.strays = len(lengths), list[int]()
+        self.texts, self.tokens, self.position = np.arange(self.count), flat[last], where[last]
+        self.history = [Entry(np.repeat(self.texts, lengths), flat, where)]
+        self.there = np.isin(np.arange(len(self.near)), machine.role[flat])
+        low, high = where.min(axis=0), where.max(axis=0)
+        edge = SPARE * (high > low)  # none on axes that are not in use
+        self.low, self.high = low - edge, 2 * high - low + edge
+        self.table = np.zeros(0, np.int32)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a table for the prompts is small enough."""
+        return self._entries(self.low, self.high) <= ENTRIES
+
+    def begin(self) -> None:
+        """Lays the prompts out."""
+        self._lay_out(self.low, self.high)
+
+    def windows(self) -> Int[np.ndarray, "texts cells"]:
+        """What the last token of each text sees, itself first."""
+        role = self.machine.role[self.tokens]
+        address = self.near_begins[role]
+        for axis, steps in enumerate(self.near_steps):
+            address += self.position[:, axis, None] * steps[role]
+        address += (self.texts * self.width)[:, None]
+        rows = np.empty((len(role), 1 + self.cells), np.int32)
+        rows[:, 0] = self.tokens
+        rows[:, 1:] = self.table.take(address)
+        return rows
+
+    def write(self, tokens: Int[np.ndarray, " texts"]) -> None:
+        """Writes a token in each text."""
+        self.position, self.tokens = self.machine.advance(self.position, tokens), tokens
+        self.history.append(Entry(self.texts, tokens, self.position))
+        low, high = self.position.min(axis=0), self.position.max(axis=0)
+        below, above = low < self.low, high > self.high
+        known = bool(self.there[self.machine.role[tokens]].all())
+        if known and not (below.any() or above.any()):
+            self._enter(self.history[-1])
+            return
+        self.there[self.machine.role[tokens]] = True
+        more = self.high - self.low + SPARE
+        wanted = np.where(below, low - more, self.low), np.where(above, high + more, self.high)
+        if self._entries(*wanted) <= ENTRIES:
+            self._lay_out(*wanted)
+        else:
+            self._leave_out_strays()
+
+    def _leave_out_strays(self) -> None:
+        """Texts of a wrong function that go so far that the table would not fit in memory."""
+        inside = ((self.position >= self.low) & (self.position <= self.high)).all(axis=1)
+        self.strays += self.texts[~inside].tolist()
+        self.keep(inside)
+        self.history[-1] = Entry(self.texts, self.tokens, self.position)
+        self._lay_out(self.low, self.high)
+
+    def _sizes(self, low: np.ndarray, high: np.ndarray) -> Int[np.ndarray, "roles axes"]:
+        """Squares of each role on each axis."""
+        return np.where(self.machine.wide, 1, high - low + 1 + 2 * self.reach)
+
+    def _entries(self, low: np.ndarray, high: np.ndarray) -> int:
+        """How large a table from low to high is."""
+        blocks = self._sizes(low, high).astype(float).prod(axis=1) * (self.seen & self.there)
+        return self.count * int(blocks.sum())
+
+    def keep(self, going: Bool[np.ndarray, " texts"]) -> None:
+        """Leaves only these texts."""
+        if not going.all():
+            self.texts, self.tokens = self.texts[going], self.tokens[going]
+            self.position = self.position[going]
+
+    def written(self) -> Written:
+        """What was written after each prompt."""
+        steps = self.history[1:]
+        tokens, counts = np.zeros((self.count, len(steps)), np.int32), np.zeros(self.count, int)
+        for step, entry in enumerate(steps):
+            tokens[entry.texts, step] = entry.tokens
+            counts[entry.texts] += 1
+        return Written(tokens, counts)
+
+    def _enter(self, entry: Entry) -> None:
+        role = self.machine.role[entry.tokens]
+        address = self.begins[role] + entry.texts * self.width
+        for axis, steps in enumerate(self.steps):
+            address += entry.position[:, axis] * steps[role]
+        self.table[address] = entry.tokens
+
+    def _lay_out(self, low: np.ndarray, high: np.ndarray) -> None:
+        """A table for squares from low to high, with all that was written."""
+        self.low, self.high = low, high
+        sizes, kept = self._sizes(low, high), self.seen & self.there
+        strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~self.machine.wide
+        ends = np.cumsum(np.prod(sizes, axis=1) * kept) + WASTE + 1
+        self.width = int(ends[-1])
+        first = np.sum(strides * (low - self.reach), axis=1)
+        begins = np.concatenate([[WASTE + 1], ends[:-1]]) - first
+        self._neighbours(begins, strides)
+        self.begins = np.where(kept, begins, WASTE)
+        self.steps = [np.where(kept, column, 0) for column in strides.T]
+        self.table = np.full(self.count * self.width, len(self.machine.tokens), np.int32)
+        for entry in self.history:
+            self._enter(entry)
+
+    def _neighbours(self, begins: np.ndarray, strides: np.ndarray) -> None:
+        """The begin and the steps of each role's neighbours, all roles as one table."""
+        shape = (len(self.near), self.cells)
+        self.near_begins = np.full(shape, NOTHING)
+        self.near_steps = [np.zeros(shape, np.int64) for _ in self.machine.axes]
+        for role, near in enumerate(self.near):
+            for cell, (other, moved) in enumerate(near):
+                if not self.there[other]:
+                    continue
+                self.near_begins[role, cell] = begins[other] + strides[other] @ moved
+                for steps, stride in zip(self.near_steps, strides[other], strict=True):
+                    steps[role, cell] = stride

@@ -1,0 +1,125 @@
+"""Distinct windows: each once, with what follows it and how often it was seen.
+
+Windows are told apart by a hash of 64 bits, and every hash that is found is held against the
+window itself, so a collision is an error and never a wrong answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int, UInt
+
+from curta.programs.machine.recording import Seen
+
+ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (
+    np.uint64(1)
+)
+
+
+class Conflict(NamedTuple):
+    """A window after which two different tokens were recorded, and in which texts."""
+
+    row: tuple[int, ...]
+    targets: tuple[int, int]
+    texts: tuple[int, int]
+
+
+class WindowIndex:
+    """Windows in the order in which they were first seen, and how to find them again."""
+
+    def __init__(self, cells: int) -> None:
+        self.rows = np.zeros((0, cells), np.int32)
+        self._codes = np.zeros(0, np.uint64)
+        self._order = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
+        """The number of each window; -1 for one that is not here."""
+        if not len(self):
+            return np.full(len(rows), -1)
+        codes = fingerprint(rows)
+        place = np.minimum(np.searchsorted(self._codes, codes), len(self) - 1)
+        number, known = self._order[place], self._codes[place] == codes
+        assert np.array_equal(self.rows[number[known]], rows[known]), "two windows with one hash"
+        return np.where(known, number, -1)
+
+    def enter(self, rows: Int[np.ndarray, "windows cells"]) -> None:
+        """Enters windows that are not here yet, each once."""
+        self.rows = np.concatenate([self.rows, rows])
+        codes = fingerprint(self.rows)
+        self._order = np.argsort(codes, kind="stable")
+        self._codes = codes[self._order]
+
+
+class WindowTable(WindowIndex):
+    """Windows with what follows them, and how often and in how many texts they were seen."""
+
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells)
+        self.targets = np.zeros(0, np.int32)
+        self.counts = np.zeros(0, np.int64)
+        self.example = np.zeros(0, np.int64)
+        """The first text in which each window was seen."""
+        self.texts = np.zeros(0, np.int64)
+        """In how many texts."""
+        self.conflicts: list[Conflict] = []
+        self._all_texts = 0
+
+    def add(self, seen: Seen) -> Int[np.ndarray, " queries"]:
+        """Counts all windows, enters the new ones; the number of each."""
+        first, inverse = distinct(seen.rows)
+        rows, targets = seen.rows[first], seen.targets[first]
+        number = self.find(rows)
+        new = number < 0
+        number[new] = len(self) + np.arange(new.sum())
+        self._enter(rows[new], targets[new], seen.text[first][new] + self._all_texts)
+        everyone = number[inverse]
+        self._conflict(everyone, seen)
+        self.counts += np.bincount(everyone, minlength=len(self))
+        pairs = np.sort(everyone.astype(np.int64) << 32 | seen.text)
+        once = pairs[np.diff(pairs, prepend=-1) > 0]
+        self.texts += np.bincount(once >> 32, minlength=len(self))
+        self._all_texts += int(seen.text.max(initial=-1)) + 1
+        return everyone
+
+    def _enter(self, rows: np.ndarray, targets: np.ndarray, example: np.ndarray) -> None:
+        self.enter(rows)
+        self.targets = np.concatenate([self.targets, targets])
+        self.example = np.concatenate([self.example, example])
+        more = np.zeros(len(rows), np.int64)
+        self.counts, self.texts = (np.concatenate([old, more]) for old in (self.counts, self.texts))
+
+    def _conflict(self, number: Int[np.ndarray, " queries"], seen: Seen) -> None:
+        differs = np.flatnonzero(self.targets[number] != seen.targets)
+        if not len(differs):
+            return
+        _, first = np.unique(number[differs], return_index=True)
+        for place in differs[first].tolist():
+            window = int(number[place])
+            self.conflicts.append(
+                Conflict(
+                    tuple(self.rows[window].tolist()),
+                    (int(self.targets[window]), int(seen.targets[place])),
+                    (int(self.example[window]), int(seen.text[place]) + self._all_texts),
+                )
+            )
+
+
+def distinct(
+    rows: Int[np.ndarray, "queries cells"],
+) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " queries"]]:
+    """Where each distinct window is first, and which of them each query sees."""
+    _, first, inverse = np.unique(fingerprint(rows), return_index=True, return_inverse=True)
+    assert np.array_equal(rows[first][inverse], rows), "two windows with one hash"
+    return first, inverse
+
+
+def fingerprint(rows: Int[np.ndarray, "queries cells"]) -> UInt[np.ndarray, " queries"]:
+    """A hash of each window."""
+    code = np.zeros(len(rows), np.uint64)
+    for cell in range(rows.shape[1]):
+        code = (code ^ (rows[:, cell].astype(np.uint64) + np.uint64(1))) * ODD[cell]
+        code ^= code >> np.uint64(29)
+    return code

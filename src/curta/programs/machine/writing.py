@@ -1,0 +1,140 @@
+"""Writing texts on squared paper, with any function from windows to tokens.
+
+`write` goes token by token over many texts at once, `write_one` over a single one; both write
+the same. Squares are written where the machine says, and the newest token counts if a
+wrong function writes on a square twice.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.sheet import Prompts, Sheet, Written, neighbours
+
+Look = Callable[..., Int[np.ndarray, " queries"]]
+"""The token that follows each window (queries cells), and, where several write, as whom."""
+
+
+def limit_of(prompt: int) -> int:
+    """Tokens after which a text is given up: more than any program here writes."""
+    return 1_000 + 40 * prompt * prompt
+
+
+def write_one(
+    machine: Machine, windows: Windows, look: Look, prompt: Sequence[int], limit: int = 0
+) -> list[int]:
+    """What follows one prompt, the end included unless the limit comes first."""
+    pen = _Pen(machine, windows)
+    for token in prompt:
+        pen.write(token)
+    known: dict[tuple[int, ...], int] = {}
+    for _ in range(limit or limit_of(len(prompt))):
+        window = pen.window()
+        if window not in known:
+            known[window] = int(look(np.array([window], np.int32))[0])
+        pen.write(known[window])
+        if known[window] == machine.end:
+            break
+    return pen.written[len(prompt) :]
+
+
+class _Pen:
+    """One text while it is written, in plain Python: ten times as fast as arrays of one row."""
+
+    def __init__(self, machine: Machine, windows: Windows) -> None:
+        home, offset = machine.moves
+        pairs = np.stack([home, offset], axis=2)  # tokens, axes, whether home and how far
+        self.moves: list[list[list[int]]] = pairs.tolist()
+        self.role, self.wide = machine.role.tolist(), machine.wide.tolist()
+        self.near, self.none = neighbours(machine, windows), len(machine.tokens)
+        self.cells = 1 + max(map(len, windows.values()), default=0)
+        self.position = [0] * len(machine.axes)
+        self.held: dict[tuple[int, ...], int] = {}
+        self.written: list[int] = []
+
+    def write(self, token: int) -> None:
+        """Moves as the token says, and puts it there."""
+        moved = zip(self.position, self.moves[token], strict=True)
+        self.position = [step if home else at + step for at, (home, step) in moved]
+        role = self.role[token]
+        self.held[self._square(role, self.position)] = token
+        self.written.append(token)
+
+    def window(self) -> tuple[int, ...]:
+        """What the last token sees, itself first."""
+        token, found = self.written[-1], list[int]()
+        for role, moved in self.near[self.role[token]]:
+            at = [x + step for x, step in zip(self.position, moved, strict=True)]
+            found.append(self.held.get(self._square(role, at), self.none))
+        return (token, *found, *[self.none] * (self.cells - 1 - len(found)))
+
+    def _square(self, role: int, at: list[int]) -> tuple[int, ...]:
+        """The address of a role and a position: axes on which it is everywhere do not count."""
+        wide = self.wide[role]
+        return (role, *[0 if w else x for w, x in zip(wide, at, strict=True)])
+
+
+def write(
+    machine: Machine,
+    windows: Windows,
+    look: Look,
+    prompts: Sequence[Sequence[int]],
+    limit: int = 0,
+    writers: Int[np.ndarray, " texts"] | None = None,
+) -> list[list[int]]:
+    """As `write_one`, for many prompts at once; `writers` says who writes each text."""
+    return write_all(machine, windows, look, Prompts.of(prompts), limit, writers).lists
+
+
+def write_all(
+    machine: Machine,
+    windows: Windows,
+    look: Look,
+    prompts: Prompts,
+    limit: int = 0,
+    writers: Int[np.ndarray, " texts"] | None = None,
+) -> Written:
+    """The same as arrays."""
+    sheet = Sheet(machine, windows, prompts)
+    if not sheet.fits and sheet.count > 1:
+        return _in_halves(machine, windows, look, prompts, limit, writers)
+    if not sheet.fits:
+        own = look if writers is None else _as(look, writers)
+        alone = write_one(machine, windows, own, prompts.prompt(0), limit)
+        return Written(np.array([alone], np.int32), np.array([len(alone)]))
+    sheet.begin()
+    limits = np.array([limit or limit_of(length) for length in prompts.lengths.tolist()])
+    for step in range(int(limits.max())):
+        asked = (sheet.windows(),) if writers is None else (sheet.windows(), writers[sheet.texts])
+        sheet.write(look(*asked))
+        sheet.keep((sheet.tokens != machine.end) & (limits[sheet.texts] > step + 1))
+        if not len(sheet.texts):
+            break
+    found = sheet.written()
+    for text in sheet.strays:
+        own = look if writers is None else _as(look, writers[text : text + 1])
+        prompt, most = prompts.prompt(text), int(limits[text])
+        found = found.put(text, write_one(machine, windows, own, prompt, most))
+    return found
+
+
+def _in_halves(
+    machine: Machine,
+    windows: Windows,
+    look: Look,
+    prompts: Prompts,
+    limit: int,
+    writers: Int[np.ndarray, " texts"] | None,
+) -> Written:
+    """The same for texts that are too long to be laid out all at once."""
+    middle, found = len(prompts.lengths) // 2, []
+    for half in (slice(0, middle), slice(middle, None)):
+        own = None if writers is None else writers[half]
+        found.append(write_all(machine, windows, look, prompts.part(half), limit, own))
+    return Written.joined(found)
+
+
+def _as(look: Look, writer: Int[np.ndarray, " 1"]) -> Look:
+    return lambda rows: look(rows, writer)

@@ -1,0 +1,1 @@
+"""Listing the windows that can occur, and proving that a list is complete."""

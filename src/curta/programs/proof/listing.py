@@ -1,0 +1,280 @@
+"""The list of windows that can occur: from problems of all kinds and sizes, recorded.
+
+A model that is right on every window that can occur is exact at every length, so the list has to
+be long. `search` looks for problems that bring new windows, as a fuzzer does; `list_windows`
+searches in growing sizes, then draws problems at random and says how likely the next one is to
+hold a window that is not in the list.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from curta.programs.machine.draws import Digits, Drawer
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.paper import ProgramError, Vocabulary
+from curta.programs.machine.program import Program
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.sampling import Sizes, refused
+from curta.programs.machine.table import WindowTable
+
+BATCH = 16_000
+"""Tokens that are recorded before one looks for what is new."""
+
+DELTA = 0.01
+"""How likely a bound on chances may be wrong."""
+
+LEAST = 0.1
+"""Least share of each kind of problem in a search: drawn, drawn short, skewed, changed."""
+
+GROWTH = (1, 2, 4)
+"""How many times the training sizes a listing goes to."""
+
+Operands = tuple[int, ...]
+
+Brought = tuple[int, int]
+"""How many new windows a problem brought, and with how many tokens."""
+
+
+class Searched(NamedTuple):
+    """The problems that brought new windows, in the order in which they did, and the windows."""
+
+    problems: list[Operands]
+    table: WindowTable
+
+
+class Lister:
+    """Lists the windows of problems in a table, and knows of each a problem in which it occurs."""
+
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        windows: Windows,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        self.program, self.machine, self.windows = program, machine, windows
+        self.formats = {program.operator: machine.formats[program.operator]}
+        self._vocabulary = vocabulary or Vocabulary(machine.numbers)
+        self.table = WindowTable(1 + max(map(len, windows.values()), default=0))
+        self.examples: list[Operands] = []
+        self.strange: list[Operands] = []
+        """Problems whose text holds a token that the machine does not have."""
+        self.curve: list[tuple[int, int]] = []
+        self.tokens = self.problems = 0
+
+    def add(self, problems: Sequence[Operands]) -> list[Brought]:
+        """What each problem brought; one without an answer brings nothing."""
+        texts = [(place, text) for place, text in enumerate(map(self._text, problems)) if text]
+        new, lengths = [0] * len(problems), [0] * len(problems)
+        if not texts:
+            return list(zip(new, lengths, strict=True))
+        recording = Recording.of([text for _, text in texts])
+        before = len(self.table)
+        first = self.problems
+        self.table.add(seen(self.machine, recording, self.windows))
+        for text in (self.table.example[before:] - first).tolist():
+            place = texts[text][0]
+            new[place] += 1
+            self.examples.append(problems[place])
+        self.tokens += len(recording.tokens)
+        self.problems += len(texts)
+        self.curve.append((self.tokens, len(self.table)))
+        for place, (tokens, _) in texts:
+            lengths[place] = len(tokens)
+        return list(zip(new, lengths, strict=True))
+
+    def _text(self, operands: Operands) -> tuple[list[int], int] | None:
+        if refused(self.program, operands):
+            return None
+        try:
+            return self.program.record(operands, self._vocabulary)
+        except ProgramError:
+            self.strange.append(operands)
+            return None
+
+
+def search(
+    program: Program,
+    machine: Machine,
+    windows: Windows,
+    sizes: Sizes,
+    rng: Random,
+    budget: int,
+    lister: Lister | None = None,
+    near: Sequence[Operands] = (),
+) -> Searched:
+    """Looks for problems of these sizes that bring new windows, until so many tokens are recorded.
+
+    Some are drawn, some drawn short, some made by small changes of those that brought something;
+    what brings most is done most. With a `lister`, only windows that it does not have yet are
+    new; changes begin with the problems that are `near`. Of a program that draws its own problems
+    nobody knows which others it might draw, so none are made. Deterministic given `rng`.
+    """
+    lister = lister or Lister(program, machine, windows)
+    drawer, short = (Drawer(program, s, rng) for s in (sizes, sizes.short()))
+    pool = [drawer.digits(problem) for problem in near]
+    begin = len(pool)
+    arms: list[Callable[[], Digits]] = [drawer.draw, short.draw]
+    if program.draw is None:
+        arms += [drawer.skewed, lambda: drawer.change(rng.choice(pool) if pool else drawer.draw())]
+    yields = [1.0] * len(arms)
+    for count in _batches(lister, budget):
+        kinds = rng.choices(range(len(arms)), yields, k=count)
+        batch = [arms[kind]() for kind in kinds]
+        brought = lister.add([drawer.numbers(digits) for digits in batch])
+        pool += [digits for digits, (new, _) in zip(batch, brought, strict=True) if new]
+        yields = _yields(yields, kinds, brought)
+    return Searched([drawer.numbers(digits) for digits in pool[begin:]], lister.table)
+
+
+def _yields(old: list[float], kinds: list[int], brought: list[Brought]) -> list[float]:
+    """New windows per token of each kind of problem, the last batch weighing half.
+
+    So whichever kind brings most is made most often, and none is ever given up.
+    """
+    mixed = []
+    for kind, before in enumerate(old):
+        mine = [b for k, b in zip(kinds, brought, strict=True) if k == kind]
+        now = sum(new for new, _ in mine) / max(1, sum(tokens for _, tokens in mine))
+        mixed.append((before + (now if mine else before)) / 2)
+    return [max(one, LEAST * sum(mixed), 1e-9) for one in mixed]
+
+
+def _batches(lister: Lister, budget: int) -> Iterator[int]:
+    """How many problems to record next, until the budget is spent or nothing can be recorded."""
+    begin, stop, idle = lister.tokens, lister.tokens + budget, 0
+    yield 16
+    while lister.tokens < stop and idle < 100:
+        before = lister.tokens
+        each = max(1, before // max(1, lister.problems))
+        size = min(BATCH, stop - before, max(1, before - begin))
+        yield max(1, size // each)
+        idle = 0 if lister.tokens > before else idle + 1
+
+
+class Listing(NamedTuple):
+    """Windows that occur, and what was recorded to find them."""
+
+    table: WindowTable
+    examples: list[Operands]
+    """For each window a problem in which it occurs."""
+    problems: int
+    tokens: int
+    sizes: list[Sizes]
+    drawn: int
+    """How many of the problems, the last ones, were drawn at random, each alike."""
+    fresh: int
+    """How many of those held a window that no problem before them did."""
+    singletons: int
+    """Windows that were seen in one drawn problem alone."""
+    curve: list[tuple[int, int]]
+    """Tokens recorded, windows known."""
+    strange: list[Operands]
+    """Problems whose text has a token that the machine does not have."""
+
+    @property
+    def chance(self) -> float:
+        """A bound on the chance that a window of the next problem is not listed.
+
+        Good and Turing's estimate, and the term by which it errs at most with probability 0.99
+        (McAllester and Schapire 2000): s / N + (2 sqrt 2 + sqrt 3) sqrt(ln(3 / 0.01) / N) for s
+        windows that one of N drawn problems alone held. Their theorem is for one symbol drawn at
+        a time and a problem holds many windows, so the term is a guide; `held_out` is a bound.
+        """
+        if not self.drawn:
+            return 1.0
+        term = (2 * math.sqrt(2) + math.sqrt(3)) * math.sqrt(math.log(3 / DELTA) / self.drawn)
+        return min(1.0, self.singletons / self.drawn + term)
+
+    @property
+    def held_out(self) -> float:
+        """The same from how many drawn problems brought something new, by Chernoff's bound.
+
+        Lists only grow, so each drawn problem was at least as likely as the next one to bring
+        something new; with probability 0.99 the chance is below this.
+        """
+        return chernoff(self.fresh, self.drawn, DELTA)
+
+
+def list_windows(
+    lister: Lister,
+    sizes: Sizes,
+    seed: int = 0,
+    budget: int = 1_000_000,
+    growth: Sequence[int] = GROWTH,
+) -> Listing:
+    """Records problems from these sizes up to several times those into a list of windows.
+
+    Two thirds of the budget go to a search in growing sizes, each of which ends early when a tenth
+    of its share brings nothing new; the rest to problems drawn at random, of all sizes alike.
+    """
+    rng = Random(seed)
+    ranges = [sizes.times(factor) for factor in growth]
+    for number, range_ in enumerate(ranges, 1):
+        _stage(lister, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
+    before = lister.problems
+    fresh, table = _draw(lister, ranges, rng, budget - lister.tokens), lister.table
+    return Listing(
+        table,
+        lister.examples,
+        lister.problems,
+        lister.tokens,
+        ranges,
+        drawn=lister.problems - before,
+        fresh=fresh,
+        singletons=int(np.sum((table.texts == 1) & (table.example >= before))),
+        curve=lister.curve,
+        strange=lister.strange,
+    )
+
+
+def _stage(lister: Lister, sizes: Sizes, rng: Random, until: int, budget: int) -> None:
+    """A search in these sizes, in pieces, until one of them brings nothing new."""
+    piece = max(1, budget // 20)
+    while lister.tokens < until:
+        before = len(lister.table)
+        search(
+            lister.program,
+            lister.machine,
+            lister.windows,
+            sizes,
+            rng,
+            min(piece, until - lister.tokens),
+            lister,
+        )
+        if len(lister.table) == before:
+            return
+
+
+def _draw(lister: Lister, ranges: Sequence[Sizes], rng: Random, budget: int) -> int:
+    """Random problems of all these sizes alike; how many of them brought something new."""
+    drawers = [Drawer(lister.program, sizes, rng) for sizes in ranges]
+    fresh = 0
+    for count in _batches(lister, budget):
+        chosen = [rng.choice(drawers) for _ in range(count)]
+        brought = lister.add([drawer.numbers(drawer.draw()) for drawer in chosen])
+        fresh += sum(new > 0 for new, _ in brought)
+    return fresh
+
+
+def chernoff(hits: int, draws: int, delta: float) -> float:
+    """The chance that so few hits leave possible: kl(hits / draws, p) = ln(1 / delta) / draws."""
+    if not draws:
+        return 1.0
+    share, low, high = hits / draws, hits / draws, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if _far(share, middle) > -math.log(delta) / draws else (middle, high)
+        )
+    return high
+
+
+def _far(share: float, chance: float) -> float:
+    """The divergence of a coin of one chance from one of another, in nats."""
+    pairs = ((share, chance), (1 - share, 1 - chance))
+    return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in pairs if p > 0)

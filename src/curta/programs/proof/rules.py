@@ -1,0 +1,213 @@
+"""What prompts allow: which tokens can stand on which squares of a complete prompt.
+
+A prompt is data (`prompt.Format`), so its pictures are known: an operand's digits stand side by
+side from square 0 on, the most significant one is not 0 unless it is the only one, operands are
+independent of each other and of any length, further operands fill line after line. A sign stands
+on a certain square, or so many squares behind the last digit of an operand.
+
+Rules are asked about a few squares around a token. Where the token stands is known up to a zone:
+its coordinate on each axis, exact near the origin, cut off at `low` and `high` beyond which all
+squares are alike. Arrays: `n` views, `c` candidates for one square (tokens of its role, none).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.programs.machine.machine import Machine
+from curta.programs.machine.prompt import Format, Given, Sign
+from curta.programs.machine.tokens import HOME
+from curta.programs.proof.beside import (
+    Cell,
+    Place,
+    Square,
+    any_digits,
+    at_home,
+    behind,
+    side_by_side,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The rules of one format on a machine; `fewest` operands of a `many` part at least."""
+
+    machine: Machine
+    format: Format
+    fewest: int = 1
+
+    @cached_property
+    def places(self) -> dict[int, Place]:
+        """By the number of the role."""
+        found: dict[int, Place] = {}
+        last = Place((0,) * len(self.machine.axes))
+        for part in self.format.parts:
+            if isinstance(part, Sign):
+                last = self._sign(part, last)
+                found[self._role(part.name)] = last
+                continue
+            found |= self._operand(part)
+            lies = found[self._role(part.role)]
+            last = Place((0,) * len(self.machine.axes), part.role, lies.along, lies.line)
+        return found
+
+    def _role(self, name: str) -> int:
+        return next(n for n, role in enumerate(self.machine.roles) if role.name == name)
+
+    def _sign(self, part: Sign, last: Place) -> Place:
+        """A sign where it is said to stand, or some steps from what was written last."""
+        if part.step is None:
+            key = next(Format(self.format.axes, (part,), self.format.answer).every())
+            return Place(tuple(step - HOME for step in key[3]))
+        assert last.sign is not None
+        steps = [part.step.get(axis, 0) for axis in self.machine.axes]
+        return replace(last, sign=tuple(x + d for x, d in zip(last.sign, steps, strict=True)))
+
+    def _operand(self, part: Given) -> dict[int, Place]:
+        """The digits of an operand, and the signs between or within."""
+        along, role = self.machine.axes.index(part.along), part.role
+        line = self.machine.axes.index(part.many) if part.many else None
+        lies = Place(None, "", along, line, part.high_first, False, role, part.filled)
+        found = {self._role(role): lies}
+        if line is not None:
+            between = replace(lies, between=True, filled=False, high_first=False)
+            found[self._role(f"{role} between")] = between
+        if part.gap:
+            found[self._role(f"{role} gap")] = Place((0,) * len(self.machine.axes))
+        return found
+
+    @cached_property
+    def unknown(self) -> str:
+        """What the prompt has that is not known here; nothing if all of it is."""
+        for part in self.format.parts:
+            if isinstance(part, Given) and part.multiple != 1:
+                return "numbers of digits that are multiples"
+            if isinstance(part, Given) and part.follows:
+                return "an operand that goes on from another"
+            if isinstance(part, Given) and part.many and part.gap:
+                return "gaps in any number of operands"
+        if any(lies.behind and lies.line is not None for lies in self.places.values()):
+            return "a sign behind any number of operands"
+        return ""
+
+    @cached_property
+    def begins(self) -> Bool[np.ndarray, " tokens"]:
+        """Which tokens go home on every axis: an operand's first digit does, no other does."""
+        return np.asarray(self.machine.moves.home.all(axis=1))
+
+    @cached_property
+    def value(self) -> Int[np.ndarray, " tokens"]:
+        """The digit of each token, -1 for a sign and for none."""
+        values = [-1 if token.value is None else token.value for token in self.machine.tokens]
+        return np.array([*values, -1])
+
+    @cached_property
+    def values(self) -> list[int]:
+        """The same as a list, for looking up one at a time."""
+        return [int(digit) for digit in self.value]
+
+    @cached_property
+    def allowed(self) -> set[int]:
+        """The tokens of this prompt."""
+        return {self.machine.numbers[k] for k in self.format.every() if k in self.machine.numbers}
+
+    def candidates(self, role: int) -> Int[np.ndarray, " c"]:
+        """What can stand on a square of a prompt role: its tokens, or none."""
+        mine = [n for n in np.flatnonzero(self.machine.role == role).tolist() if n in self.allowed]
+        return np.array([*mine, len(self.machine.tokens)])
+
+    def alone(
+        self, role: int, at: Int[np.ndarray, "n axes"], tokens: Int[np.ndarray, " c"]
+    ) -> Bool[np.ndarray, "n c"]:
+        """Whether each candidate may stand on a square of that role, whatever lies around."""
+        none = (tokens == len(self.machine.tokens))[None, :]
+        if role not in self.places:
+            return np.broadcast_to(none, (len(at), len(tokens)))
+        lies, wide = self.places[role], self.machine.wide[role]
+        if lies.sign is not None:
+            away = at - np.array(lies.sign)
+            here = (away == 0) | wide
+            if lies.behind and not wide[lies.along]:
+                here[:, lies.along] = away[:, lies.along] >= 0
+                return np.where(np.all(here, axis=1)[:, None], True, none)
+            return np.where(np.all(here, axis=1)[:, None], ~none, none)
+        line = np.zeros(len(at), at.dtype) if lies.line is None else at[:, lies.line]
+        others = [a for a in range(at.shape[1]) if a not in (lies.along, lies.line) and not wide[a]]
+        away = np.any(at[:, others] != 0, axis=1) | (line < 0)
+        place = at[:, lies.along]
+        begins = np.append(self.begins, False)[tokens][None, :]
+        if lies.between:
+            must, never = (line < self.fewest), away | (place != -1) | (line < 1)
+            kind = ~none
+        else:
+            must = (place == 0) & (line < self.fewest)
+            never = away | (place < 0)
+            kind = np.where(((place == 0) & (line == 0))[:, None], begins, ~begins & ~none)
+        present = kind & ~never[:, None]
+        return np.where(none, (never | ~must)[:, None], present)
+
+    def together(
+        self,
+        first: tuple[Cell, Int[np.ndarray, "n axes"], Int[np.ndarray, " n"]],
+        second: tuple[Cell, Int[np.ndarray, "n axes"], Int[np.ndarray, " c"]],
+    ) -> Bool[np.ndarray, "n c"]:
+        """Whether a candidate for the second square agrees with what stands on the first.
+
+        Each square with its role and displacement, its coordinates, and its tokens.
+        """
+        (one, away_one), at_one, have = first
+        (two, away_two), at_two, options = second
+        shape, none = (len(have), len(options)), len(self.machine.tokens)
+        a, b = self.places.get(one), self.places.get(two)
+        if a is None or b is None:
+            return np.ones(shape, bool)
+        have, options = np.broadcast_arrays(have[:, None], options[None, :])
+        x = Square(a, away_one, at_one, have != none, self.value[have], self.machine.wide[one])
+        y = Square(
+            b, away_two, at_two, options != none, self.value[options], self.machine.wide[two]
+        )
+        lined = (x.lined & y.lined)[:, None]
+        if at_home(first[0]) or at_home(second[0]):
+            return np.asarray(any_digits(x, y) | ~lined)
+        good = behind(x, y, self.filled) & behind(y, x, self.filled) & side_by_side(x, y)
+        return np.asarray(good | ~lined)
+
+    @cached_property
+    def filled(self) -> frozenset[str]:
+        """The operands that zeros fill up to the longest: all of one length."""
+        parts = (part for part in self.format.parts if isinstance(part, Given))
+        return frozenset(part.role for part in parts if part.filled and not part.many)
+
+    def spare(
+        self, cells: Sequence[Cell], at: Sequence[Int[np.ndarray, "n axes"]], rows: np.ndarray
+    ) -> Bool[np.ndarray, " n"]:
+        """Rows in which all filled operands begin with 0 and none is a single digit.
+
+        Zeros fill operands up to the longest, so one of them has another first digit. `at` has the
+        coordinates of each cell, the first columns of `rows` what stands there.
+        """
+        heads, longer = (
+            dict.fromkeys(self.filled, np.zeros(len(rows), bool)),
+            np.zeros(len(rows), bool),
+        )
+        for cell, where, tokens in zip(cells, at, rows.T, strict=False):
+            role = cell[0]
+            lies = self.places.get(role)
+            if lies is None or lies.group not in heads or not lies.high_first or at_home(cell):
+                continue
+            there = self.inside(role, where)
+            place = where[:, lies.along]
+            heads[lies.group] = heads[lies.group] | (
+                there & (place == 0) & (self.value[tokens] == 0)
+            )
+            longer = longer | there & (place > 0) & (tokens < len(self.machine.tokens))
+        return np.asarray(longer & np.all(list(heads.values()), axis=0)) if heads else longer
+
+    def inside(self, role: int, at: Int[np.ndarray, "n axes"]) -> Bool[np.ndarray, " n"]:
+        """Whether each square is one on which the prompt can have a token of that role."""
+        if role not in self.places:
+            return np.zeros(len(at), bool)
+        return np.asarray(self.alone(role, at, self.candidates(role))[:, :-1].any(axis=1))

@@ -1,0 +1,237 @@
+"""Views: what may stand around a token when it has just been written, as rows of numbers.
+
+A layout says which squares a role's view has: the token's own, its window's, and some more that
+the next tokens need. A row of a view is the tokens on those squares (the number of tokens stands
+for none), then the zone on each axis: the coordinate of the token, cut off at both ends.
+
+Axes of the arrays: `n` rows, `columns` the squares of a layout and the zones.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.config.errors import UserError
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.tokens import HOME
+from curta.programs.proof.beside import Cell, at_home, fixed
+from curta.programs.proof.order import Order
+
+WIDEST = 1 << 62
+
+
+class TooWideError(UserError):
+    """A view with more squares than can be told apart in one number."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The squares of a role's view; the window's come first, in its order."""
+
+    role: int
+    cells: tuple[Cell, ...]
+    """The first is the token's own."""
+    window: int
+    """How many of the cells are the token and its window."""
+
+    def column(self, cell: Cell) -> int | None:
+        return self.cells.index(cell) if cell in self.cells else None
+
+
+def square(machine: Machine, role: int, displacement: tuple[int, ...]) -> Cell:
+    """A cell; displacements do not matter on axes on which a role is found from everywhere."""
+    wide = machine.wide[role].tolist()
+    return role, tuple(0 if w else d for w, d in zip(wide, displacement, strict=True))
+
+
+def layouts(
+    machine: Machine,
+    windows: Windows,
+    order: Order,
+    box: int,
+    memory: tuple[int, bool, bool, bool],
+    anchor: Cell,
+    filled: int = -1,
+) -> dict[int, Layout]:
+    """For each role its window, and what the views after it need that lies within the box.
+
+    With `memory` (`closure.Care`), also what the window before it showed, of the prompt only where
+    that is asked for, as long as it lies within the box; and, where a token goes home, the
+    `anchor`: the prompt's last sign with its square.
+    """
+    numbers = {role.name: number for number, role in enumerate(machine.roles)}
+    still = (0,) * len(machine.axes)
+    cells = {
+        numbers[role]: [(numbers[role], still), *(square(machine, numbers[q], d) for q, d in mine)]
+        for role, mine in windows.items()
+    }
+    sizes = {role: len(mine) for role, mine in cells.items()}
+    cells.update({r: [(r, still)] for r in range(len(machine.roles)) if r not in cells})
+    keep, prompt, home, window = memory
+    if keep:
+        _anchors(machine, order, anchor, cells)
+    kept = {
+        role: [c for c in mine if prompt or c[0] == anchor[0] or c[0] not in order.given][
+            : None if window else 1
+        ]
+        for role, mine in cells.items()
+    }
+    before = 0
+    while sum(map(len, cells.values())) > before:
+        before = sum(map(len, cells.values()))
+        for role, token in order.edges:
+            to = int(machine.role[token])
+            needed = [cell for cell in cells[to][1:] if not keep or cell[0] != anchor[0]]
+            earlier = [shifted(machine, cell, token) for cell in needed]
+            _extend(order, cells, role, [c for c in earlier if home or not at_home(c)], box)
+            if prompt and not keep:
+                seen = [shifted(machine, c, token, -1) for c in kept[role] if c[0] == filled]
+                _extend(order, cells, to, seen, box)
+            if keep:
+                seen = [shifted(machine, cell, token, -1) for cell in kept[role]]
+                _extend(order, cells, to, seen, box)
+    return {role: Layout(role, tuple(mine), sizes.get(role, 1)) for role, mine in cells.items()}
+
+
+def _anchors(machine: Machine, order: Order, anchor: Cell, cells: dict[int, list[Cell]]) -> None:
+    """The anchor's square, for roles that are reached by going home on every axis."""
+    for _, token in order.edges:
+        to, home = int(machine.role[token]), machine.moves.home[token]
+        if anchor[1] and home.all() and len(order.steps.get(to, ())):
+            away = zip(anchor[1], machine.moves.offset[token].tolist(), strict=True)
+            cell = square(machine, anchor[0], tuple(x - o for x, o in away))
+            _extend(order, cells, to, [cell], 1)
+
+
+def _extend(
+    order: Order,
+    cells: dict[int, list[Cell]],
+    role: int,
+    wanted: list[Cell | None],
+    box: int,
+) -> None:
+    for cell in wanted:
+        if cell is None or cell in cells[role] or _far(cell) > box:
+            continue
+        if _useful(order, role, cell):
+            cells[role].append(cell)
+
+
+def _useful(order: Order, role: int, cell: Cell) -> bool:
+    """Not if there never is anything on the square by then."""
+    return cell[0] in order.prompt or order.before(role, cell)
+
+
+def shifted(machine: Machine, cell: Cell, token: int, way: int = 1) -> Cell | None:
+    """A square seen from a new token, as the token before it sees it: by coordinates after home.
+
+    The other way, `-1`: what the token before it saw, as the new one sees it; None after home.
+    """
+    role, displacement = cell
+    home, offset = machine.moves.home[token].tolist(), machine.moves.offset[token].tolist()
+    wide, found = machine.wide[role].tolist(), []
+    for d, h, o, w in zip(displacement, home, offset, wide, strict=True):
+        if h and not w and not fixed(d) and way < 0:
+            return None
+        found.append(d if fixed(d) else HOME + d + o if h else d + way * o)
+    return square(machine, role, tuple(found))
+
+
+def _far(cell: Cell) -> int:
+    """How far a square is, from the token or from the origin."""
+    return max(abs(step - HOME * fixed(step)) for step in cell[1])
+
+
+@dataclass
+class Zones:
+    """The coordinates that are told apart on each axis, from `low` to `high`."""
+
+    low: int
+    high: int
+
+    @property
+    def count(self) -> int:
+        return self.high - self.low + 1
+
+    def step(self, home: bool, offset: int) -> Bool[np.ndarray, "zones zones"]:
+        """Which zones lead to which by a move; both ends stand for all squares beyond."""
+        table = np.zeros((self.count, self.count), bool)
+        for zone in range(self.low, self.high + 1):
+            to = offset if home else zone + offset
+            first = last = max(self.low, min(self.high, to))
+            if not home and zone == self.high and offset < 0:
+                last = self.high
+            if not home and zone == self.low and offset > 0:
+                first = self.low
+            table[zone - self.low, first - self.low : last - self.low + 1] = True
+        return table
+
+
+class Coder:
+    """Rows of numbers as one number each.
+
+    Cells of roles with 3 and 2 tokens: row (second token, none) is 1 * 3 + 2 = 5.
+    """
+
+    def __init__(self, machine: Machine, zones: Zones) -> None:
+        self.axes, self.zones = len(machine.axes), zones
+        none = len(machine.tokens)
+        self.sizes = np.bincount(machine.role, minlength=len(machine.roles)) + 1
+        self.local = np.zeros((len(machine.roles), none + 1), np.int64)
+        for role in range(len(machine.roles)):
+            mine = np.flatnonzero(machine.role == role)
+            self.local[role, mine] = np.arange(len(mine))
+            self.local[role, none] = len(mine)
+
+    def code(
+        self, rows: Int[np.ndarray, "n columns"], cells: tuple[Cell, ...], zones: bool = True
+    ) -> Int[np.ndarray, " n"]:
+        """One number for each row of these cells, and of the zones behind them."""
+        code, most = np.zeros(len(rows), np.int64), 1
+        for column, cell in enumerate(cells):
+            home, size = at_home(cell), int(self.sizes[cell[0]])
+            there = self.local[cell[0]][rows[:, column]]
+            code = code * (2 if home else size) + (there == size - 1 if home else there)
+            most *= 2 if home else size
+        for column in range(len(cells), len(cells) + self.axes * zones):
+            code = code * self.zones.count + (rows[:, column] - self.zones.low)
+            most *= self.zones.count
+        if most > WIDEST:
+            raise TooWideError(f"a view of {len(cells)} squares has too many values")
+        return code
+
+
+@dataclass
+class Views:
+    """The views of one role that were reached so far, and from which each was reached first."""
+
+    layout: Layout
+    rows: Int[np.ndarray, "n columns"]
+    codes: Int[np.ndarray, " n"] = field(default_factory=lambda: np.zeros(0, np.int64))
+    parents: Int[np.ndarray, "n 2"] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+    def add(
+        self,
+        rows: Int[np.ndarray, "n columns"],
+        codes: Int[np.ndarray, " n"],
+        parents: Int[np.ndarray, "n 2"],
+    ) -> int:
+        """Enters the rows that are not here yet; how many."""
+        codes, first = np.unique(codes, return_index=True)
+        fresh = ~among(codes, self.codes)
+        new = np.sort(first[fresh])
+        self.rows = np.concatenate([self.rows, rows[new]])
+        self.parents = np.concatenate([self.parents, parents[new]])
+        self.codes = np.sort(np.concatenate([self.codes, codes[fresh]]))
+        return len(new)
+
+
+def among(
+    values: Int[np.ndarray, " n"], known: Int[np.ndarray, " sorted"]
+) -> Bool[np.ndarray, " n"]:
+    """Which values are among the known ones, which are in order."""
+    if not len(known):
+        return np.zeros(len(values), bool)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.asarray(known[place] == values)

@@ -1,0 +1,220 @@
+"""What a run folder keeps of code that is not Curta's own: copies of files, and some problems.
+
+    program.py, positions.py   the user's files, as they were; run.json has their SHA-256
+    problems.jsonl             problems of the evaluation, each with its right text
+
+So a run is asked, evaluated and shown without executing what came with it.
+"""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from curta.config import files
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.model.positions.own import Own
+from curta.problems.decimals import of_exact, to_exact
+from curta.problems.operations import BUILT_IN, OPERATIONS, Answer
+from curta.problems.operations.declared import Declared
+from curta.problems.problem import Problem
+from curta.programs.machine import store
+from curta.programs.machine.machine import Machine
+from curta.programs.machine.survey import Recorder, Text
+from curta.programs.user import registry, userfiles
+
+PROBLEMS = "problems.jsonl"
+
+COUNT = 20
+"""Problems of each size and category that are kept, at most."""
+
+TOKENS = 20_000
+"""Tokens of these, at most, but for one problem."""
+
+
+def keep(path: Path, recipe: Recipe) -> list[dict[str, str]]:
+    """Copies the user's files into a run folder; what run.json says of them."""
+    tags = {name: f"program{i or ''}.py" for i, name in enumerate(_files(recipe.programs))}
+    if isinstance(recipe.positions, Own):
+        tags[recipe.positions.file] = "positions.py"
+    found = []
+    for tag, name in tags.items():
+        file = userfiles.known(tag)
+        if file is not None:
+            files.write(path / name, file.content)
+            found.append({"file": name, "name": file.name, "sha256": file.sha256})
+    return found
+
+
+def make_known(path: Path, info: Mapping[str, Any]) -> None:
+    """Makes the operators of a run known: by its program where that is known, else by its format.
+
+    Executes only files that were executed on this machine before.
+    """
+    userfiles.remembered(path, info.get("files", []))
+    own = [symbol for symbol in info.get("operators", []) if symbol not in BUILT_IN]
+    if not own:
+        return
+    programs = {p.operator: p for name in info.get("programs", []) for p in registry.known(name)}
+    machine, _ = store.read(path / "machine.json", path.name)
+    for symbol in own:
+        if symbol in programs:
+            registry.adopt(programs[symbol])
+        elif symbol in machine.formats:
+            form = machine.formats[symbol]
+            OPERATIONS[symbol] = Declared(symbol, form, None, _Answers(path, symbol))
+
+
+def formats_known(machine: Machine) -> None:
+    """Makes operators of a machine known that nobody brought: without any truth."""
+
+    def refuse(operands: tuple[int, ...]) -> Answer:
+        raise UserError("the program that this model was trained on is not known here")
+
+    for symbol, form in machine.formats.items():
+        if symbol not in OPERATIONS:
+            OPERATIONS[symbol] = Declared(symbol, form, None, refuse)
+
+
+def refusal(path: Path) -> UserError:
+    """What is said where the code of a run's program would be needed."""
+    try:
+        info = files.read_json(path / "run.json", f"run {path.name!r}")
+    except UserError:
+        info = {}
+    kept = [one for one in info.get("files", []) if one["file"] != "positions.py"]
+    names = ", ".join(map(userfiles.shown, info.get("programs", []))) or "its program"
+    if not kept:
+        return UserError(f"the code of {names} is not known here: register the program first")
+    told = ", ".join(f"{one['file']} of this run (sha256 {one['sha256'][:12]})" for one in kept)
+    return UserError(f"the code of {names} was not run: add --trust to run {told}")
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The truth of problems that a run has kept."""
+
+    path: Path
+    symbol: str
+
+    def __call__(self, operands: tuple[int, ...]) -> Answer:
+        for one in stored(self.path):
+            if (one.operator, one.operands) == (self.symbol, operands):
+                return one.answer
+        raise refusal(self.path)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A problem of the evaluation, and its right text."""
+
+    operator: str
+    size: str
+    category: str
+    operands: tuple[int, ...]
+    answer: Answer
+    tokens: tuple[int, ...]
+    prompt: int
+
+
+class StoredTexts(Recorder):
+    """In place of a program's code: the texts that its run has kept."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(_Absent(path), {})
+        object.__setattr__(self, "path", path)
+
+    path: Path
+
+    def record(self, operator: str, operands: Sequence[int]) -> Text:
+        """A kept text; UserError for any other."""
+        for one in stored(self.path):
+            if (one.operator, one.operands) == (operator, tuple(operands)):
+                return list(one.tokens), one.prompt
+        raise refusal(self.path)
+
+    def problems(self, operator: str, size: int | str, category: str, count: int) -> list[Problem]:
+        """Kept problems of one size and category; UserError if there are none of the size."""
+        mine = [one for one in stored(self.path) if one.operator == operator]
+        sized = [one for one in mine if one.size == str(size)]
+        if not sized:
+            there = ", ".join(dict.fromkeys(one.size for one in mine if one.size)) or "no size"
+            raise UserError(f"problems of {there} digits are kept, not of {size}; {self.refused}")
+        found = [one for one in sized if one.category == category]
+        return [Problem(one.operator, one.operands) for one in found[:count]]
+
+    @property
+    def refused(self) -> UserError:
+        return refusal(self.path)
+
+
+class _Absent(Mapping[str, NoReturn]):
+    """Programs that are not known: asking for one says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __getitem__(self, operator: str) -> NoReturn:
+        raise refusal(self.path)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recorder) -> None:
+    """Keeps problems with their right texts, each with its size and category."""
+    lines = []
+    for _, group in itertools.groupby(problems, lambda one: (one[2].operator, *one[:2])):
+        spare = TOKENS
+        for size, category, problem in itertools.islice(group, COUNT):
+            tokens, prompt = record.record(problem.operator, problem.operands)
+            if spare < TOKENS and len(tokens) > spare:
+                break
+            spare -= len(tokens)
+            operands, told = list(problem.operands), _plain(problem.truth)
+            row = [problem.operator, size, category, operands, told, tokens, prompt]
+            names = ("operator", "size", "category", "operands", "answer", "tokens", "prompt")
+            lines.append(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
+    files.write(path / PROBLEMS, "".join(line + "\n" for line in lines))
+
+
+def stored(path: Path) -> tuple[Stored, ...]:
+    """The problems that a run has kept; none if it has kept none."""
+    file = path / PROBLEMS
+    return _read(file, file.stat().st_mtime_ns) if file.exists() else ()
+
+
+@lru_cache(maxsize=16)
+def _read(file: Path, changed: int) -> tuple[Stored, ...]:
+    return tuple(_problem(json.loads(line)) for line in file.read_text("utf-8").splitlines())
+
+
+def _problem(row: Mapping[str, Any]) -> Stored:
+    return Stored(
+        row["operator"], row["size"], row["category"], tuple(row["operands"]),
+        _answer(row["answer"]), tuple(row["tokens"]), row["prompt"],
+    )  # fmt: skip
+
+
+def _plain(answer: Answer) -> Any:
+    """An answer as JSON has it: a fraction is text."""
+    return to_exact(answer) if isinstance(answer, Fraction) else answer
+
+
+def _answer(told: Any) -> Answer:
+    """What `_plain` made."""
+    if isinstance(told, str):
+        return of_exact(told)
+    return tuple(told) if isinstance(told, list) else told
+
+
+def _files(programs: Sequence[str]) -> list[str]:
+    return [name for name in programs if userfiles.is_tag(name)]

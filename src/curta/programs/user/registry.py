@@ -1,0 +1,133 @@
+"""Programs by name: built in, registered from Python, or brought by an installed package.
+
+A package brings programs by the entry-point group `curta.programs`; an entry's value is a
+Program or a list of them. They are read when a name is asked for that is not known otherwise.
+What is built in is never replaced.
+"""
+
+import sys
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+
+from curta.config.errors import UserError, unknown
+from curta.problems.operations import BUILT_IN, OPERATIONS
+from curta.problems.operations.declared import Declared
+from curta.programs import PROGRAMS
+from curta.programs.machine import Given, Program
+from curta.programs.user import userfiles
+
+GROUP = "curta.programs"
+
+REGISTERED: dict[str, Program] = {}
+"""Programs that were registered in this process, by name."""
+
+
+def register(program: Program) -> Program:
+    """Makes a program known by its name, in this process; a later one of that name replaces it.
+
+    Raises UserError for a name or an operator of Curta's own with which it does not fit.
+    """
+    if program.name in PROGRAMS:
+        raise UserError(f"program {program.name!r} is Curta's own: choose another name")
+    adopt(program)
+    REGISTERED[program.name] = program
+    return program
+
+
+def adopt(program: Program) -> None:
+    """Makes the program's operator known; UserError if it can be none."""
+    symbol, givens = program.operator, [p for p in program.prompt if isinstance(p, Given)]
+    if not _operator(symbol):
+        raise UserError(f"operator {symbol!r}: write a word of letters, or signs such as '<>'")
+    if symbol not in BUILT_IN:
+        if program.truth is None:
+            raise UserError(f"program {program.name!r} needs a truth=: a function of its operands")
+        OPERATIONS[symbol] = Declared.of(program)
+        return
+    own, count = OPERATIONS[symbol], len(givens)
+    if not own.least <= count <= (own.most or count) and not any(part.many for part in givens):
+        raise UserError(
+            f"operator {symbol!r} is Curta's own, such as {own.example}, and program"
+            f" {program.name!r} is given {count} operands: choose another operator"
+        )
+
+
+def programs_of(name: str) -> list[Program]:
+    """The programs of a name or of a file's tag; UserError if there are none."""
+    if userfiles.is_tag(name):
+        file = userfiles.known(name)
+        if file is None:
+            raise UserError(f"{userfiles.shown(name)} is not known here: name the file itself")
+        return list(file.programs)
+    if userfiles.is_file(name):
+        return list(userfiles.load(name).programs)
+    found = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
+    if found is None:
+        raise unknown("program", name, [*PROGRAMS, *REGISTERED, *installed()])
+    return [found]
+
+
+def known(name: str) -> list[Program]:
+    """As `programs_of`; nothing for what is not known in this process without executing a file."""
+    if userfiles.is_tag(name):
+        file = userfiles.known(name)
+        return [] if file is None else list(file.programs)
+    found = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
+    return [found] if found else []
+
+
+def names() -> list[str]:
+    """Of all programs but those in files."""
+    return [*PROGRAMS, *REGISTERED, *installed()]
+
+
+_INSTALLED: dict[str, Program] = {}
+_READ: set[str] = set()
+
+
+def installed() -> dict[str, Program]:
+    """Programs of installed packages, by name; read once."""
+    for entry in entry_points(group=GROUP):
+        if entry.value not in _READ:
+            _READ.add(entry.value)
+            for program in _brought(entry):
+                _take(program, entry)
+    return _INSTALLED
+
+
+def _brought(entry: EntryPoint) -> Iterable[Program]:
+    """The programs of an entry point; a package that fails costs a line, not the command."""
+    try:
+        value = entry.load()
+    except Exception as error:
+        _warn(entry, f"cannot be read ({type(error).__name__}: {error})")
+        return []
+    found = [value] if isinstance(value, Program) else value
+    if isinstance(found, list | tuple) and all(isinstance(one, Program) for one in found):
+        return list(found)
+    _warn(entry, "is no program and no list of programs")
+    return []
+
+
+def _take(program: Program, entry: EntryPoint) -> None:
+    if program.name in PROGRAMS or (program.operator in BUILT_IN and program.truth is not None):
+        _warn(entry, f"program {program.name!r} ({program.operator}) is Curta's own: left out")
+        return
+    try:
+        adopt(program)
+    except UserError as error:
+        _warn(entry, str(error))
+        return
+    _INSTALLED.setdefault(program.name, program)
+
+
+def _warn(entry: EntryPoint, text: str) -> None:
+    package = entry.dist.name if entry.dist else entry.value
+    print(f"curta: {package}: {text}", file=sys.stderr)
+
+
+def _operator(symbol: str) -> bool:
+    """Whether problems can be read that have this operator."""
+    if symbol.isalpha():
+        return True
+    return bool(symbol) and not any(c.isalnum() or c.isspace() or c in "=#,.()_\"'" for c in symbol)

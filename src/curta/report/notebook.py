@@ -1,0 +1,50 @@
+"""What a notebook shows of a folder: pictures as they are, tables as rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from curta.report.markup import element, heading_cells
+
+WIDTH = 520
+"""Pixels that a picture is wide on a page; it has twice as many."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file, which a notebook draws."""
+
+    path: Path
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        return self.path.read_bytes(), {"width": WIDTH}
+
+
+class Rows(list[dict[str, Any]]):
+    """Rows of a table, each with the same keys; a notebook draws the table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "No rows yet."
+        head = element("tr", heading_cells(*self[0]))
+        body = [element("tr", *(element("td", _text(v)) for v in row.values())) for row in self]
+        return element("table", element("thead", head), element("tbody", *body))
+
+
+def pictures(folder: Path) -> dict[str, Picture]:
+    """The pictures of a report by their names, those of probes as `probes/NAME`."""
+    found = sorted([*folder.glob("*.png"), *folder.glob("probes/*.png")])
+    return {path.relative_to(folder).with_suffix("").as_posix(): Picture(path) for path in found}
+
+
+def exam_row(row: Mapping[str, Any], spread: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked in a row of an exam, and the exact match over the members."""
+    asked = {key: row[key] for key in ("operator", "size", "category", "count")}
+    return asked | {key: spread.get(key) for key in ("median", "min", "max")}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Run folders, sessions, and comparisons."""

@@ -1,0 +1,269 @@
+"""Several runs under the same conditions: trained, examined, and put side by side.
+
+runs/NAME/comparison.json   what is compared, and what was found
+          ENTRY/            a run folder for each entry, like any other
+          report.html       and its pictures
+
+All that is needed to go on lies in comparison.json, so a comparison that was
+interrupted continues where it was, and one may be given further entries later: a run
+that is finished is never trained again.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from curta.config import files
+from curta.config import recipe as recipes
+from curta.config.errors import UserError, unknown
+from curta.config.recipe import Recipe
+from curta.evaluation.evaluation_set import refusal
+from curta.layouts.texts import layout_of
+from curta.problems.tasks import as_size
+from curta.runs import folders
+from curta.runs.comparison_spec import Plan, Row
+from curta.runs.folders import Folder
+from curta.runs.session import Session
+from curta.runs.summary import spread
+
+FORMAT = 1
+"""Version of comparison.json."""
+
+FILE = "comparison.json"
+
+Kind = TypeVar("Kind", bound="Comparison")
+
+
+class Comparison:
+    """A plan, and the folder that its runs lie in."""
+
+    session: type[Session] = Session
+    """What its runs are made as."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path = path
+        self.plan = plan
+
+    @classmethod
+    def begin(cls: type[Kind], plan: Plan, name: str | None, base: str) -> Kind:
+        """The comparison of that name if it has such runs, else a new one.
+
+        Without a name it is called `base`, numbered if a folder of another content is called
+        so. UserError if the folder that is named has another content.
+        """
+        if name is not None:
+            if not _fits(path := folders.root() / folders.checked(name), plan):
+                raise UserError(f"{name!r} exists already with other runs: choose another name")
+            return cls(path, plan)
+        paths = (folders.root() / one for one in folders.numbered(base))
+        return cls(next(path for path in paths if _fits(path, plan)), plan)
+
+    @classmethod
+    def load(cls: type[Kind], name: str) -> Kind:
+        """A comparison by its name in the runs folder, or by its path."""
+        path = _place(name)
+        if not (path / FILE).exists():
+            raise unknown("comparison", name, existing())
+        return cls(path, _plan(path))
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folders of its rows by their names, of those that have begun."""
+        named = {row.name: self.path / row.folder for row in self.plan.rows}
+        return {name: path for name, path in named.items() if (path / "run.json").exists()}
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """What is compared and what is known of it by now; what comparison.json holds."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "title": self.plan.title,
+            "summary": self.plan.summary,
+            "seeds": self.plan.seeds,
+            "swept": list(self.plan.swept),
+            "rows": [_asked(row) | self._found(row) for row in self.plan.rows],
+        }
+
+    def carry_out(
+        self,
+        train: Callable[[Row, Session], None] = lambda row, run: run.train(),
+        say: Callable[[str], None] = lambda what: None,
+    ) -> bool:
+        """Trains and examines what is not finished yet; False if it was interrupted."""
+        self._save()
+        for row in self.plan.rows:
+            run = self._run(row)
+            if run.folder.info["status"] not in ("finished", "stopped"):
+                train(row, run)
+            if run.folder.info["status"] == "interrupted":
+                return False
+            if run.folder.info["status"] == "finished" and not run.folder.evaluation:
+                _examine(row, run, say)
+            self._save()
+        return True
+
+    def _run(self, row: Row) -> Session:
+        """The row's run, begun if it is not yet there."""
+        if not (self.path / row.folder / "run.json").exists():
+            seeds, inside = self.plan.seeds, self.path
+            layout = layout_of(row.recipe)
+            made = folders.create(row.recipe, layout, row.source, seeds, row.folder, inside)
+            return self.session(made)
+        run = self.session(folders.find(str(self.path / row.folder)))
+        if (run.recipe, run.seeds) != (row.recipe, self.plan.seeds):
+            raise UserError(f"{str(run.folder.path)!r} is not the run that {FILE} says it is")
+        return run
+
+    def _found(self, row: Row) -> dict[str, Any]:
+        path = self.path / row.folder
+        unplaced = {"unplaced": refused(row.recipe)}
+        if not (path / "run.json").exists():
+            return {"status": "waiting", "exams": []} | unplaced
+        return _outcome(Folder(path)) | unplaced
+
+    def _save(self) -> None:
+        files.write(self.path / FILE, json.dumps(self.table, indent=1, ensure_ascii=False) + "\n")
+
+
+def beside(folders: Sequence[Folder]) -> dict[str, Any]:
+    """Runs that were trained on their own, as comparison.json has those of a comparison."""
+    names = [folder.name for folder in folders]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"two of the runs are called {twice!r}: each is shown once, by its name")
+    rows = [Row(folder.name, folder.info["recipe"], {}, folder.recipe) for folder in folders]
+    return {
+        "format": FORMAT,
+        "name": "-".join(names),
+        "title": ", ".join(names),
+        "summary": "",
+        "seeds": max((folder.info["seeds"] for folder in folders), key=len),
+        "swept": [],
+        "rows": [
+            _asked(row) | _outcome(folder) | {"unplaced": refused(row.recipe)}
+            for row, folder in zip(rows, folders, strict=True)
+        ],
+    }
+
+
+def is_comparison(name: str) -> bool:
+    """Whether a folder of that name or path holds a comparison."""
+    return (_place(name) / FILE).exists()
+
+
+def existing() -> list[str]:
+    """Names of the comparisons in the runs folder."""
+    found = folders.root().iterdir() if folders.root().is_dir() else []
+    return sorted(path.name for path in found if (path / FILE).exists())
+
+
+def refused(recipe: Recipe) -> list[dict[str, Any]]:
+    """The sizes of the exam at which models of this recipe have no positions."""
+    asked = [
+        (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
+    ]
+    reasons = [(o, size, refusal(recipe, o, size)) for o, size in asked]
+    return [
+        {"operator": o, "size": str(size), "digits": max(as_size(size, o)), "reason": r}
+        for o, size, r in reasons
+        if r is not None
+    ]
+
+
+def held(recipe: Recipe) -> dict[str, Any]:
+    """The exam without what these models have no positions for, as changes to the recipe's."""
+    plan, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
+    out = {(row["operator"], row["size"]) for row in refused(recipe)}
+    changes: dict[str, Any] = {}
+    if out:
+        changes["digits"] = {
+            o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
+            for o in operators
+        }
+    if plan.grid and refusal(recipe, operators[0], plan.grid):
+        changes["grid"] = 0
+    widest = len(str(plan.table))
+    if plan.table and any(refusal(recipe, o, widest) for o in operators):
+        changes["table"] = 0
+    return changes
+
+
+def _sizes(recipe: Recipe, operator: str) -> tuple[int | str, ...]:
+    return recipe.evaluation.sizes(operator)
+
+
+def _examine(row: Row, run: Session, say: Callable[[str], None]) -> None:
+    run.evaluate(lambda what: say(f"{row.name}: {what}"), **held(row.recipe))
+
+
+def _asked(row: Row) -> dict[str, Any]:
+    """A row of the plan as comparison.json has it."""
+    return {
+        "name": row.name,
+        "run": row.folder,
+        "recipe": row.source,
+        "changes": json.loads(json.dumps(row.changes, default=str)),
+        "structure": folders.structure(row.recipe),
+        "settings": recipes.as_table(row.recipe),
+    }
+
+
+def _outcome(folder: Folder) -> dict[str, Any]:
+    """What a run has found: its cost, its last training steps, its exam."""
+    info, last = folder.info, {row["member"]: row for row in folder.metrics()}
+    cost = {key: info.get(key) for key in ("status", "steps", "parameters", "training_seconds")}
+    ends = [last.get(member, {}) for member in range(len(info["seeds"]))]
+    return cost | {
+        "stopped": info["stopped"],
+        "loss": spread([end.get("loss") for end in ends]),
+        "exact": spread([end.get("exact") for end in ends]),
+        "exams": [_exam(row) for row in folder.evaluation.get("lengths", [])],
+    }
+
+
+def _exam(row: Mapping[str, Any]) -> dict[str, Any]:
+    named = {key: row[key] for key in ("operator", "size", "digits", "category", "count")}
+    return named | spread(row["exact"])
+
+
+def _place(name: str) -> Path:
+    path = Path(name)
+    return path if (path / FILE).exists() else folders.root() / name
+
+
+def _fits(path: Path, plan: Plan) -> bool:
+    """Whether the plan can be carried out in that folder: what is there is part of it."""
+    if not path.exists():
+        return True
+    if not (path / FILE).exists():
+        return False
+    there = _plan(path)
+    mine = {row.folder: row.recipe for row in plan.rows}
+    same = all(mine.get(row.folder) == row.recipe for row in there.rows)
+    return same and there.seeds == plan.seeds
+
+
+def _plan(path: Path) -> Plan:
+    """The plan that comparison.json holds."""
+    where = f"comparison {path.name!r}"
+    try:
+        content = files.read_json(path / FILE, where)
+        form = content["format"]
+        if form != FORMAT:
+            raise UserError(f"{where} was made by another version (format {form}): update curta")
+        rows = tuple(_row(row, where) for row in content["rows"])
+        title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
+        return Plan(title, summary, seeds, rows, tuple(content["swept"]))
+    except (KeyError, TypeError):
+        raise UserError(f"{where} is damaged: {FILE} is not as it was written") from None
+
+
+def _row(row: Mapping[str, Any], where: str) -> Row:
+    recipe = recipes.parse(row["settings"], where=f"{where}: {row['name']!r}")
+    return Row(row["name"], row["recipe"], row["changes"], recipe)

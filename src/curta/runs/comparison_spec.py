@@ -1,0 +1,257 @@
+"""What is compared: recipes with changes of their own, all resolved before anything trains.
+
+A comparison is a list of entries, each a recipe and what is changed in it. It comes
+from the words of a command line, from a TOML file such as those in `comparisons/`, or,
+for a sweep, from the product of values. What every entry shares is laid on first, what
+an entry says itself on top of it.
+"""
+
+import dataclasses
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import MinLen
+from pydantic import TypeAdapter, ValidationError
+
+from curta.config import files
+from curta.config import recipe as recipes
+from curta.config.errors import UserError, unknown
+from curta.config.recipe import Recipe
+from curta.runs import folders
+
+SEEDS = 3
+"""Members of every run of a comparison that does not say how many."""
+
+LONGEST = 60
+"""Letters of a folder's name that is made from those of its entries."""
+
+Changes = dict[str, Any]
+"""`{"section.field": value}`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A recipe, by name or path, what it is called here, and what is changed in it."""
+
+    recipe: str
+    name: str = ""
+    changes: Changes = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Draft:
+    """A comparison as it is written down, in the form of its files."""
+
+    title: str
+    entries: Annotated[tuple[Entry, ...], MinLen(1)]
+    summary: str = ""
+    seeds: int | tuple[int, ...] = SEEDS
+    common: Changes = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One run of a comparison; `folder` is where it lies within the comparison's own."""
+
+    name: str
+    source: str
+    changes: Changes
+    recipe: Recipe
+
+    @property
+    def folder(self) -> str:
+        return slug(self.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A comparison of which every recipe has been read and checked."""
+
+    title: str
+    summary: str
+    seeds: list[int]
+    rows: tuple[Row, ...]
+    swept: tuple[str, ...] = ()
+
+
+def names() -> list[str]:
+    """Names of the comparisons that come with the program."""
+    files = [path.name for path in _folder().iterdir()]
+    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+
+
+def draft(words: Sequence[str]) -> Draft:
+    """One word is a comparison, by name or by path; several are its entries."""
+    if len(words) == 1:
+        return read(words[0])
+    entries = tuple(map(entry, words))
+    return Draft(", ".join(entry.name for entry in entries), entries)
+
+
+def entry(text: str) -> Entry:
+    """`RECIPE [field=value ...]`, with `NAME: ` before it if it is to be called so."""
+    head, colon, tail = text.partition(": ")
+    name, rest = (head.strip(), tail) if colon and "=" not in head else ("", text)
+    source, *settings = [word for word in cut(rest, " ") if word] or [""]
+    changes = dict(_setting(word, text) for word in settings)
+    return Entry(source, name or _name(source, changes), changes)
+
+
+def read(name: str) -> Draft:
+    """A comparison's file; recipes that it names by path are looked for beside it."""
+    path = Path(name)
+    if path.suffix != ".toml":
+        return _parsed(_shipped(name), f"comparison {name!r}")
+    text = files.read_text(path, f"comparison {str(path)!r}")
+    found = _parsed(text, f"comparison {name!r}")
+    return dataclasses.replace(found, entries=tuple(_beside(path, e) for e in found.entries))
+
+
+def sweep(recipe: str, values: Mapping[str, Sequence[Any]]) -> Draft:
+    """An entry for every combination of one value for each field."""
+    if not any(len(several) > 1 for several in values.values()):
+        raise UserError("nothing is swept: give a field several values: --model.width 32,64,128")
+    points = [
+        dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())
+    ]
+    entries = tuple(Entry(recipe, " ".join(_named(point)), point) for point in points)
+    return Draft(f"{Path(recipe).stem}: {' × '.join(values)}", entries)
+
+
+def resolve(
+    draft: Draft,
+    common: Mapping[str, Any],
+    seeds: int | Sequence[int] | None = None,
+    swept: Sequence[str] = (),
+) -> Plan:
+    """Every recipe, read and checked; UserError for the first thing that is wrong."""
+    shared = _flat(draft.common) | dict(common)
+    rows = tuple(_row(entry, shared) for entry in draft.entries)
+    taken: dict[str, str] = {}
+    for row in rows:
+        if row.folder.lower() in taken:
+            raise UserError(
+                f"two entries are called {row.name!r}: call one of them otherwise,"
+                f" 'NAME: {row.source} ...'"
+            )
+        taken[row.folder.lower()] = row.name
+    chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
+    return Plan(draft.title, draft.summary, chosen, rows, tuple(swept))
+
+
+def base(words: Sequence[str]) -> str:
+    """What the folder of such a comparison is called unless it is named."""
+    if len(words) == 1:
+        return slug(Path(words[0]).stem)
+    return "-".join(slug(entry(word).name) for word in words)[:LONGEST].rstrip("-.")
+
+
+def swept_base(recipe: str, fields: Iterable[str]) -> str:
+    """What the folder of a sweep is called unless it is named."""
+    return slug("-".join([Path(recipe).stem, "by", *(f.rpartition(".")[2] for f in fields)]))
+
+
+def cut(text: str, separator: str) -> list[str]:
+    """The text cut at the separators that stand outside of brackets and quotes."""
+    found: list[str] = []
+    for piece in text.split(separator):
+        if found and _open(found[-1]):
+            found[-1] += separator + piece
+        else:
+            found.append(piece)
+    return found
+
+
+def slug(name: str) -> str:
+    """A name as that of a folder."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "entry"
+
+
+def _open(text: str) -> bool:
+    opened, closed = (sum(map(text.count, brackets)) for brackets in ("[{", "]}"))
+    return opened > closed or text.count('"') % 2 == 1
+
+
+def _setting(word: str, text: str) -> tuple[str, Any]:
+    path, equals, value = word.partition("=")
+    if not (path and equals and value):
+        raise UserError(f"{word!r} in {text!r}: write field=value, such as model.width=64")
+    return path, recipes.value(value)
+
+
+def _name(recipe: str, changes: Changes) -> str:
+    return " ".join([Path(recipe).stem, *_named(changes)])
+
+
+def _named(changes: Changes) -> list[str]:
+    """Changes in a few words: `rope width=64`."""
+    fields = [(path.rpartition(".")[2], value) for path, value in changes.items()]
+    return [
+        f"{value}" if field in ("name", "layout") else f"{field}={value}" for field, value in fields
+    ]
+
+
+def _row(entry: Entry, common: Changes) -> Row:
+    changes = _flat(entry.changes)
+    name = entry.name or _name(entry.recipe, changes)
+    fields = recipes.with_overrides(recipes.read(entry.recipe), common | changes)
+    return Row(name, entry.recipe, changes, recipes.parse(fields, where=f"entry {name!r}"))
+
+
+def _flat(changes: Changes) -> Changes:
+    """`{"section": {"field": value}}` as paths; a deeper table is a value of its own."""
+    flat: Changes = {}
+    for section, value in changes.items():
+        inner = value.items() if isinstance(value, dict) and "." not in section else None
+        flat |= {section: value} if inner is None else {f"{section}.{k}": v for k, v in inner}
+    return flat
+
+
+def _beside(path: Path, entry: Entry) -> Entry:
+    if Path(entry.recipe).suffix != ".toml":
+        return entry
+    return dataclasses.replace(entry, recipe=str(path.parent / entry.recipe))
+
+
+def _folder() -> resources.abc.Traversable:
+    return resources.files("curta.config") / "comparisons"
+
+
+def _shipped(name: str) -> str:
+    if name in names():
+        return (_folder() / f"{name}.toml").read_text("utf-8")
+    if name in recipes.names():
+        raise UserError(f"{name!r} is one recipe: a comparison takes two, or more")
+    raise unknown("comparison", name, names())
+
+
+def _parsed(text: str, where: str) -> Draft:
+    """The file as a draft; a UserError names the first field that is wrong."""
+    try:
+        fields = json.dumps(tomllib.loads(text), default=str)
+        return TypeAdapter(Draft).validate_json(fields, strict=True, extra="forbid")
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where} is no valid TOML: {error}") from None
+    except ValidationError as error:
+        raise _complaint(error, where) from None
+
+
+_STRANGE = ("unexpected_keyword_argument", "extra_forbidden")
+
+
+def _complaint(error: ValidationError, where: str) -> UserError:
+    """One line: a misspelt name before the field that it leaves out."""
+    strange = [e for e in error.errors() if e["type"] in _STRANGE]
+    first = [*strange, *error.errors()][0]
+    field = ".".join(map(str, first["loc"]))
+    if strange:
+        holder = Entry if len(first["loc"]) > 1 else Draft
+        known = [known.name for known in dataclasses.fields(holder)]
+        return UserError(f"{where}: {unknown('field', str(first['loc'][-1]), known)}")
+    return UserError(f"{where}: {field}: {first['msg'][:1].lower()}{first['msg'][1:]}")

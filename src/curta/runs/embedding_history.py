@@ -1,0 +1,78 @@
+"""The vectors of all characters at moments of training that are closer than checkpoints.
+
+One small file a moment, written whole, and before the checkpoint of the same step: a run
+that is resumed has every moment up to its checkpoint, and writes those after it again.
+The loss of the moment stands in metrics.jsonl, at the same step.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+import numpy as np
+import safetensors.numpy
+from jaxtyping import Float, Int
+
+from curta.config import files
+from curta.config.errors import UserError
+from curta.model.transformer import Transformer
+
+Vectors = Float[np.ndarray, "members characters width"]
+
+MOMENTS = 200
+"""Most points of a path: more cannot be told apart."""
+
+_NAME = "characters"
+
+
+def vectors(stacked: Transformer) -> Vectors:
+    """The vector of each character in each of the stacked members, as the model uses it."""
+    return np.asarray(jax.vmap(lambda one: one.characters())(stacked))
+
+
+def save(folder: Path, step: int, moment: Vectors) -> None:
+    """Writes one moment."""
+    files.write(_path(folder, step), safetensors.numpy.save({_NAME: np.ascontiguousarray(moment)}))
+
+
+def load(folder: Path, step: int) -> Vectors:
+    """The moment at `step`; UserError if its file is missing or damaged."""
+    path = _path(folder, step)
+    try:
+        return safetensors.numpy.load(path.read_bytes())[_NAME]
+    except (OSError, KeyError, safetensors.SafetensorError):
+        raise UserError(f"{str(path)!r} is missing or damaged") from None
+
+
+def steps(folder: Path) -> list[int]:
+    """Steps of all moments, in order."""
+    return sorted(int(path.stem) for path in folder.glob("*.safetensors") if path.stem.isdecimal())
+
+
+def moments(
+    folder: Path, rows: Int[np.ndarray, " chosen"]
+) -> tuple[list[int], Float[np.ndarray, "moments members chosen width"]] | None:
+    """Steps and vectors of some characters, at most `MOMENTS` of them; None without any."""
+    kept = thinned(steps(folder), MOMENTS)
+    if not kept:
+        return None
+    return kept, np.stack([load(folder, step)[:, rows] for step in kept])
+
+
+def thinned(values: Sequence[int], most: int) -> list[int]:
+    """At most so many of the values, evenly spaced, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    places = (round(i * (len(values) - 1) / (most - 1)) for i in range(most))
+    return [values[place] for place in places]
+
+
+def cut(folder: Path, last: int) -> None:
+    """Drops the moments after step `last`, which a resumed run writes again."""
+    for step in steps(folder):
+        if step > last:
+            _path(folder, step).unlink()
+
+
+def _path(folder: Path, step: int) -> Path:
+    return folder / f"{step:08d}.safetensors"

@@ -1,0 +1,304 @@
+"""Run folders: everything about one training, readable without this program.
+
+runs/NAME/recipe.toml      the resolved recipe
+          machine.json     of programs: tokens, windows, prompts
+          run.json         seeds, versions, device, times, status
+          metrics.jsonl    loss and exact match of every member over training
+          checkpoints/     safetensors + JSON
+          history/         the characters' vectors at moments of training
+          evaluation.json  the exam
+          summary.json     all of it in short
+          report.html      and its pictures
+"""
+
+import datetime
+import itertools
+import json
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from curta.config import files
+from curta.config import recipe as recipes
+from curta.config.errors import UserError, unknown
+from curta.config.recipe import Recipe
+from curta.evaluation import certificate
+from curta.layouts import Layout, layout_named, texts
+from curta.layouts.program import ProgramLayout
+from curta.model.positions.own import Own
+from curta.programs.machine import store
+from curta.programs.user import kept, userfiles
+from curta.runs import checkpoints
+from curta.training import devices
+
+FORMAT = 2
+"""Version of the folder's form; a newer one is refused by name."""
+
+REQUIRED = ("format", "seeds", "status", "stopped")
+"""Fields of run.json without which a run cannot be used."""
+
+
+class Folder:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def probes(self) -> Path:
+        """Where probes keep what they found, a file each."""
+        return self.path / "probes"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
+
+    @property
+    def info(self) -> dict[str, Any]:
+        content = files.read_json(self.path / "run.json", f"run {self.name!r}")
+        missing = [field for field in REQUIRED if field not in content]
+        if missing:
+            raise UserError(f"run {self.name!r} is damaged: run.json lacks {missing[0]!r}")
+        return content
+
+    def update(self, **fields: Any) -> None:
+        """Replaces fields of run.json."""
+        files.write(self.path / "run.json", files.json_text(self.info | fields))
+
+    @property
+    def machine(self) -> Path:
+        """The machine of a run of programs."""
+        return self.path / "machine.json"
+
+    @property
+    def recipe(self) -> Recipe:
+        """Its operators are made known, by the formats of its machine if need be."""
+        kept.make_known(self.path, self.info)
+        return recipes.load(str(self.path / "recipe.toml"))
+
+    @property
+    def evaluation(self) -> dict[str, Any]:
+        path = self.path / "evaluation.json"
+        return files.read_json(path, f"run {self.name!r}") if path.exists() else {}
+
+    def save_evaluation(self, table: dict[str, Any]) -> None:
+        files.write(self.path / "evaluation.json", json.dumps(table) + "\n")
+
+    def save_certificate(self, content: dict[str, Any], windows: bytes) -> None:
+        """Writes what `certificate.certify` gives."""
+        files.write(self.path / certificate.WINDOWS, windows)
+        files.write(self.path / certificate.FILE, json.dumps(content, ensure_ascii=False) + "\n")
+
+    def add_metrics(self, rows: list[dict[str, Any]]) -> None:
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        files.append(self.path / "metrics.jsonl", lines)
+
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """Rows in the order they were written; a torn last line is left out."""
+        path = self.path / "metrics.jsonl"
+        for line in path.read_text("utf-8").splitlines() if path.exists() else []:
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                return
+
+    def cut_metrics(self, step: int) -> float:
+        """Drops rows after `step`, which a resumed run writes again; seconds trained by then."""
+        rows = [row for row in self.metrics() if row["step"] <= step]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        files.write(self.path / "metrics.jsonl", lines)
+        return max((row["seconds"] for row in rows), default=0.0)
+
+
+def layout_in(folder: Folder) -> Layout:
+    """The layout of a run, as its folder has it; see `texts.stored`.
+
+    Where a program's code is not known, it has the texts that the run has kept.
+    """
+    recipe = folder.recipe
+    if recipe.layout is not None:
+        return layout_named(recipe.layout)
+    found = texts.stored(recipe, *store.read(folder.machine, folder.name))
+    if found.recorder is None:
+        found.recorder = kept.StoredTexts(folder.path)
+    return found
+
+
+def root() -> Path:
+    """Where runs are kept: $CURTA_RUNS, or `runs` in the current folder."""
+    return Path(os.environ.get("CURTA_RUNS") or "runs")
+
+
+def seeds_of(seeds: int | Sequence[int]) -> list[int]:
+    """Seeds 0, 1, ... up to a count, or the seeds themselves, if they can be used."""
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise UserError(f"at least one seed is needed, and each only once, not {chosen}")
+    if not all(-(2**31) <= seed < 2**31 for seed in chosen):
+        raise UserError(f"a seed is a whole number of at most 31 bits, not one of {chosen}")
+    return chosen
+
+
+def create(
+    recipe: Recipe,
+    layout: Layout,
+    recipe_name: str,
+    seeds: list[int],
+    name: str | None = None,
+    inside: Path | None = None,
+) -> Folder:
+    """A new run folder in the runs folder, or inside of another; UserError if it exists."""
+    base = Path(recipe_name).stem
+    path = (inside or root()) / (checked(name) if name else _free(base))
+    if path.exists():
+        raise UserError(
+            f"run {name!r} exists already: choose another name, or `curta resume {name}`"
+        )
+    info = {
+        "format": FORMAT,
+        "name": path.name,
+        "recipe": base,
+        "seeds": seeds,
+        "status": "training",
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "device": devices.description(),
+        "platform": platform.platform(),
+        "steps": recipe.training.steps,
+        "trained_digits": trained_digits(recipe),
+        "operators": [task.operator for task in recipe.tasks],
+        "programs": list(recipe.programs),
+        "files": kept.keep(path, recipe),
+        "structure": structure(recipe),
+        "stopped": {},
+    }
+    files.write(path / "recipe.toml", recipes.dump(recipe))
+    if isinstance(layout, ProgramLayout):
+        machine = store.dump(layout.machine, layout.windows)
+        files.write(path / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
+    files.write(path / "run.json", files.json_text(info))
+    return Folder(path)
+
+
+def find(name: str) -> Folder:
+    """The run of that name in the runs folder, or at that path; checked to be whole."""
+    path = Path(name) if os.sep in name or Path(name, "run.json").exists() else root() / name
+    if not path.is_dir():
+        if not existing():
+            raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
+        raise unknown("run", name, existing())
+    folder = Folder(path)
+    made = folder.info["format"]
+    if not isinstance(made, int) or made > FORMAT:
+        raise UserError(f"run {name!r} was made by a newer version (format {made}): update curta")
+    if made < FORMAT:
+        raise UserError(
+            f"run {name!r} was made by an earlier version (format {made}): train it anew"
+        )
+    return folder
+
+
+def existing() -> list[str]:
+    """Names of the runs in the runs folder."""
+    folders = root().iterdir() if root().is_dir() else []
+    return sorted(path.name for path in folders if (path / "run.json").exists())
+
+
+def versions() -> dict[str, str]:
+    return {
+        "curta": metadata.version("curta"),
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def structure(recipe: Recipe) -> str:
+    """What the model is given that a plain transformer would have to find, in one sentence."""
+    settings = recipe.positions
+    settings = settings.made if isinstance(settings, Own) and settings.known else settings
+    positions = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".")
+    positions = positions.replace("`", "")
+    fields = {name: value for name, value in vars(settings).items() if value != {}}
+    given = [
+        *_written(recipe),
+        f"positions {settings.name}: {positions}",
+        *(f"{name}: {_plainly(fields[name])}" for name in fields if name != "name"),
+    ]
+    if recipe.model.kinds:
+        given.append("kinds: the part that each token plays in the layout is embedded")
+    if recipe.model.spelled:
+        given.append("spelled: a token is embedded as its digit, its carry, its role and its move")
+    return "; ".join(given) + "."
+
+
+def _written(recipe: Recipe) -> list[str]:
+    """How problems are written, and for a program what that gives away."""
+    if recipe.layout is not None:
+        layout = layout_named(recipe.layout)
+        return [f"layout {layout.name}: {layout.summary}"]
+    return [
+        f"program {', '.join(map(userfiles.shown, recipe.programs))}:"
+        " the algorithm's steps are what it is trained on",
+        "squared paper: the squares of the prompt, and a move with every token",
+    ]
+
+
+def _plainly(value: Any) -> str:
+    """A setting as a reader has it: `place 0..1`, or `sum (place 0..1, row -1..0)`."""
+    if isinstance(value, tuple):
+        return "..".join(map(str, value))
+    if not isinstance(value, dict):
+        return str(value)
+    inner = {key: _plainly(item) for key, item in value.items()}
+    nested = any(isinstance(item, dict) for item in value.values())
+    shown = (
+        f"{key} ({text})" if nested and text else f"{key} {text}" for key, text in inner.items()
+    )
+    return ", ".join(text.rstrip() for text in shown)
+
+
+def trained_digits(recipe: Recipe) -> list[int]:
+    """The fewest and the most digits of any operand in training."""
+    spans = [span for task in recipe.tasks for span in task.spans]
+    return [min(low for low, _ in spans), max(high for _, high in spans)]
+
+
+def last_step(folder: Folder) -> int:
+    """Step of the newest checkpoint; UserError if there is none yet."""
+    step = checkpoints.latest(folder.checkpoints)
+    if step is None:
+        raise UserError(
+            f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.name}` trains it"
+        )
+    return step
+
+
+def checked(name: str) -> str:
+    """The name, if a run folder can be called so."""
+    if not name or Path(name).name != name or name.startswith("."):
+        raise UserError(f"{name!r} is no name for a run: use letters, digits, - and _")
+    return name
+
+
+def _free(base: str) -> str:
+    taken = {path.name for path in root().iterdir()} if root().is_dir() else set()
+    return next(name for name in numbered(base) if name not in taken)
+
+
+def numbered(base: str) -> Iterator[str]:
+    """Names to choose from: `base`, `base-2`, `base-3`, ..."""
+    yield base
+    yield from (f"{base}-{number}" for number in itertools.count(2))

@@ -1,0 +1,302 @@
+"""Training, asking and examining one run: what the command line and Python share."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from curta.config.errors import UserError, unknown
+from curta.config.recipe import Recipe, as_table
+from curta.evaluation import bulk, certificate, evaluation_set, scoring
+from curta.evaluation.sampling import named, written
+from curta.evaluation.suite import exam
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.positions.window import Window
+from curta.model.transformer import Transformer, parameters
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem, parse
+from curta.programs import PROGRAMS
+from curta.programs.machine.table import WindowTable
+from curta.programs.user import kept
+from curta.runs import checkpoints, embedding_history, folders, trackers
+from curta.runs.folders import Folder
+from curta.runs.loop import Loop, Show
+from curta.runs.summary import write_summary
+from curta.runs.trackers import Tracked, Tracker
+from curta.training import background, records, trainer
+from curta.training.trainer import Member
+
+MANY = 1000
+"""Problems for which it pays to calculate all windows of the certificate beforehand."""
+
+
+class Session:
+    """One run: a folder, and the members trained in it.
+
+    With `loops` they are asked and examined with that many loops instead of the recipe's.
+    """
+
+    def __init__(self, folder: Folder, loops: int | None = None) -> None:
+        if loops is not None and loops < 1:
+            raise UserError(f"loops must be at least 1, not {loops}")
+        self.folder = folder
+        self.loops = loops
+        self._prepared: Future[certificate.Prepared] | None = None
+        self.recipe: Recipe = folder.recipe
+        self.seeds: list[int] = folder.info["seeds"]
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How its problems are written."""
+        return folders.layout_in(self.folder)
+
+    @cached_property
+    def models(self) -> scoring.Models:
+        """Members as of the newest checkpoint, stacked."""
+        return self.at(folders.last_step(self.folder))
+
+    def at(self, step: int) -> scoring.Models:
+        """Members as of one of the checkpoints, stacked; as they began for step 0."""
+        seeds = jnp.asarray(self.seeds)
+        state = self._restored(step) if step else trainer.init(self.recipe, self.layout, seeds)
+        model = state.chosen
+        if self.loops is not None:
+            model = jax.vmap(lambda one: one.looped(self.loops))(model)
+        return scoring.Models(model, self.layout, len(self.seeds))
+
+    def model(self, member: int = 0) -> Transformer:
+        """One member as of the newest checkpoint; UserError if there is none of that number."""
+        return self.models.member(self._member(member))
+
+    def train(self, show: Show = lambda progress: None) -> None:
+        """Trains to the end, from the newest checkpoint on if there is one.
+
+        An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
+        """
+        self.__dict__.pop("models", None)
+        trackers.checked(self.folder.info.get("track", []))
+        mesh = trainer.training_mesh(self.recipe, len(self.seeds))
+        state, first, seconds = self._begin()
+        state = trainer.spread(state, mesh)
+        call, compiling = self._compiled(mesh, state)
+        self.folder.update(
+            status="training",
+            parameters=parameters(state.model) // len(self.seeds),
+            compile_seconds=round(compiling, 3),
+        )
+        with _interruptible() as interrupted, self._trackers(first) as tracking:
+            loop = Loop(self.folder, self.recipe, self.layout, call, show, interrupted, tracking)
+            status = loop.run(state, first, seconds)
+        self.folder.update(status=status)
+        self._keep_problems()
+
+    def _keep_problems(self) -> None:
+        """Keeps problems of the evaluation where others would have to execute foreign code."""
+        known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
+        if known is None or isinstance(known, kept.StoredTexts) or not self.own_code:
+            return
+        settings = self.recipe.evaluation
+        count = min(kept.COUNT, settings.count)
+        found = list(evaluation_set.every(self.recipe, self.layout, count))
+        found += [("", "named", parse(text)) for text in settings.named]
+        kept.save(self.folder.path, found, known)
+
+    @property
+    def own_code(self) -> bool:
+        """Whether it was trained on programs that do not come with Curta."""
+        return any(name not in PROGRAMS for name in self.recipe.programs)
+
+    @property
+    def code_known(self) -> bool:
+        """Whether what its programs write is known here for all problems."""
+        known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
+        return not isinstance(known, kept.StoredTexts)
+
+    def _compiled(self, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
+        """The chunk of steps with its data, compiled, and the seconds that took."""
+        shown = self.shown if isinstance(self.recipe.positions, Window) else None
+        data, rooms = records.recorded(self.recipe, self.layout, self.seeds, shown)
+        data, begun = trainer.placed(data, mesh), time.perf_counter()
+        program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, rooms), mesh)
+        compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
+
+        def call(state: Member, first: Any, count: Any) -> Any:
+            return compiled(state, data, first, count)
+
+        return call, time.perf_counter() - begun
+
+    def _trackers(self, step: int) -> AbstractContextManager[Sequence[Tracker]]:
+        """What else than metrics.jsonl keeps the metrics, from that step on."""
+        settings = as_table(self.recipe)
+        run = Tracked(self.name, self.folder.path, self.seeds, settings, step)
+        return trackers.opened(self.folder.info.get("track", []), run)
+
+    def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
+        """The model's answer; None if what it wrote is no answer."""
+        self._make_known()
+        asked = parse(problem) if isinstance(problem, str) else problem
+        return self.layout.answer(asked, self.write([asked], member)[0])
+
+    def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[list[int]]:
+        """The tokens that the model itself writes after each problem."""
+        self._member(member)
+        self._make_known()
+        asked = [parse(p) if isinstance(p, str) else p for p in problems]
+        self.accept(asked)
+        self._look_ahead(len(asked))
+        return written(self.models, asked, member)
+
+    def answers(self, text: str, member: int = 0) -> list[str] | None:
+        """The answers to the problems on the lines of a text, if these are plain; see `bulk`."""
+        self._member(member)
+        self._make_known()
+        self._look_ahead(text.count("\n"))
+        return bulk.answers(self.models, member, text)
+
+    def _look_ahead(self, problems: int) -> None:
+        """Calculates all windows that will be asked, where it pays."""
+        if self.models.memo is not None and problems >= MANY:
+            self.models.memo.prepare(certificate.windows_in(self.folder.path))
+
+    def _make_known(self) -> None:
+        """Its own operators: another run may have others of the same name."""
+        kept.make_known(self.folder.path, self.folder.info)
+
+    def accept(self, problems: Sequence[Problem]) -> None:
+        """Raises UserError for a problem that this run was not trained on."""
+        self._make_known()
+        known = [task.operator for task in self.recipe.tasks]
+        for problem in problems:
+            if problem.operator not in known:
+                raise unknown(f"operator of run {self.name!r}", problem.operator, known)
+            base = self.layout.base(problem.operator)
+            if problem.base != base:
+                raise UserError(f"run {self.name!r} has {problem.operator} in base {base} only")
+
+    def evaluate(
+        self,
+        progress: Callable[[str], None] = lambda what: None,
+        member: int | None = None,
+        **changes: Any,
+    ) -> dict[str, Any]:
+        """Examines all members; keyword arguments change the recipe's evaluation section.
+
+        Returns the table that evaluation.json holds, and writes the summary anew. With a
+        `member` only that one is examined, and nothing is written.
+        """
+        self._make_known()
+        models = self._of(self.models, member)  # first: a run without a checkpoint is refused
+        if self._prepared is not None and self._prepared.exception() is None:
+            models.recall.know(*self._prepared.result().listed[:2])
+        settings = replace(self.recipe.evaluation, **changes)
+        table = exam(self.recipe, models, settings, progress)
+        if settings.named:
+            progress("named problems")
+            table["named"] = named(settings.named, self._of(self.at(0), member), models)
+        table |= {} if self.loops is None else {"loops": self.loops}
+        if member is None:
+            self.folder.save_evaluation(table)
+            write_summary(self.folder)
+        return table
+
+    @property
+    def program(self) -> ProgramLayout:
+        """The layout of a run of programs; UserError for any other run."""
+        if not isinstance(self.layout, ProgramLayout):
+            raise UserError(f"run {self.name!r} is of no program")
+        return self.layout
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether it is of a program under a window whose code is known here."""
+        return (
+            isinstance(self.recipe.positions, Window)
+            and isinstance(self.layout, ProgramLayout)
+            and self.layout.recorder is not None
+            and self.code_known
+        )
+
+    @property
+    def to_certify(self) -> bool:
+        """Whether its recipe wants a certificate when it is trained, and it can have one."""
+        return bool(self.recipe.evaluation.certificate) and self.certifiable
+
+    @cached_property
+    def shown(self) -> list[WindowTable]:
+        """The windows of each member's training, for a run of programs."""
+        return [records.shown_to(self.recipe, self.program, seed) for seed in self.seeds]
+
+    def prepare(self) -> None:
+        """Begins what its certificate needs besides weights, while it trains."""
+        if self.to_certify:
+            asked = (self.recipe, self.program)
+            self._prepared = background.begin(partial(certificate.prepare, *asked))
+
+    def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+        """Whether every member is right on every window that can occur; see `certificate`.
+
+        Returns what certificate.json holds.
+        """
+        progress("windows")
+        prepared = None if self._prepared is None else self._prepared.result()
+        asked = (self.models, self.recipe, self.seeds, self.shown)
+        found, windows = certificate.certify(*asked, progress, prepared)
+        self.folder.save_certificate(found, windows)
+        self._prepared = None
+        return found
+
+    def _of(self, models: scoring.Models, member: int | None) -> scoring.Models:
+        """All members, or one of them alone."""
+        return models if member is None else models.only(self._member(member))
+
+    def _member(self, number: int) -> int:
+        if not 0 <= number < len(self.seeds):
+            raise UserError(f"no member {number}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
+        return number
+
+    def _restored(self, step: int) -> Member:
+        like = jax.eval_shape(
+            lambda: trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds))
+        )
+        return checkpoints.load(self.folder.checkpoints, step, like)
+
+    def _begin(self) -> tuple[Member, int, float]:
+        """State, step and seconds to go on from."""
+        step = checkpoints.latest(self.folder.checkpoints)
+        seconds = self.folder.cut_metrics(step or 0)
+        embedding_history.cut(self.folder.history, step or 0)
+        if step is None:
+            return trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds)), 0, seconds
+        return self._restored(step), step, seconds
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Turns the first Ctrl-C into an event; a second one interrupts at once."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def note(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, previous)
+        event.set()
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,1 @@
+"""Data, loss, step, and the compiled chunk of steps."""

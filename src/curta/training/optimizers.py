@@ -1,0 +1,106 @@
+"""Named optimisers and schedules over optax.
+
+Learning rate and weight decay are arrays, one value per member, so that sweeping
+them compiles nothing anew; everything else is part of the program.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from annotated_types import Ge, Gt, Le, Lt
+from jaxtyping import Array, Float, Int, PyTree
+from optax.contrib import MuonDimensionNumbers
+
+from curta.model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """Which optimiser, how its rate runs, and at what norm gradients are clipped (0: never)."""
+
+    name: Literal["sgd", "adam", "adamw", "muon"] = "adamw"
+    learning_rate: Annotated[float, Gt(0.0)] = 1e-2
+    weight_decay: Annotated[float, Ge(0.0)] = 0.01
+    momentum: Annotated[float, Ge(0.0), Lt(1.0)] = 0.9
+    beta2: Annotated[float, Ge(0.0), Lt(1.0)] = 0.98
+    clip: Annotated[float, Ge(0.0)] = 1.0
+    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    warmup: Annotated[float, Ge(0.0), Le(1.0)] = 0.1
+    final: Annotated[float, Ge(0.0), Le(1.0)] = 0.0
+
+
+class Rates(NamedTuple):
+    """The numbers of an optimiser that may differ from member to member."""
+
+    learning_rate: Float[Array, ""]
+    weight_decay: Float[Array, ""]
+
+
+def schedule(settings: Optimizer, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
+    """The learning rate's factor: linear warm-up over a share of the steps, then its course."""
+    warm = max(1.0, settings.warmup * steps)
+    step = jnp.asarray(step, jnp.float32)
+    progress = jnp.clip((step - warm) / max(1.0, steps - warm), 0.0, 1.0)
+    falls = {
+        "constant": jnp.ones_like(progress),
+        "linear": 1.0 - progress,
+        "cosine": 0.5 * (1.0 + jnp.cos(jnp.pi * progress)),
+    }
+    course = settings.final + (1.0 - settings.final) * falls[settings.schedule]
+    return jnp.minimum(1.0, (step + 1) / warm) * course
+
+
+def transformation(settings: Optimizer, rates: Rates, steps: int) -> optax.GradientTransformation:
+    """The whole chain: clipping, the optimiser, its schedule."""
+
+    def rate(step: Array) -> Array:
+        return rates.learning_rate * schedule(settings, step, steps)
+
+    first = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
+    return optax.chain(*first, _NAMED[settings.name](settings, rate, rates.weight_decay))
+
+
+def _sgd(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
+    return optax.sgd(rate, momentum=settings.momentum or None)
+
+
+def _adam(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
+    return optax.adam(rate, b1=settings.momentum, b2=settings.beta2)
+
+
+def _adamw(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
+    return optax.adamw(rate, b1=settings.momentum, b2=settings.beta2, weight_decay=decay)
+
+
+def _muon(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
+    """Muon for the matrices of the blocks, AdamW for embeddings, head, gains and biases.
+
+    Both share one learning rate: updates are scaled to the size of Adam's.
+    """
+    return optax.contrib.muon(
+        rate,
+        beta=settings.momentum,
+        weight_decay=decay,
+        adam_b1=settings.momentum,
+        adam_b2=settings.beta2,
+        adam_weight_decay=decay,
+        consistent_rms=0.2,
+        muon_weight_dimension_numbers=matrices,
+    )
+
+
+_NAMED = {"sgd": _sgd, "adam": _adam, "adamw": _adamw, "muon": _muon}
+
+
+def matrices(model: Transformer) -> PyTree:
+    """Marks the weights that Muon may treat: block matrices, stacked along their first axis."""
+    stacked = MuonDimensionNumbers(reduction_axis=1, output_axis=2)
+
+    def mark(path: tuple[jax.tree_util.KeyEntry, ...], leaf: Array) -> MuonDimensionNumbers | None:
+        in_block = jax.tree_util.keystr(path[:1]) in (".attention", ".mlp")
+        return stacked if in_block and leaf.ndim == 3 else None
+
+    return jax.tree_util.tree_map_with_path(mark, model)

@@ -1,0 +1,158 @@
+"""What programs wrote, as training is given it: distinct windows, or whole texts.
+
+Every member has problems of its own, a function of its seed alone. Under a window with one
+attention layer the loss over texts is a weighted sum over distinct windows, so these are what is
+trained on: `uniform`, each as often as any other, or by `frequency`, which is training on the
+texts. Encodings that see all earlier tokens are given whole texts.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from curta.config.recipe import Recipe
+from curta.layouts import Layout, Room, Text
+from curta.layouts.program import ProgramLayout
+from curta.model.positions.window import Window
+from curta.problems.tasks import Task
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.sampling import drawn
+from curta.programs.machine.survey import Text as Recorded
+from curta.programs.machine.table import WindowTable
+from curta.training import background
+
+TOGETHER = 2_000
+"""Problems that are recorded before their windows are looked at."""
+
+
+class Data(NamedTuple):
+    """What training draws from: alike for all members, and each member's own.
+
+    Of windows: rows and what follows them; for each member, stacked, which of them it was shown,
+    how many, and, by frequency, the share of its texts' tokens up to each. Of texts: nothing;
+    for each member a `Text` for each task.
+    """
+
+    shared: Any = ()
+    own: Any = ()
+
+
+def recorded(
+    recipe: Recipe,
+    layout: Layout,
+    seeds: Sequence[int],
+    shown: Sequence[WindowTable] | None = None,
+) -> tuple[Data, tuple[Room, ...]]:
+    """The training data of these members, and room for the longest text of each task.
+
+    `shown` are the members' windows, where they are known already. There is no data where
+    problems are drawn on the device.
+    """
+    if not isinstance(layout, ProgramLayout):
+        return Data(), tuple(layout.room(task.operator, task.widest) for task in recipe.tasks)
+    if isinstance(recipe.positions, Window):
+        tables = shown or [shown_to(recipe, layout, seed) for seed in seeds]
+        return _windows(recipe, tables), ()
+    return _texts(recipe, layout, seeds)
+
+
+def problems(recipe: Recipe, layout: ProgramLayout, task: Task, seed: int) -> list[Any]:
+    """The operands of a member's problems of one task."""
+    if task.table is not None:
+        return _of_table(recipe, task, seed)
+    assert layout.recorder is not None
+    program = layout.recorder.programs[task.operator]
+    whole = sum(one.weight for one in recipe.tasks)
+    count = max(1, round(recipe.training.problems * task.weight / whole))
+    name = f"training {seed} {task.operator}"
+    return list(islice(drawn(program, task.sizes, name, task.special), count))
+
+
+def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
+    """Rows of the table that are trained on, each at most once."""
+    assert task.table is not None
+    rng, count = np.random.default_rng(seed), min(recipe.training.problems, len(task.trained))
+    places = task.trained.start + rng.choice(len(task.trained), count, replace=False)
+    return [tuple(pair) for pair in np.asarray(task.table.pairs(jnp.asarray(places))).tolist()]
+
+
+def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
+    """The distinct windows of a member's problems, with how often it met each."""
+    assert layout.recorder is not None
+    cells = 1 + max(map(len, layout.windows.values()), default=0)
+    table = WindowTable(cells)
+    counting = background.begin(lambda: None)
+    for task in recipe.tasks:
+        mine = problems(recipe, layout, task, seed)
+        for start in range(0, len(mine), TOGETHER):
+            texts = [
+                layout.recorder.record(task.operator, operands)
+                for operands in mine[start : start + TOGETHER]
+            ]
+            counting.result()
+            counting = background.begin(partial(_count, table, layout, texts))
+    counting.result()
+    return table
+
+
+def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded]) -> None:
+    """Enters the windows of some texts; numpy, so that others can be recorded meanwhile."""
+    for part in Recording.of(texts).parts(1 << 20):
+        table.add(seen(layout.machine, part, layout.windows))
+
+
+def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
+    """All members' windows as one list; each member has its places in it."""
+    rows, first, inverse = np.unique(
+        np.concatenate([t.rows for t in tables]), axis=0, return_index=True, return_inverse=True
+    )
+    targets = np.concatenate([t.targets for t in tables])[first]
+    ends = np.cumsum([len(t) for t in tables])
+    places = np.split(inverse.reshape(-1), ends[:-1])
+    most = 1024 * -(-max(map(len, tables)) // 1024)
+    shown = np.stack([np.resize(p, most) for p in places])
+    count = np.array([len(t) for t in tables])
+    upto = None
+    if recipe.training.sampling == "frequency":
+        shares = [np.pad(t.counts / t.counts.sum(), (0, most - len(t))) for t in tables]
+        upto = jnp.asarray(np.cumsum(shares, axis=1), jnp.float32)
+    spare = -len(rows) % 1024
+    rows = np.pad(rows, ((0, spare), (0, 0)))
+    targets = np.pad(targets, (0, spare))
+    shared = (jnp.asarray(rows, jnp.int32), jnp.asarray(targets, jnp.int32))
+    return Data(shared, (jnp.asarray(shown, jnp.int32), jnp.asarray(count, jnp.int32), upto))
+
+
+def _texts(
+    recipe: Recipe, layout: ProgramLayout, seeds: Sequence[int]
+) -> tuple[Data, tuple[Room, ...]]:
+    """The texts of each task, padded to the longest of all members'."""
+    assert layout.recorder is not None
+    own, rooms = [], []
+    for task in recipe.tasks:
+        texts = [
+            [layout.recorder.record(task.operator, o) for o in problems(recipe, layout, task, seed)]
+            for seed in seeds
+        ]
+        room = layout.room_for([text for mine in texts for text in mine])
+        own.append(_stacked([padded_texts(mine, room.total, layout.end) for mine in texts]))
+        rooms.append(room)
+    return Data((), tuple(own)), tuple(rooms)
+
+
+def padded_texts(texts: Sequence[Recorded], longest: int, fill: int) -> Text:
+    """Texts as the rows of one array."""
+    tokens = np.full((len(texts), longest), fill, np.int32)
+    for row, (line, _) in zip(tokens, texts, strict=True):
+        row[: len(line)] = line
+    prompts = np.array([prompt for _, prompt in texts], np.int32)
+    lengths = np.array([len(line) for line, _ in texts], np.int32)
+    return Text(*(jnp.asarray(part) for part in (tokens, prompts, lengths)))
+
+
+def _stacked(texts: Sequence[Text]) -> Text:
+    return Text(*(jnp.stack(parts) for parts in zip(*texts, strict=True)))

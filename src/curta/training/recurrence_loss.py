@@ -1,0 +1,70 @@
+"""After which loops of a looped model the loss is taken, and through which gradients go.
+
+last: after the last loop.
+mixed: half of that, and half of the loss after a smaller number of loops, drawn for each
+step. Both are read from one pass, which costs one more head and the states it reads.
+progressive: a share `alpha` is the loss after n loops without gradient and k with it, n
+uniform in 0..R-1 and k in 1..min(R - n, B) of R loops, B = max(R // 2, 1); the rest is the
+loss after all R, with gradient through the last B. The n loops are run and not kept, and B
+always follow of which k count: (R - 1) / 2 + B loops forward on average, and B backward.
+Source: Bansal et al., arXiv 2202.05826, in the form of McLeish et al., arXiv 2405.17399.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+from jaxtyping import PRNGKeyArray
+
+from curta.config.sections import Training
+from curta.model.blocks import Flat
+from curta.model.states import States
+
+
+class Reading(NamedTuple):
+    """The queries' state at some point of a pass, and its share of the loss."""
+
+    share: float
+    state: Flat
+
+
+def readings(
+    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[Reading]:
+    """The states whose losses are added; those with most loops come last.
+
+    `states` is the model's, of a batch; `key` is drawn from once a step.
+    """
+    return _NAMED[plan.loop_loss](plan, loops, states, key)
+
+
+def _last(
+    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[Reading]:
+    return [Reading(1.0, states().last)]
+
+
+def _mixed(
+    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[Reading]:
+    found, fewer = states(each=True), jax.random.randint(key, (), 1, loops)
+    return [Reading(0.5, found.after(fewer)), Reading(0.5, found.last)]
+
+
+def _progressive(
+    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[Reading]:
+    most, alpha = max(loops // 2, 1), plan.progressive_alpha
+    first, second = jax.random.split(key)
+    untaught = jax.random.randint(first, (), 0, loops)
+    taught = jax.random.randint(second, (), 1, jax.numpy.minimum(loops - untaught, most) + 1)
+    found = []
+    if alpha > 0:
+        drawn = states(loops=most, untaught=untaught, each=True)
+        found.append(Reading(alpha, drawn.after(taught)))
+    if alpha < 1:
+        found.append(Reading(1 - alpha, states(loops=most, untaught=loops - most).last))
+    return found
+
+
+_NAMED = {"last": _last, "mixed": _mixed, "progressive": _progressive}

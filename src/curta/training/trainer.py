@@ -1,0 +1,361 @@
+"""Loss, step, and the compiled chunk of steps; all members of a run at once.
+
+A step is a pure function of (member, step number): data, random starts and
+everything else follow from the member's seed and the step, so a run that is
+resumed continues in the same bits. Members are spread over the devices of one
+mesh with axes `member` and `batch`; members on one device take turns on a CPU
+and are vectorised on an accelerator.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
+
+from curta.config.recipe import Recipe
+from curta.config.sections import Training
+from curta.layouts import Layout, Room, Text
+from curta.layouts.batches import Batch, errors, padded, whole
+from curta.model.deferred_init import draw
+from curta.model.positions.window import Window, WindowEncoding
+from curta.model.transformer import Transformer, build
+from curta.training.optimizers import Rates, transformation
+from curta.training.records import Data
+from curta.training.recurrence_loss import readings
+
+CHUNK = 100
+"""Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
+
+
+class Best(NamedTuple):
+    """A member as it was when it did best on the validation problems."""
+
+    model: Transformer
+    loss: Float[Array, "*members"]
+    exact: Float[Array, "*members"]
+
+
+class Member(NamedTuple):
+    """Everything that a member carries from step to step."""
+
+    seed: Int[Array, ""]
+    rates: Rates
+    model: Transformer
+    optimizer: PyTree
+    alive: Bool[Array, ""]
+    best: Best | None = None
+
+    @property
+    def chosen(self) -> Transformer:
+        """The model that the run is for."""
+        return self.model if self.best is None else self.best.model
+
+
+class Metrics(NamedTuple):
+    """Per step: the loss, and the share of problems answered without an error.
+
+    Both are measured on the step's own problems before it learns from them.
+    """
+
+    loss: Float[Array, "*members steps"]
+    exact: Float[Array, "*members steps"]
+
+
+class Keys(NamedTuple):
+    """Keys of a step: for its problems, random starts, numbers of loops, and dropout."""
+
+    problems: PRNGKeyArray
+    starts: PRNGKeyArray
+    loops: PRNGKeyArray
+    dropout: PRNGKeyArray
+
+
+class Written(NamedTuple):
+    """How the problems of each task are written, and room for the longest of training."""
+
+    layout: Layout
+    rooms: tuple[Room, ...]
+
+
+def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
+    """Members before their first step, stacked along a leading axis."""
+    blank = build(recipe.model, recipe.positions, layout)
+    settings, keeps_best = recipe.optimizer, recipe.training.keep == "best"
+
+    def one(seed: Array) -> Member:
+        model = draw(blank, jax.random.fold_in(jax.random.key(seed), 0))
+        rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay))
+        optimizer = transformation(settings, rates, recipe.training.steps).init(model)
+        best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
+        return Member(seed, rates, model, optimizer, jnp.array(True), best)
+
+    return jax.jit(jax.vmap(one))(seeds)
+
+
+def loss_and_exact(
+    model: Transformer,
+    batch: Batch,
+    room: Room,
+    keys: Keys,
+    plan: Training,
+    total: Callable[[Array], Array] = lambda x: x,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Mean cross entropy over scored tokens, and the share of flawless problems.
+
+    `total` sums over the devices among which the batch is divided. Of a looped model, whose
+    loss may be taken after several numbers of loops, the most decide what is flawless.
+    """
+    where = model.positions.jitter(batch.where, keys.starts)
+    noise = keys.dropout if model.settings.dropout else None
+    states = partial(model.states, batch.tokens, where, batch.queries, room, noise=noise)
+    losses = jnp.zeros(())
+    for share, state in readings(plan, model.settings.loops, states, keys.loops):
+        logits = model.logits(state, batch.queries)
+        losses = losses + share * _token_losses(plan, logits, batch.goals)
+    flawless = jnp.sum(errors(logits, batch) == 0).astype(jnp.float32)
+    scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
+    loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
+    return loss, flawless / total(jnp.float32(len(batch.tokens)))
+
+
+def _token_losses(
+    plan: Training,
+    logits: Float[Array, "rows queries vocabulary"],
+    goals: Int[Array, "rows queries"],
+) -> Float[Array, "rows queries"]:
+    """Cross entropy; with a numeric loss also how far the expected digit is from the right one.
+
+    That is the squared distance, as a share of the largest there is, where a digit is due.
+    """
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, goals)
+    if plan.loss != "numeric":
+        return losses
+    expected = jax.nn.softmax(logits[..., :10]) @ jnp.arange(10.0)
+    distance = jnp.square((expected - goals.astype(expected.dtype)) / 9)
+    return losses + jnp.where(goals < 10, distance, 0.0)
+
+
+def objective(
+    model: Transformer,
+    recipe: Recipe,
+    written: Written,
+    data: Data,
+    keys: Keys,
+    shards: int,
+    total: Callable[[Array], Array],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """This device's part of a step's loss and exact match, each task at its share.
+
+    Every task is a batch of its own, so short problems are not padded to long ones.
+    """
+    if isinstance(model.positions, WindowEncoding):
+        return window_objective(model, recipe.training.batch, data, keys, shards)
+    found = []
+    for number, share in enumerate(recipe.shares):
+        own, room = _own(keys, number), written.rooms[number]
+        _, starts = _share(_keys_of_each(keys.starts, number, share), shards)
+        text = _text(recipe, written, data, own, number, shards)
+        batch = _batch(model, recipe, text, room)
+        batch = batch._replace(where=model.positions.stagger(batch.where, starts))
+        values = loss_and_exact(model, batch, room, own, recipe.training, total)
+        found.append([value * (share / recipe.training.batch) for value in values])
+    loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
+    return loss, exact
+
+
+def window_objective(
+    model: Transformer, batch: int, data: Data, keys: Keys, shards: int
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """This device's part of the mean loss over windows, and the share of them that are right."""
+    chosen = _share(draw_windows(data, keys.problems, batch), shards)
+    rows, targets = (part[chosen] for part in data.shared)
+    logits = model.of_windows(rows)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
+    right = jnp.argmax(logits, axis=-1) == targets
+    return jnp.sum(losses) / batch, jnp.sum(right).astype(jnp.float32) / batch
+
+
+def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
+    """Which windows a step learns from: uniform ones of those shown, or by frequency."""
+    shown, count, upto = data.own
+    if upto is None:
+        return shown[jax.random.randint(key, (batch,), 0, count)]
+    drawn = jax.random.uniform(key, (batch,)) * upto[count - 1]
+    return shown[jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), count - 1)]
+
+
+def _text(
+    recipe: Recipe, written: Written, data: Data, keys: Keys, number: int, shards: int
+) -> Text:
+    """This device's part of a task's texts: those recorded, or new ones drawn and written."""
+    task, share = recipe.tasks[number], recipe.shares[number]
+    if data.own:
+        texts: Text = data.own[number]
+        chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
+        return Text(*(part[_share(chosen, shards)] for part in texts))
+    layout, room = written
+    drawn = _share(task.draw(keys.problems, share), shards)
+    writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
+    return layout.vary(layout.tokens(task.operator, drawn, room[number]), writing)
+
+
+def _batch(model: Transformer, recipe: Recipe, text: Text, room: Room) -> Batch:
+    where = model.layout.where(text)
+    if recipe.training.loss == "all":
+        return whole(text, where)
+    return padded(text, where, room, causal=recipe.model.causal)
+
+
+def step(
+    recipe: Recipe, written: Written, shards: int, member: Member, data: Data, number: Array
+) -> tuple[Member, Metrics]:
+    """One optimiser step; inside a mesh whose `batch` axis has `shards` devices."""
+    total = partial(jax.lax.psum, axis_name="batch")
+    learn = jax.value_and_grad(objective, has_aux=True)
+    keys = step_keys(member.seed, number)
+    (loss, exact), gradients = learn(member.model, recipe, written, data, keys, shards, total)
+    loss, exact, gradients = total((loss, exact, gradients))
+    chain = transformation(recipe.optimizer, member.rates, recipe.training.steps)
+    updates, optimizer = chain.update(gradients, member.optimizer, member.model)
+    model = optax.apply_updates(member.model, updates)
+    return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact)
+
+
+def steps(
+    one: Callable[..., tuple[Member, Metrics]],
+    member: Member,
+    data: Data,
+    first: Int[Array, ""],
+    count: Int[Array, ""],
+) -> tuple[Member, Metrics]:
+    """`count` steps (at most CHUNK). A member whose loss fails to be finite stays as it was."""
+
+    def body(i: Array, carry: tuple[Member, Metrics]) -> tuple[Member, Metrics]:
+        member, metrics = carry
+        member, now = one(member, data, first + i)
+        return member, jax.tree.map(lambda column, value: column.at[i].set(value), metrics, now)
+
+    blank = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))
+    after, metrics = jax.lax.fori_loop(0, count, body, (member, blank))
+    leaves = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(after.model)]
+    alive = member.alive & jnp.all(jnp.isfinite(metrics.loss)) & jnp.all(jnp.stack(leaves))
+    kept = jax.tree.map(partial(jnp.where, alive), after, member)
+    return kept._replace(alive=alive), metrics
+
+
+def improved(state: Member, loss: np.ndarray, exact: np.ndarray) -> Member:
+    """Stacked members, each with the better of its best and its present model."""
+    if state.best is None:
+        return state
+    best, now = state.best, Best(state.model, jnp.asarray(loss), jnp.asarray(exact))
+    better = (now.exact > best.exact) | (now.exact == best.exact) & (now.loss < best.loss)
+
+    def pick(new: Array, old: Array) -> Array:
+        return jnp.where(better.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+
+    return state._replace(best=jax.tree.map(pick, now, best))
+
+
+def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
+    """Devices as member x batch: as many for members as divide evenly, the rest for the batch."""
+    devices = devices or jax.devices()
+    across = math.gcd(members, len(devices))
+    shards = math.gcd(batch, len(devices) // across)
+    grid = [devices[i * shards : (i + 1) * shards] for i in range(across)]
+    return Mesh(grid, ("member", "batch"))
+
+
+def training_mesh(recipe: Recipe, members: int) -> Mesh:
+    """The mesh to train on: each device gets an equal part of every task, or of all windows.
+
+    Cores do not share a batch of windows: a step takes one millisecond or two, and that they wait
+    for each other takes one more (addition, 1,000 steps of 32, 128 and 512 windows: 0.4, 0.6 and
+    2.1 s on one core, 1.5, 1.6 and 2.2 s on two).
+    """
+    if not isinstance(recipe.positions, Window):
+        return mesh_for(members, math.gcd(*recipe.shares))
+    cores = jax.devices()[0].platform == "cpu"
+    return mesh_for(members, 1 if cores else recipe.training.batch)
+
+
+def compiled(
+    recipe: Recipe, written: Written, mesh: Mesh
+) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
+    """The chunk of steps for stacked members: call it with (members, data, first step, count)."""
+    mapped = jax.lax.map if mesh.devices.flat[0].platform == "cpu" else _vectorised
+    one = partial(step, recipe, written, mesh.shape["batch"])
+
+    def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
+        def run(mine: tuple[Member, Any]) -> tuple[Member, Metrics]:
+            return steps(one, mine[0], data._replace(own=mine[1]), first, count)
+
+        return mapped(run, (members, data.own))
+
+    member, whole = PartitionSpec("member"), PartitionSpec()
+    spread = jax.shard_map(
+        local,
+        mesh=mesh,
+        in_specs=(member, Data(whole, member), whole, whole),
+        out_specs=member,
+        check_vma=False,
+    )
+    return jax.jit(spread, donate_argnums=0)
+
+
+def spread(members: PyTree, mesh: Mesh) -> PyTree:
+    """Places what is stacked by members on the devices that train them."""
+    return jax.device_put(members, NamedSharding(mesh, PartitionSpec("member")))
+
+
+def placed(data: Data, mesh: Mesh) -> Data:
+    """Places each member's own data with it, and what is shared everywhere."""
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    return Data(jax.device_put(data.shared, everywhere), spread(data.own, mesh))
+
+
+def _vectorised(function: Callable[[PyTree], PyTree], members: PyTree) -> PyTree:
+    return jax.vmap(function)(members)
+
+
+def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
+    """The keys of one step of one member."""
+    key = jax.random.fold_in(jax.random.key(seed), 1 + number)
+    return Keys(key, *(jax.random.fold_in(key, use) for use in (1, 2, 3)))
+
+
+def _own(keys: Keys, number: int) -> Keys:
+    """A task's own keys: problems of its own, and dropout of its own on every device."""
+    problems = jax.random.fold_in(keys.problems, number) if number else keys.problems
+    dropout = jax.random.fold_in(keys.dropout, number)
+    dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
+    return keys._replace(problems=problems, dropout=dropout)
+
+
+def _keys_of_each(
+    key: PRNGKeyArray, task: int, texts: int
+) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
+    """A key for each text of a task's whole batch to be varied in writing, one for its start.
+
+    They do not depend on how many devices share the batch. Where nothing is drawn from
+    them, the compiled step has no trace of them.
+    """
+    keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
+    return keys[0], keys[1]
+
+
+def _share(tree: PyTree, shards: int) -> PyTree:
+    """This device's part of a batch that every device draws whole, since that costs nothing."""
+    part = jax.lax.axis_index("batch")
+    return jax.tree.map(
+        lambda leaf: jax.lax.dynamic_slice_in_dim(
+            leaf, part * (len(leaf) // shards), len(leaf) // shards
+        ),
+        tree,
+    )

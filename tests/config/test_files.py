@@ -1,0 +1,93 @@
+"""Writing files: the new content or the old one, never half of either."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config import files
+from curta.config.errors import UserError
+
+as_root = pytest.mark.skipif(
+    hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere"
+)
+
+
+@given(old=st.binary(max_size=50), new=st.binary(max_size=50))
+def test_a_file_holds_what_was_written_last(tmp_path: Path, old: bytes, new: bytes) -> None:
+    path = tmp_path / "file"
+    files.write(path, old)
+    files.write(path, new)
+    assert path.read_bytes() == new
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_text_is_written_as_utf_8_into_folders_that_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "file.txt"
+    files.write(path, "Größe\n")
+    assert path.read_bytes() == "Größe\n".encode()
+
+
+def test_a_crash_before_the_rename_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    files.write(path, "old")
+
+    def crash(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", crash)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_path_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot write .*in/the/way.*: Not a directory") as caught:
+        files.write(tmp_path / "file" / "in/the/way", "x")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UserError, match="cannot write"):
+        files.write(tmp_path / "folder", "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@as_root
+def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(UserError, match="Permission denied"):
+            files.write(tmp_path / "file", "x")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_appending_adds_lines(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    files.append(path, "one\n")
+    files.append(path, "two\n")
+    assert path.read_text() == "one\ntwo\n"
+    with pytest.raises(UserError, match="cannot write"):
+        files.append(tmp_path / "none" / "lines", "x")
+
+
+def test_a_new_folder_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "inner" / "new"
+    with files.new_folder(path) as folder:
+        (folder / "file").write_text("x")
+        assert not path.exists()
+    assert (path / "file").read_text() == "x"
+    with pytest.raises(KeyboardInterrupt), files.new_folder(tmp_path / "other") as folder:
+        raise KeyboardInterrupt
+    with pytest.raises(UserError, match="exists already"), files.new_folder(path):
+        raise AssertionError
+    assert [each.name for each in tmp_path.iterdir()] == ["inner"]
+    assert [each.name for each in path.parent.iterdir()] == ["new"]

@@ -1,0 +1,309 @@
+"""Recipes: read strictly, with one line and the nearest right name for every mistake."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config import recipe as recipes
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.model.positions.abacus import Abacus
+from curta.model.positions.rope import RoPE
+from curta.model.positions.window import Window
+from curta.problems.problem import parse
+from tests import tiny
+
+SEEING = {"positions.name": "rope"}
+
+
+def parsed(overrides: dict[str, Any], base: dict[str, Any] = tiny.TINY) -> Recipe:
+    return recipes.parse(recipes.with_overrides(base, overrides), where="recipe 'mine'")
+
+
+def refusal(overrides: dict[str, Any]) -> str:
+    """The one line with which these overrides are refused."""
+    with pytest.raises(UserError) as caught:
+        parsed(overrides)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("recipe 'mine': ")
+    return str(caught.value).removeprefix("recipe 'mine': ")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "line"),
+    [
+        ({"model.widht": 32}, "unknown field 'model.widht': did you mean 'model.width'?"),
+        ({"training.step": 5}, "unknown field 'training.step': did you mean 'training.steps'?"),
+        ({"layot": "coupled"}, "unknown field 'layot': did you mean 'layout'?"),
+        ({"layout": "reversd"} | SEEING, "unknown layout 'reversd': did you mean 'reversed'?"),
+        (
+            {"layout": "coupled", "positions.name": "ropes"},
+            "unknown position encoding 'ropes': did you mean 'rope'?",
+        ),
+        (
+            {"layout": "coupled", "positions.name": "abacus", "positions.row": 9},
+            "unknown field 'positions.row': did you mean 'positions.rows'?",
+        ),
+        (
+            {"positions.name": "window", "positions.neighbors": {}},
+            "unknown field 'positions.neighbors': did you mean 'positions.neighbours'?",
+        ),
+    ],
+)
+def test_a_wrong_name_is_told_with_the_nearest_right_one(
+    overrides: dict[str, Any], line: str
+) -> None:
+    assert refusal(overrides) == line
+
+
+def test_an_unknown_section_is_told_with_the_nearest_right_one() -> None:
+    assert refusal({"modle.width": 32}) == "unknown field 'modle': did you mean 'model'?"
+
+
+def test_positions_without_a_name_are_told_what_is_missing() -> None:
+    assert "positions.name" in refusal({"positions.rows": 9})
+
+
+def test_an_operator_that_the_layout_cannot_write_is_told_with_those_it_can() -> None:
+    line = refusal({"layout": "hints", "task.operator": "-"} | SEEING)
+    assert line == "unknown operator of layout 'hints' '-': choose from +"
+
+
+def test_an_unknown_operator_is_told() -> None:
+    assert "unknown operator 'pluss'" in refusal({"task.operator": "pluss"})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("model.width", "wide", 'model.width should be a valid integer, not "wide"'),
+        ("model.width", 32.5, "model.width should be a valid integer.*, not 32.5"),
+        ("model.tied", 1, "model.tied should be a valid boolean, not 1"),
+        ("layout", 3, "layout should be a valid string, not 3"),
+        ("task.digits", [1, 2, 3], "task.digits .*"),
+        ("task.digits", 3, "task.digits .*"),
+        ("model", 3, "model .*"),
+        ("evaluation.digits", [3, 0], "evaluation.digits.1 should be .* 1, not 0"),
+    ],
+)
+def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: str) -> None:
+    with pytest.raises(UserError, match=f"^recipe 'mine': {complaint}$"):
+        parsed({field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "names"),
+    [
+        ("model.width", 0, "model.width"),
+        ("model.heads", 3, "model.heads 3"),
+        ("model.attending", 3, "model.attending 3"),
+        ("model.norm", "batch", "model.norm"),
+        ("task.digits", [5, 4], "task.digits"),
+        ("task.digits", [0, 4], "task.digits"),
+        ("task.special", 1.5, "task.special"),
+        ("training.batch", -1, "training.batch"),
+        ("optimizer.name", "adamm", "optimizer.name"),
+        ("positions", {"name": "window", "neighbours": {"sum": 3}}, "positions.neighbours.sum"),
+        ("evaluation.generated", -1, "evaluation.generated"),
+        ("evaluation.digits", [], "evaluation.digits"),
+        ("optimizer.learning_rate", float("nan"), "optimizer.learning_rate"),
+        ("optimizer.learning_rate", -1.0, "optimizer.learning_rate"),
+    ],
+)
+def test_a_bad_value_is_told_with_its_field(field: str, value: Any, names: str) -> None:
+    assert names in refusal({field: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = [", "positions = 3", "[model]\nwidth = 2020-01-01", "[model]\nwidth = 10:00:00"],
+)
+def test_a_file_with_something_else_in_it_is_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        recipes.load(str(path))
+    assert "\n" not in str(caught.value)
+    assert "mine.toml" in str(caught.value)
+
+
+def test_a_section_that_is_a_value_cannot_be_overridden() -> None:
+    for base in ({"positions": 3}, {"model": 3}):
+        section = next(iter(base))
+        with pytest.raises(UserError, match=section):
+            parsed({f"{section}.name": "rope"}, base)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot read recipe .*none\.toml.*: No such file"):
+        recipes.load(str(tmp_path / "none.toml"))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"cannot read recipe .*binary\.toml.* no UTF-8 text"):
+        recipes.load(str(tmp_path / "binary.toml"))
+
+
+def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(UserError, match="unknown recipe 'adition': did you mean 'addition'"):
+        recipes.load("adition")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "says"),
+    [
+        ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
+        ("1.5+2", {}, "'1.5+2': every part of a number is written"),
+        ("5-3", {}, "'5-3': unknown operator of this recipe '-': choose from +"),
+        ("1+2+3", SEEING | {"layout": "coupled"}, "layout 'coupled' holds 2 operands, not 3"),
+        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "holds 3 digits"),
+        (
+            "1" * 40 + "+1",
+            {"layout": "coupled", "positions.name": "learned", "positions.length": 40},
+            "too long for this model: it has 40 learned positions",
+        ),
+        (
+            "7+8+9+10",
+            {
+                "layout": "framed",
+                "model.causal": False,
+                "positions.name": "learned",
+                "positions.length": 64,
+            },
+            "'framed' holds 2 operands",
+        ),
+    ],
+)
+def test_a_named_problem_that_cannot_be_asked_is_refused(
+    text: str, fields: dict[str, Any], says: str
+) -> None:
+    line = refusal(fields | {"evaluation.named": ["1+2", text]})
+    assert line.startswith("evaluation.named ")
+    assert says in line
+
+
+@pytest.mark.parametrize("name", ["five-operations", "five-operations-small"])
+def test_the_named_problems_of_the_source_with_five_operations(name: str) -> None:
+    recipe = recipes.load(f"sources/{name}")
+    problems = [parse(text) for text in recipe.evaluation.named]
+    assert len(set(problems)) == 12
+    assert {problem.operator for problem in problems} == {task.operator for task in recipe.tasks}
+    assert max(value for problem in problems for value in problem.operands) == 999
+
+
+# What is dumped can be read again, and says everything.
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_every_shipped_recipe_survives_dump_and_load(name: str, tmp_path: Path) -> None:
+    recipe, path = recipes.load(name), tmp_path / "again.toml"
+    path.write_text(recipes.dump(recipe), "utf-8")
+    assert recipes.load(str(path)) == recipe
+    assert recipe.summary
+
+
+@given(
+    digits=st.tuples(st.integers(1, 9), st.integers(9, 15)),
+    rate=st.floats(1e-6, 10),
+    summary=st.text(st.characters(codec="utf-8")),
+    name=st.sampled_from(sorted(tiny.ENCODINGS)),
+)
+def test_any_recipe_survives_dump_and_load(
+    digits: tuple[int, int], rate: float, summary: str, name: str
+) -> None:
+    recipe = tiny.with_encoding(
+        name, task__digits=list(digits), optimizer__learning_rate=rate, summary=summary
+    )
+    assert recipes.parse(tomllib.loads(recipes.dump(recipe)), where="dump") == recipe
+
+
+def test_a_dump_holds_every_field_defaults_included() -> None:
+    table = tomllib.loads(recipes.dump(recipes.parse({"program": "addition"}, where="little")))
+    optional = {  # TOML has no None
+        "layout",
+        *("task.second", "task.operands", "task.values"),
+        *("model.key_value_heads", "training.stop_at"),
+    }
+    for path in recipes.field_paths():
+        if not path.startswith("positions.") and path not in optional:
+            assert recipes.lookup(table, path) is not None, path
+
+
+def test_a_recipe_of_a_program_alone_is_the_defaults() -> None:
+    assert recipes.parse({"program": "addition"}, where="little") == Recipe(program="addition")
+
+
+@pytest.mark.parametrize("fields", [{}, {"program": "addition", "layout": "plain"}], ids=str)
+def test_a_recipe_has_either_a_program_or_a_layout(fields: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="a recipe has either a program or a layout"):
+        recipes.parse(fields | {"positions": {"name": "rope"}}, where="mine")
+
+
+def test_a_layout_takes_the_place_of_a_program_and_the_other_way_round() -> None:
+    dense = parsed({"layout": "plain"} | SEEING)
+    assert (dense.layout, dense.programs) == ("plain", ())
+    back = recipes.with_overrides({"layout": "plain"}, {"program": "sums"})
+    assert back == {"program": "sums"}
+
+
+def test_several_programs_are_a_list() -> None:
+    tasks = [{"operator": "+"}, {"operator": "*"}]
+    recipe = parsed({"program": ["addition", "multiplication"], "task": tasks})
+    assert recipe.programs == ("addition", "multiplication")
+    assert tiny.recipe().programs == ("addition",)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "line"),
+    [
+        ({"layout": "plain"}, "positions 'window' need a program; 'plain' is a layout"),
+        ({"model.attending": 2}, "positions 'window' need model.attending 1, not 2"),
+        ({"model.causal": False}, "positions 'window' need model.causal True, not False"),
+        ({"model.dropout": 0.1}, "positions 'window' need model.dropout 0.0, not 0.1"),
+    ],
+)
+def test_a_window_needs_a_program_and_a_model_that_is_a_function_of_it(
+    overrides: dict[str, Any], line: str
+) -> None:
+    assert refusal(overrides) == line
+
+
+# Overrides.
+
+
+def test_overrides_change_their_fields_and_no_other() -> None:
+    before = recipes.with_overrides(tiny.TINY, {})
+    changed = parsed({"model.width": 32, "layout": "reversed"} | SEEING)
+    assert (changed.model.width, changed.layout, changed.positions) == (32, "reversed", RoPE())
+    assert changed.task == tiny.recipe().task
+    assert before == tiny.TINY
+
+
+def test_another_encoding_begins_its_section_anew() -> None:
+    base = {"program": "addition", "positions": {"name": "window", "neighbours": {"sum": []}}}
+    overrides = {"layout": "reversed", "positions.rows": 999, "positions.name": "abacus"}
+    assert parsed(overrides, base).positions == Abacus(rows=999)
+
+
+def test_the_same_encoding_keeps_its_section() -> None:
+    base = {"layout": "reversed", "positions": {"name": "abacus", "rows": 999}}
+    overrides = {"positions.name": "abacus", "positions.max_offset": 7}
+    assert parsed(overrides, base).positions == Abacus(rows=999, max_offset=7)
+
+
+def test_an_override_reaches_into_a_table() -> None:
+    base = {"program": "addition", "positions": {"name": "window", "neighbours": {"sum": []}}}
+    assert parsed({"positions.neighbours.equals": ["a"]}, base).positions == Window(
+        neighbours={"sum": (), "equals": ("a",)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [("3", 3), ("3.5", 3.5), ("true", True), ("[1, 2]", [1, 2]), ("adamw", "adamw"), ("1_0", 10)],
+)
+def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
+    assert recipes.value(text) == meaning
+    assert type(recipes.value(text)) is type(meaning)

@@ -1,0 +1,182 @@
+"""The certificate: what it lists, what it says of each member, and that it finds what is wrong."""
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from curta.config.errors import UserError
+from curta.evaluation import certificate
+from curta.evaluation.exact_match import generate
+from curta.evaluation.scoring import Models
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.layouts import layout_named
+from curta.layouts.program import ProgramLayout
+from curta.problems.problem import Problem, parse
+from curta.runs import session
+from curta.training import records
+from tests import paper, tiny
+
+LUHN = {
+    "training.steps": 500, "training.problems": 400, "training.batch": 256, "model.width": 16,
+    "model.heads": 2, "model.blocks": 2, "evaluation.digits": [5], "evaluation.count": 5,
+    "evaluation.generated": 2, "evaluation.certificate": 4_000,
+}  # fmt: skip
+
+
+class Trained(NamedTuple):
+    run: Run
+    window: tuple[int, ...]
+    """The one that was taught wrongly."""
+    target: int
+    taught: int
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
+    """Two members that are right everywhere but where they were taught wrongly."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
+        taught: list[Any] = []
+        whole = records.recorded
+
+        def wrongly(*given: Any) -> Any:
+            data, rooms = whole(*given)
+            rows, targets = data.shared
+            place = len(np.unique(np.asarray(rows), axis=0)) // 2
+            before, row = int(targets[place]), tuple(np.asarray(rows[place]).tolist())
+            other = int(next(t for t in np.asarray(targets) if t not in (before, given[1].end)))
+            taught[:] = [row, before, other]
+            return data._replace(shared=(rows, targets.at[place].set(jnp.int32(other)))), rooms
+
+        run = api.begin("luhn", 2, "luhn", LUHN)
+        with pytest.MonkeyPatch.context() as teaching:
+            teaching.setattr(session.records, "recorded", wrongly)
+            run.train()
+        yield Trained(run, *taught)
+
+
+@pytest.fixture(scope="module")
+def content(planted: Trained) -> dict[str, Any]:
+    return planted.run.certify()
+
+
+def layout_of(run: Run) -> ProgramLayout:
+    assert isinstance(run.layout, ProgramLayout)
+    return run.layout
+
+
+def windows_in(run: Run, text: str) -> dict[tuple[int, ...], int]:
+    """Every window of a problem and what follows it, by plain loops."""
+    return dict(paper.windows(layout_of(run), parse(text)))
+
+
+def arrays(run: Run) -> dict[str, np.ndarray]:
+    return safetensors.numpy.load_file(run.folder.path / certificate.WINDOWS)
+
+
+def test_what_was_taught_wrongly_is_all_that_is_found(
+    planted: Trained, content: dict[str, Any]
+) -> None:
+    machine = layout_of(planted.run).machine
+    assert (content["grade"], content["conflicts"], content["unwritable"]) == ("closed", 0, [])
+    assert [one["wrong"] for one in content["members"]] == [1, 1]
+    assert [one["member"] for one in content["wrong"]] == [0, 1]
+    for one in content["wrong"]:
+        assert one["window"][0] == machine.tokens[planted.window[0]].text
+        assert one["right"] == machine.tokens[planted.target].text
+        assert one["written"] == machine.tokens[planted.taught].text
+        assert one["margin"] < 0
+        assert one["shown"]
+
+
+def test_its_problem_holds_the_window_and_is_written_wrongly(
+    planted: Trained, content: dict[str, Any]
+) -> None:
+    run = planted.run
+    for one in content["wrong"]:
+        problem = one["problem"]
+        assert windows_in(run, problem)[planted.window] == planted.target
+        tokens, prompt = layout_of(run).tokens_of(parse(problem))
+        assert paper.window(layout_of(run), tokens[: one["at"] + 1]) == planted.window
+        (written,) = generate(run.models, one["member"], [parse(problem)], None)
+        slip = one["at"] + 1 - prompt
+        assert written[:slip] == tokens[prompt : prompt + slip]
+        assert written[slip] == planted.taught
+
+
+def test_problems_without_it_are_right_and_with_it_wrong(
+    planted: Trained, content: dict[str, Any]
+) -> None:
+    run, rng, met = planted.run, Random(1), 0
+    for _ in range(100):
+        text = f"luhn {rng.randrange(10 ** rng.randint(1, 12))}"
+        holds = planted.window in windows_in(run, text)
+        tokens, prompt = layout_of(run).tokens_of(parse(text))
+        (written,) = generate(run.models, 0, [parse(text)], None)
+        assert (written != tokens[prompt:]) == holds, text
+        met += holds
+    assert 0 < met < 100
+
+
+def test_windows_of_any_problem_are_in_the_list_with_what_follows_them(
+    planted: Trained, content: dict[str, Any]
+) -> None:
+    kept, rng = arrays(planted.run), Random(2)
+    known = dict(zip(map(tuple, kept["rows"].tolist()), kept["targets"].tolist(), strict=True))
+    assert len(known) == content["windows"] == len(kept["rows"])
+    for _ in range(50):
+        found = windows_in(planted.run, f"luhn {rng.randrange(10 ** rng.randint(1, 30))}")
+        assert found.items() <= known.items()
+
+
+def test_margins_are_those_of_the_model(planted: Trained, content: dict[str, Any]) -> None:
+    kept, rows = arrays(planted.run), slice(0, 40)
+    for member in range(2):
+        model = jax.tree.map(jnp.asarray, planted.run.model(member))
+        logits = np.asarray(model.of_windows(jnp.asarray(kept["rows"][rows])))
+        for logit, target, margin in zip(
+            logits, kept["targets"][rows], kept["margin"][member, rows], strict=True
+        ):
+            others = np.delete(logit, target).max()
+            assert margin == pytest.approx(logit[target] - others, abs=1e-3)
+    assert (kept["margin"].min(axis=1) < 0).all()
+    assert [m["margin"] for m in content["members"]] == pytest.approx(kept["margin"].min(axis=1))
+
+
+def test_shown_are_the_windows_of_the_problems_of_training(planted: Trained) -> None:
+    run, kept = planted.run, arrays(planted.run)
+    task = run.recipe.tasks[0]
+    for member, seed in enumerate(run.seeds):
+        shown = set()
+        for operands in records.problems(run.recipe, layout_of(run), task, seed):
+            shown |= windows_in(run, str(Problem(task.operator, tuple(operands)))).keys()
+        listed = map(tuple, kept["rows"].tolist())
+        assert [row in shown for row in listed] == kept["shown"][member].astype(bool).tolist()
+
+
+def test_the_command_ends_with_1_and_tells_the_window(
+    planted: Trained, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(planted.run.folder.path.parent))
+    assert main(["certify", "luhn", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [one["wrong"] for one in told["members"]] == [1, 1]
+    assert main(["certify", "luhn"]) == 1
+    assert "wrong" in capsys.readouterr().out
+
+
+def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
+    of = tiny.with_encoding("rope")
+    model = tiny.drawn(of, layout_named("coupled"))
+    models = Models(jax.tree.map(lambda leaf: leaf[None], model), layout_named("coupled"), 1)
+    with pytest.raises(UserError, match="only models of a program under a window"):
+        certificate.certify(models, of, [], planted.run.folder, print)

@@ -1,0 +1,235 @@
+"""Exact match: one teacher-forced pass, or look-up, says what generation would show."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import load, names
+from curta.config.sections import Evaluation
+from curta.evaluation import exact_match, scoring, teacher_forcing
+from curta.evaluation.generation import completions
+from curta.evaluation.scoring import Models
+from curta.layouts import layout_named
+from curta.problems.problem import Problem
+from curta.problems.tasks import categories, problems
+from curta.training import trainer
+from tests import paper, tiny
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+LAYOUT = layout_named("coupled")
+EXAM = [*tiny.random_sums(60, 3), *problems("+", "carry", (3, 3), 4, 0)]
+
+
+@pytest.fixture(scope="module")
+def windowed() -> Models:
+    """Two members under a window that have learned some sums, by look-up."""
+    return paper.trained(tiny.recipe(training__problems=60), 60)
+
+
+@pytest.fixture(scope="module")
+def dense() -> Models:
+    """Two members that see all earlier tokens, and have learned short sums."""
+    recipe = tiny.with_encoding("coupled", training__batch=32, task__digits=[1, 1])
+    return paper.trained(recipe, 500)
+
+
+def texts(models: Models, member: int, exam: list[Problem]) -> list[list[int]]:
+    """What a member writes, token by token over whole texts."""
+    room = models.layout.room_of(exam)
+    return completions(models.member(member), models.layout, exam, room)
+
+
+def generated(models: Models, exam: list[Problem]) -> np.ndarray:
+    """Whether each member really writes each sum."""
+    return np.array(
+        [
+            [
+                models.layout.answer(problem, text) == sum(problem.operands)
+                for text, problem in zip(texts(models, member, exam), exam, strict=True)
+            ]
+            for member in range(2)
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", ["windowed", "dense"])
+def test_exact_match_is_what_generation_shows_problem_by_problem(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    models = request.getfixturevalue(kind)
+    found = scoring.exact(models, EXAM)
+    assert found.shape == (2, len(EXAM))
+    assert 0 < found.mean() < 1, "the models should be right at times and wrong at times"
+    np.testing.assert_array_equal(found, generated(models, EXAM))
+
+
+def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None:
+    """The same models asked without windows: scores by one masked pass, tokens by decoding."""
+    exam = EXAM[:24]
+    whole = replace(windowed)
+    whole.__dict__["memo"] = None
+    room = windowed.layout.room_of(exam)
+    found, expected = scoring.scores(windowed, exam), scoring.scores(whole, exam, room)
+    np.testing.assert_array_equal(found.hits, expected.hits)
+    np.testing.assert_array_equal(found.tokens, expected.tokens)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
+    for member in (0, 1):
+        written = exact_match.generate(windowed, member, exam, None)
+        for mine, other in zip(written, texts(windowed, member, exam), strict=True):
+            assert mine[: len(other)] == other  # decoding ends where its room does
+
+
+def test_a_difference_between_look_up_and_writing_is_reported(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Evaluation(digits=(1,), count=32, generated=32)
+    assert exact_match.lengths(windowed, "+", 1, settings)[0]["generated"]["agrees"] is True
+    write = exact_match.write
+
+    def torn(*of: Any) -> list[list[int]]:
+        return [[*text[:-1], 0] for text in write(*of)]
+
+    monkeypatch.setattr(exact_match, "write", torn)
+    row = exact_match.lengths(windowed, "+", 1, settings)[0]
+    assert any(share > 0 for share in row["exact"])
+    assert row["generated"]["agrees"] is False
+    assert row["generated"]["exact"] == [0.0, 0.0]
+
+
+def test_members_are_in_order(windowed: Models) -> None:
+    found = scoring.exact(windowed, EXAM)
+    turned = jax.tree.map(lambda leaf: leaf[::-1], windowed.stacked)
+    swapped = scoring.exact(replace(windowed, stacked=turned), EXAM)
+    assert (found[0] != found[1]).any()
+    np.testing.assert_array_equal(swapped, found[::-1])
+
+
+def test_an_exam_in_several_passes_is_the_exam_in_one(
+    dense: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the last pass is not full."""
+    whole = scoring.exact(dense, EXAM[:21])
+    monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
+    room = scoring.room_for(dense, EXAM[:21])
+    assert room is not None
+    assert teacher_forcing.batch_size(dense.stacked, room, 21) < 16
+    np.testing.assert_array_equal(scoring.exact(dense, EXAM[:21]), whole)
+
+
+def test_an_exam_looked_up_in_parts_is_the_exam_in_one(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = scoring.scores(windowed, EXAM)
+    monkeypatch.setattr(scoring, "TOGETHER", 100)
+    for one, other in zip(scoring.scores(windowed, EXAM), whole, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_under_a_window_no_text_needs_room(windowed: Models) -> None:
+    assert scoring.room_for(windowed, [Problem("+", (10**500, 1))]) is None
+    assert scoring.exact(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
+
+
+def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Models) -> None:
+    settings = Evaluation(digits=(2, 3), count=8, generated=8)
+    table = [row for n in (2, 3) for row in exact_match.lengths(windowed, "+", n, settings)]
+    assert [(row["operator"], row["size"], row["digits"], row["category"]) for row in table] == [
+        ("+", str(digits), digits, category) for digits in (2, 3) for category in categories("+")
+    ]
+    for row in table:
+        exam = problems("+", row["category"], (row["digits"],) * 2, 8, settings.seed)
+        shares = generated(windowed, exam).mean(axis=1).tolist()
+        assert row["exact"] == shares == row["generated"]["exact"]
+        assert row["count"] == row["generated"]["count"] == 8
+        assert row["generated"]["agrees"] is True
+        assert row["generated"]["tokens_per_second"] > 0
+
+
+@pytest.mark.parametrize("generated", [8, 1])
+def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, generated: int) -> None:
+    settings = Evaluation(digits=(3,), count=8, generated=generated)
+    rows = exact_match.lengths(windowed, "+", 3, settings)
+    for row in rows:
+        wrong = [member for member, share in enumerate(row["exact"]) if share < 1]
+        assert [error["member"] for error in row["errors"]] == wrong
+        exam = {str(p): p for p in problems("+", row["category"], (3, 3), 8, settings.seed)}
+        for error in row["errors"]:
+            problem = exam[error["problem"]]
+            (text,) = exact_match.generate(windowed, error["member"], [problem], None)
+            tokens, prompt = windowed.layout.tokens_of(problem)
+            at, right = error["slip"]["at"], tokens[prompt:]
+            assert text[:at] == right[:at]
+            assert text[at] != right[at]
+            shown = windowed.layout.decode(text[error["slip"]["start"] :])
+            assert shown.startswith(error["slip"]["written"])
+    assert any(row["errors"] for row in rows)
+
+
+def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> None:
+    table = exact_match.lengths(windowed, "+", 2, Evaluation(count=4, generated=0))
+    json.loads(json.dumps(table, allow_nan=False))
+
+
+def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
+    settings, shown = Evaluation(digits=(2,), grid=3, grid_count=6), list[float]()
+    table = exact_match.grid(windowed, "+", settings, shown.append)
+    cells = np.array(table["exact"])
+    assert (table["max_digits"], table["digits"], table["count"]) == (3, [1, 2, 3], 6)
+    assert cells.shape == (2, 3, 3)
+    exam = problems("+", "random", (1, 2), 6, settings.seed)
+    np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, exam).mean(1), atol=1e-6)
+    assert shown[-1] == 1.0
+
+
+def test_examples_show_what_each_member_answers(windowed: Models) -> None:
+    rows = exact_match.examples(windowed, "+", 2, Evaluation())
+    assert [row["member"] for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
+    for row in rows:
+        first, second = row["problem"].split("+")
+        assert row["truth"] == str(int(first) + int(second))
+        assert row["answer"] is None or row["answer"].isdecimal()
+
+
+def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
+    recipe = tiny.with_encoding("learned")
+    stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
+    models = Models(stacked, LAYOUT, 1)
+    fits = [Problem("+", (10**18, 10**18))]  # 40 + 21 tokens of 64
+    room = scoring.room_for(models, fits)
+    assert room is not None
+    assert room.total >= 61
+    with pytest.raises(UserError, match="too long for this model"):
+        scoring.room_for(models, [Problem("+", (10**30, 10**30))])
+
+
+def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
+    dense: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = scoring.exact(dense, EXAM)
+    teacher_forcing.compiled.cache_clear()
+    monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
+    np.testing.assert_array_equal(scoring.exact(dense, EXAM), whole)
+    teacher_forcing.compiled.cache_clear()
+
+
+DIRECT = [n for n in names() if n.startswith("sources/") and load(n).layout is not None]
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) -> None:
+    recipe = load(name)
+    assert recipe.layout is not None
+    layout = layout_named(recipe.layout)
+    member = trainer.init(recipe, layout, jnp.array([0]))
+    for task in recipe.tasks:
+        problem = Problem(task.operator, tuple(10 ** (width - 1) for width in task.widest))
+        room = scoring.room_for(Models(member.model, layout, 1), [problem])
+        assert room is not None
+        assert room.total >= len(layout.write(problem))

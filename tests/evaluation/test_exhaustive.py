@@ -1,0 +1,58 @@
+"""Every problem of a table: counted, each once, as the ordinary examination has it."""
+
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.evaluation import exhaustive
+from curta.evaluation.scoring import Models, exact
+from curta.problems.problem import Problem
+from tests import paper, tiny
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+    """Two members under a window that are sometimes right."""
+    return paper.trained(tiny.recipe(training__problems=60), 60)
+
+
+def test_a_table_counts_what_the_examination_finds(models: Models) -> None:
+    limit, shown = 24, list[float]()
+    table = exhaustive.table(models, "+", limit, shown.append)
+    every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
+    right = sum(exact(models, [problem])[:, 0].astype(int) for problem in every)
+    assert 0 < right.sum() < 2 * len(every)
+    assert table == {"operator": "+", "limit": limit, "count": 625, "right": right.tolist()}
+    assert shown[-1] == 1.0
+
+
+def test_a_table_in_blocks_is_the_table(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = exhaustive.table(models, "+", 12, lambda share: None)
+    monkeypatch.setattr(exhaustive, "BLOCK", 50)
+    assert exhaustive.table(models, "+", 12, lambda share: None) == whole
+
+
+@pytest.mark.parametrize(("operator", "count"), [("+", 121), ("//", 110), ("%", 110)])
+def test_pairs_are_all_problems_once_without_those_that_have_no_answer(
+    operator: str, count: int
+) -> None:
+    pairs = exhaustive._pairs(operator, 10)
+    assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs) == count
+    assert (pairs.min(), pairs.max()) == (0, 10)
+    assert operator == "+" or pairs[:, 1].min() == 1
+    np.testing.assert_array_equal(pairs, exhaustive._pairs(operator, 10))
+
+
+@pytest.mark.parametrize(
+    ("operator", "limit", "complaint"),
+    [
+        ("copy", 9, "copying has no table|copy has no table"),
+        ("+", 0, "goes up to"),
+        ("+", 5000, "goes up to"),
+    ],
+)
+def test_what_has_no_table_is_refused(
+    models: Models, operator: str, limit: int, complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        exhaustive.table(models, operator, limit, lambda share: None)

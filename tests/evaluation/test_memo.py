@@ -1,0 +1,131 @@
+"""Look-up: what members say of windows, each calculated once, is what they say of them at once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from curta.evaluation import memo as looked
+from curta.evaluation.memo import Memo
+from curta.layouts.texts import layout_of
+from curta.model.transformer import Transformer
+from curta.training import trainer
+from tests import paper, tiny
+
+RECIPE = tiny.recipe()
+MEMBERS = 2
+
+
+@pytest.fixture(scope="module")
+def stacked() -> Transformer:
+    return trainer.init(RECIPE, layout_of(RECIPE), jnp.arange(MEMBERS)).model
+
+
+@pytest.fixture(scope="module")
+def windows() -> tuple[np.ndarray, np.ndarray]:
+    """Windows of some sums, many of them several times, and what follows each."""
+    layout = paper.layout(RECIPE)
+    problems = paper.some("+", 4, 12) + paper.some("+", 1, 12)
+    return paper.rows([one for problem in problems for one in paper.windows(layout, problem)])
+
+
+def fresh(stacked: Transformer, rows: np.ndarray) -> Memo:
+    return Memo(stacked, MEMBERS, rows.shape[1])
+
+
+def logits(stacked: Transformer, rows: np.ndarray) -> np.ndarray:
+    return np.asarray(jax.vmap(Transformer.of_windows, (0, None))(stacked, jnp.asarray(rows)))
+
+
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """Every window that is calculated from now on."""
+    found: list[tuple[int, ...]] = []
+    calculate = looked.calculate
+
+    def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.Found:
+        found.extend(map(tuple, rows.tolist()))
+        return calculate(stacked, rows, targets)
+
+    monkeypatch.setattr(looked, "calculate", noted)
+    return found
+
+
+def test_tokens_and_losses_are_those_of_a_direct_pass(
+    stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
+) -> None:
+    (rows, targets), memo = windows, fresh(stacked, windows[0])
+    expected = logits(stacked, rows)
+    losses = optax.softmax_cross_entropy_with_integer_labels(
+        jnp.asarray(expected), jnp.broadcast_to(jnp.asarray(targets), expected.shape[:2])
+    )
+    number = memo.known(rows, targets)
+    np.testing.assert_allclose(memo.loss[:, number], losses, atol=1e-5)
+    for member in range(MEMBERS):
+        np.testing.assert_array_equal(memo.tokens(rows, member), expected[member].argmax(-1))
+        np.testing.assert_array_equal(memo.look(member)(rows), memo.token[member, number])
+
+
+def test_margins_are_the_right_logit_less_the_largest_other(
+    stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
+) -> None:
+    rows, targets = windows
+    found, expected = looked.calculate(stacked, rows, targets), logits(stacked, rows)
+    for member, place in np.ndindex(MEMBERS, len(rows)):
+        scores = expected[member, place].tolist()
+        right = scores.pop(int(targets[place]))
+        assert found.margin[member, place] == pytest.approx(right - max(scores), abs=1e-5)
+
+
+def test_a_window_is_calculated_once_however_often_it_is_asked(
+    stacked: Transformer,
+    windows: tuple[np.ndarray, np.ndarray],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (rows, targets), memo = windows, fresh(stacked, windows[0])
+    every = asked(monkeypatch)
+    half = len(rows) // 2
+    memo.known(rows[:half], targets[:half])
+    memo.known(rows, targets)
+    memo.tokens(rows, 1)
+    assert len(every) == len(set(every)) == len(set(map(tuple, rows.tolist()))) < len(rows)
+
+
+def test_what_was_written_first_is_judged_later(
+    stacked: Transformer,
+    windows: tuple[np.ndarray, np.ndarray],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its loss needs to be known what should follow: once more, and then never again."""
+    (rows, targets), memo, plain = windows, fresh(stacked, windows[0]), fresh(stacked, windows[0])
+    written = memo.tokens(rows, 0)
+    number = memo.known(rows, targets)
+    np.testing.assert_array_equal(memo.tokens(rows, 0), written)
+    same = plain.known(rows, targets)
+    expected = plain.loss[:, same]
+    np.testing.assert_allclose(memo.loss[:, number], expected, atol=1e-6)
+    every = asked(monkeypatch)
+    memo.known(rows, targets)
+    assert every == []
+
+
+def test_blocks_of_every_size_say_the_same(
+    stacked: Transformer,
+    windows: tuple[np.ndarray, np.ndarray],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, targets = windows
+    whole = looked.calculate(stacked, rows, targets)
+    monkeypatch.setattr(looked, "BLOCKS", (8, 16))
+    parts = looked.calculate(stacked, rows, targets)
+    np.testing.assert_array_equal(whole.token, parts.token)
+    np.testing.assert_allclose(whole.margin, parts.margin, atol=1e-5)
+
+
+def test_a_window_with_two_right_tokens_is_an_error(
+    stacked: Transformer, windows: tuple[np.ndarray, np.ndarray]
+) -> None:
+    (rows, targets), memo = windows, fresh(stacked, windows[0])
+    memo.known(rows[:1], targets[:1])
+    with pytest.raises(AssertionError, match="two right tokens"):
+        memo.known(rows[:1], targets[:1] + 1)

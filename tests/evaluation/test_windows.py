@@ -1,0 +1,91 @@
+"""A model under a window: of whole texts and of distinct windows it says and learns the same."""
+
+from collections import Counter
+from functools import cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jaxtyping import Array
+
+from curta.config.recipe import Recipe
+from curta.layouts import Room, Text
+from curta.layouts.batches import padded
+from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer
+from curta.training import trainer
+from curta.training.records import padded_texts
+from tests import paper, tiny
+
+both = pytest.mark.parametrize("operator", ["+", "*"])
+
+
+class Case(NamedTuple):
+    """Whole texts of one operation, their windows by plain loops, and a random model."""
+
+    recipe: Recipe
+    layout: ProgramLayout
+    model: Transformer
+    text: Text
+    room: Room
+    windows: list[list[tuple[paper.Window, int]]]
+
+
+@cache
+def case(operator: str) -> Case:
+    program = {"+": "addition", "*": "multiplication"}[operator]
+    recipe = tiny.recipe(
+        program=program, task__operator=operator, task__digits=[1, 3], model__kinds=True
+    )
+    layout = paper.layout(recipe)
+    problems = paper.some(operator, 3, 4) + paper.some(operator, 1, 16)
+    texts = [layout.tokens_of(problem) for problem in problems]
+    room = layout.room_for(texts)
+    text = padded_texts(texts, room.total, layout.end)
+    windows = [paper.windows(layout, problem) for problem in problems]
+    return Case(recipe, layout, tiny.drawn(recipe, layout, 1), text, room, windows)
+
+
+@both
+def test_a_window_has_the_logits_of_its_query_in_the_whole_text(operator: str) -> None:
+    of = case(operator)
+    batch = padded(of.text, of.layout.where(of.text), of.room)
+    logits = jax.jit(lambda model: model(batch.tokens, batch.where, batch.queries, of.room))
+    whole = np.asarray(logits(of.model))[np.asarray(batch.scored)]
+    rows, _ = paper.rows([one for text in of.windows for one in text])
+    found = jax.jit(Transformer.of_windows)(of.model, jnp.asarray(rows))
+    np.testing.assert_allclose(found, whole, atol=2e-5)
+
+
+@both
+def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they_are(
+    operator: str,
+) -> None:
+    """The same loss and gradient: it is the premise of training on windows."""
+    of = case(operator)
+    batch = padded(of.text, of.layout.where(of.text), of.room)
+    counts = Counter(one for text in of.windows for one in text)
+    rows, targets = map(jnp.asarray, paper.rows(list(counts)))
+    weights = jnp.asarray(list(counts.values()), jnp.float32)
+    assert len(counts) < 0.9 * sum(counts.values())
+
+    def of_texts(model: Transformer) -> Array:
+        keys = trainer.step_keys(0, 0)
+        return trainer.loss_and_exact(model, batch, of.room, keys, of.recipe.training)[0]
+
+    def of_windows(model: Transformer) -> Array:
+        logits = model.of_windows(rows)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
+        return jnp.sum(weights * losses) / jnp.sum(weights)
+
+    (loss, gradient), (same, expected) = (
+        jax.jit(jax.value_and_grad(function))(of.model) for function in (of_texts, of_windows)
+    )
+    assert float(loss) == pytest.approx(float(same), rel=1e-5)
+    leaves = zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True)
+    for one, other in leaves:
+        assert np.linalg.norm(other) > 0
+        assert np.linalg.norm(one - other) < 1e-5 * np.linalg.norm(other)

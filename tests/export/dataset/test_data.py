@@ -1,0 +1,188 @@
+"""Data sets: right, without overlap, whole or not there, and as `datasets` reads them."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.export import dataset
+from curta.export.dataset import SPLITS, splits
+from curta.export.dataset.splits import Source
+from curta.frontends.cli import main
+from curta.layouts.texts import layout_of
+from curta.problems.problem import Problem
+from tests import tiny
+
+pyarrow = pytest.importorskip(
+    "pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'"
+)
+ROWS = 500
+SMALL = {"training__validation": 20, "evaluation__held_out": 30}
+LAYOUT = {"layout": "coupled", "positions__name": "nope"}
+
+
+def written(**changes: Any) -> Recipe:
+    return tiny.recipe(**SMALL | changes)
+
+
+def rows(folder: Path, split: str) -> list[dict[str, Any]]:
+    """A split's rows as Python has them."""
+    from pyarrow import parquet
+
+    tables = [parquet.read_table(path) for path in sorted(folder.glob(f"data/{split}-*.parquet"))]
+    return [row for table in tables for row in table.to_pylist()]
+
+
+def problem(row: dict[str, Any]) -> Problem:
+    return Problem(row["operator"], tuple(map(int, row["operands"])))
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splits, "TOKENS", 1 << 14)
+
+
+@pytest.mark.parametrize("digits", [[6], [25]])
+@pytest.mark.parametrize("form", [{}, LAYOUT], ids=["program", "layout"])
+def test_every_row_is_what_the_recipe_writes_and_right(
+    tmp_path: Path, form: dict[str, Any], digits: list[int]
+) -> None:
+    """With operands of 25 digits, numbers are decimal strings; with 6 they are integers."""
+    of, out = written(evaluation__digits=digits, **form), tmp_path / "set"
+    summary = dataset.write(of, ROWS, out)
+    layout, number = layout_of(of), str if digits == [25] else int
+    assert summary.rows == {"validation": 20, "test_id": 30, "test_ood": 40, "train": ROWS}
+    for split in SPLITS:
+        found = rows(out, split)
+        assert len(found) == summary.rows[split]
+        for row in found:
+            assert row["answer"] == number(problem(row).truth)
+            assert row["operands"] == list(map(number, problem(row).operands))
+            tokens, prompt = layout.tokens_of(problem(row))
+            assert row["prompt"] == layout.decode(tokens[:prompt])
+            assert row["completion"] == layout.decode(tokens[prompt:])
+
+
+@pytest.mark.parametrize("form", [{}, LAYOUT], ids=["program", "layout"])
+def test_no_problem_stands_in_two_splits(tmp_path: Path, form: dict[str, Any]) -> None:
+    """Hardly ten thousand problems, so that each is drawn again and again."""
+    summary = dataset.write(written(task__digits=[1, 2], **form), 20_000, tmp_path / "set")
+    found = {split: {problem(row) for row in rows(tmp_path / "set", split)} for split in SPLITS}
+    for first, second in itertools.combinations(found.values(), 2):
+        assert first
+        assert not first & second
+    assert summary.overlap == 0
+    assert len(summary.overlaps) == 6
+
+
+def test_an_overlap_would_be_counted_and_nothing_be_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "_mine", lambda self, bucket, number: np.ones(len(bucket), bool))
+    with pytest.raises(RuntimeError, match="problems of test_id are in validation too"):
+        dataset.write(written(task__digits=[1, 1]), ROWS, tmp_path / "set")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
+    def interrupt(split: str, share: float) -> None:
+        if split == "train":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dataset.write(written(), ROWS, tmp_path / "set", show=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_are_mixed_in_files_of_limited_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "ROUND", 100)
+    monkeypatch.setattr(dataset, "PART", 250)
+    tasks = [{"operator": "+", "weight": 3.0}, {"operator": "-"}]
+    tasks = [task | {"digits": [1, 3]} for task in tasks]
+    of = tiny.with_encoding("nope", **SMALL, layout="plain", task=tasks)
+    dataset.write(of, ROWS, tmp_path / "set")
+    files = sorted(path.name for path in (tmp_path / "set" / "data").glob("train-*"))
+    assert files == ["train-00000.parquet", "train-00001.parquet"]
+    operators = "".join(row["operator"] for row in rows(tmp_path / "set", "train"))
+    assert len(operators) == ROWS
+    for start in range(0, ROWS, 100):
+        assert operators[start : start + 100].count("-") == 25
+    assert "-" in operators[:50]
+
+
+def test_lines_of_json_and_of_text_hold_what_parquet_does(tmp_path: Path) -> None:
+    for digits in (5, 25):
+        of, folder = written(evaluation__digits=[digits]), tmp_path / str(digits)
+        for form in dataset.FORMATS:
+            dataset.write(of, ROWS, folder / form, form)
+        for split in SPLITS:
+            expected = rows(folder / "parquet", split)
+            lines = (folder / "jsonl" / "data" / f"{split}-00000.jsonl").read_text("utf-8")
+            assert [json.loads(line) for line in lines.splitlines()] == expected
+            text = (folder / "text" / "data" / f"{split}-00000.txt").read_text("utf-8")
+            assert text == "".join(f"{r['prompt']}{r['completion']}\n" for r in expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "says"),
+    [
+        ({}, (0,), "--rows must be at least 1, not 0"),
+        ({}, (10, "parket"), "unknown format 'parket': did you mean 'parquet'"),
+        ({}, (10, "parquet", 2**31), "a seed is a whole number"),
+        ({"task__values": [0, 9], "task__special": 0.0}, (10,), "task.held_out 0 of"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(
+    tmp_path: Path, changes: dict[str, Any], arguments: tuple[Any, ...], says: str
+) -> None:
+    count, *rest = arguments
+    with pytest.raises(UserError, match=says):
+        dataset.write(written(**changes), count, tmp_path / "set", *rest)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="exists already"):
+        dataset.write(written(), ROWS, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--task.digits=[1,3]", "--training.validation=20", "--evaluation.held_out=30"]
+    options += ["--evaluation.digits=[4]", "--evaluation.count=2", "--format=text"]
+    assert main(["data", "addition", "--rows", "50", "--out", str(tmp_path / "s"), *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "rows: validation 20, test_id 30, test_ood 10, train 50",
+        "problems in more than one split: 0",
+    ]
+    assert len((tmp_path / "s" / "data" / "train-00000.txt").read_text().splitlines()) == 50
+
+
+@pytest.mark.filterwarnings("ignore")  # those of a library that is not ours
+@pytest.mark.parametrize("form", dataset.FORMATS)
+def test_datasets_reads_the_folder_with_its_splits(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    reason = "datasets is not installed: pip install datasets"
+    datasets = pytest.importorskip("datasets", reason=reason)
+    out = tmp_path / "set"
+    summary = dataset.write(written(evaluation__digits=[25]), ROWS, out, form)
+    found = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(part) for split, part in found.items()} == summary.rows
+    if form == "text":
+        assert found["train"].column_names == ["text"]
+        return
+    row = found["test_ood"][0]
+    assert row["answer"] == str(problem(row).truth)
+    tokens, _ = layout_of(written()).tokens_of(problem(row))
+    assert row["tokens"] == tokens
+    assert row["prompt"] + row["completion"] == layout_of(written()).decode(tokens)

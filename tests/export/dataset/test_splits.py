@@ -1,0 +1,214 @@
+"""Splits: the same problem always stands in the same one, and nobody has to remember it."""
+
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config.errors import UserError
+from curta.export.dataset import splits
+from curta.export.dataset.columns import Columns
+from curta.export.dataset.splits import (
+    BUCKETS,
+    HELD,
+    SPLITS,
+    TEST_ID,
+    TEST_OOD,
+    TRAIN,
+    VALIDATION,
+    Recorded,
+    Source,
+    as_numbers,
+    beyond,
+    fingerprint,
+    larger_than_trained,
+    sources,
+)
+from curta.layouts import layout_named
+from curta.layouts.texts import layout_of
+from curta.problems.problem import Problem
+from curta.problems.problem_table import numbers
+from curta.problems.tasks import Task
+from tests import tiny
+
+TABLE = {"task__values": (0, 19), "task__special": 0.0, "task__held_out": 100}
+HELD_BACK = {"training__validation": 30, "evaluation__held_out": 40}
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splits, "TOKENS", 1 << 14)
+
+
+def pairs(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
+    """Operands of a source's problems, by plain arithmetic on their digits."""
+    found = []
+    for written, mine in itertools.islice(source.batches(), batches):
+        digits = written.numbers.digits[mine].astype(object)
+        values = (digits * 10 ** np.arange(digits.shape[-1]).astype(object)).sum(axis=-1)
+        found += [tuple(row) for row in values.tolist()]
+    return found
+
+
+def values(source: Source, batches: int = 1) -> list[tuple[int, ...]]:
+    """Operands of a program's problems, from its rows."""
+    columns = Columns(decimal=False, several=False)
+    tables = itertools.islice(source.tables(columns), batches)
+    return [tuple(row["operands"]) for table in tables for row in table.to_pylist()]
+
+
+def programmed(split: str, seed: int = 0, **task: Any) -> Recorded:
+    task = {"digits": (1, 2)} | task
+    return Recorded(Task(**task), layout_of(tiny.recipe()), split, 10_000, seed)
+
+
+def of(split: str, seed: int = 0, **task: Any) -> Source:
+    task = {"digits": (1, 2)} | task
+    return Source(Task(**task), layout_named("reversed"), split, 10_000, seed)
+
+
+@given(problems=tiny.batches(5, 25))
+def test_operands_as_arrays_are_their_digits(problems: list[Problem]) -> None:
+    made = as_numbers([problem.operands for problem in problems])
+    expected = tiny.numbers(problems, made.digits.shape[-1])
+    assert tiny.same(made, expected)
+
+
+@given(problems=tiny.batches(3, 6), wider=st.integers(6, 9))
+def test_a_fingerprint_is_that_of_the_operands_in_any_order_and_width(
+    problems: list[Problem], wider: int
+) -> None:
+    turned = [Problem("+", problem.operands[::-1]) for problem in problems]
+    found = fingerprint(tiny.numbers(problems, 6)).tolist()
+    assert fingerprint(tiny.numbers(turned, wider)).tolist() == found
+    assert fingerprint(tiny.numbers(problems, 6, operands=3)).tolist() == found
+
+
+def test_fingerprints_are_evenly_spread_and_hardly_ever_the_same() -> None:
+    every = jnp.array(list(itertools.combinations_with_replacement(range(300), 2)))
+    found = np.asarray(fingerprint(numbers(every, 299)))
+    assert len(np.unique(found)) > len(found) - 3
+    shares = np.bincount(found % BUCKETS) / len(found) * BUCKETS
+    assert np.abs(shares - 1).max() < 0.1
+
+
+def test_drawn_problems_of_two_splits_are_never_the_same_whatever_the_seeds() -> None:
+    held = {split: set(pairs(of(split, seed=1), 20)) for split in HELD}
+    trained = set(pairs(of(TRAIN, seed=2), 20)) | set(values(programmed(TRAIN), 4))
+    held = {split: own | set(values(programmed(split), 8)) for split, own in held.items()}
+    for first, second in itertools.combinations([trained, *held.values()], 2):
+        assert first
+        assert not first & second
+        assert not first & {(b, a) for a, b in second}
+    assert trained | set().union(*held.values()) >= set(itertools.product(range(1, 10), repeat=2))
+
+
+def test_another_seed_draws_other_problems_and_the_same_seed_the_same() -> None:
+    first, again, other = (pairs(of(TRAIN, seed)) for seed in (0, 0, 1))
+    assert first == again != other
+    first, again, other = (values(programmed(TRAIN, seed)) for seed in (0, 0, 1))
+    assert first == again != other
+
+
+def test_drawn_problems_are_those_of_the_task_but_for_what_is_held_out() -> None:
+    source = of(TRAIN, digits=(1, 3), special=0.0)
+    lengths = np.array([len(str(a)) for a, _ in pairs(source, 10)])
+    counts = np.bincount(lengths, minlength=4)[1:] / len(lengths)
+    assert np.abs(counts - 1 / 3).max() < 0.02
+    assert 0.89 < len(lengths) / (10 * source.size) < 0.93  # 29 of 32
+
+
+def test_the_splits_of_a_table_are_ranges_of_its_order_without_repetition() -> None:
+    of = tiny.with_encoding("nope", **TABLE, **HELD_BACK)
+    found = sources(of, layout_of(of), rows=250, seed=0)
+    every = [pair for split in SPLITS for source in found[split] for pair in pairs(source)]
+    assert [source.rows for split in SPLITS for source in found[split]] == [250, 30, 40]
+    assert len(every) == len(set(every)) == 320
+    table = found[TRAIN][0].task.table
+    assert table is not None
+    assert set(every[:250]) <= set(map(tuple, table.pairs(jnp.arange(100, 400)).tolist()))
+    assert set(every[250:]) == set(map(tuple, table.pairs(jnp.arange(70)).tolist()))
+
+
+def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
+    found = [
+        sources(of, layout_of(of), rows=250, seed=0)
+        for of in (tiny.with_encoding(name, **TABLE, **HELD_BACK) for name in ("nope", "window"))
+    ]
+    for split in SPLITS[:3]:
+        (drawn,), (recorded,) = (each[split] for each in found)
+        assert values(recorded) == pairs(drawn)
+
+
+def test_no_problem_of_a_program_is_larger_than_any_of_training() -> None:
+    """Numbers one above the other, or special ones, are no longer than the task states."""
+    for digits in (1, 2):
+        source = programmed(TRAIN, digits=(1, digits), special=1.0)
+        assert max(max(pair) for pair in values(source, 4)) == 10**digits - 1
+
+
+def test_other_writing_has_problems_of_its_own() -> None:
+    changes = TABLE | HELD_BACK | {"layout": "spaced", "evaluation__layouts": ["spaced-apart"]}
+    of = tiny.with_encoding("nope", **changes)
+    found = sources(of, layout_of(of), rows=250, seed=0)
+    (other,) = found[TEST_OOD]
+    assert other.layout.name == "spaced-apart"
+    assert other.rows == 30  # of the 100 held out, what validation and test leave
+    assert not set(pairs(other)) & set(pairs(found[TEST_ID][0]) + pairs(found[VALIDATION][0]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"task__held_out": 60}, r"task\.held_out 60 of \+: validation and test take 30 \+ 40"),
+        ({"task__rows": 200}, r"the table of \+ has 200 problems to train on, not 250"),
+    ],
+)
+def test_a_table_with_too_few_problems_is_refused(changes: dict[str, Any], says: str) -> None:
+    of = tiny.recipe(**TABLE | HELD_BACK | changes)
+    with pytest.raises(UserError, match=says):
+        sources(of, layout_of(of), rows=250, seed=0)
+
+
+@given(rows=st.integers(3, 10_000), weights=st.lists(st.floats(0.1, 9), min_size=1, max_size=3))
+def test_rows_are_shared_by_weight(rows: int, weights: list[float]) -> None:
+    tasks = [
+        {"operator": o, "weight": w, "digits": (1, 3)} for o, w in zip("+-*", weights, strict=False)
+    ]
+    of = tiny.with_encoding("nope", layout="plain", task=tasks)
+    found = sources(of, layout_of(of), rows, seed=0)
+    shares = [source.rows for source in found[TRAIN]]
+    assert sum(shares) == rows
+    for share, weight in zip(shares, weights, strict=True):
+        assert abs(share - rows * weight / sum(weights)) <= 1
+
+
+def test_the_exam_gives_only_problems_that_training_cannot_draw() -> None:
+    """Special cases make operands shorter: at a size just beyond, some are as in training."""
+    task = Task("//", digits=(1, 4), second=(1, 2))
+    exam = tiny.with_encoding("nope", evaluation__digits=[3, "5/2", "9/5"]).evaluation
+    found = [
+        problem for problems in beyond(task, layout_named("plain"), exam) for problem in problems
+    ]
+    assert found
+    assert all(len(str(a)) > 4 or len(str(b)) > 2 for a, b in (p.operands for p in found))
+
+
+def test_larger_is_by_digits_by_count_and_in_a_table_by_value() -> None:
+    drawn, table = Task(digits=(1, 3), operands=(2, 3)), Task(values=(0, 50), special=0.0)
+    assert [larger_than_trained(drawn, Problem("+", o)) for o in ((999, 0), (1000, 0))] == [0, 1]
+    assert larger_than_trained(drawn, Problem("+", (1, 1, 1, 1)))
+    assert [larger_than_trained(table, Problem("+", o)) for o in ((50, 50), (50, 51))] == [0, 1]
+
+
+def test_batches_come_from_all_devices_as_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = pairs(source := of(TRAIN), 3)
+    assert source.rows > source.size
+    first = jax.devices()[:1]
+    monkeypatch.setattr(jax, "devices", lambda: first)
+    assert pairs(of(TRAIN), 3) == several

@@ -1,0 +1,186 @@
+"""Pages of models with random weights, on machines of shipped programs and of some made here."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from curta.config import recipe as recipes
+from curta.config.recipe import Recipe
+from curta.export.html.assembled import render
+from curta.export.html.folded import refuse
+from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import parse
+from curta.problems.tasks import Task
+from curta.programs import program_named
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine.sampling import Sizes
+from curta.programs.machine.survey import survey
+from curta.programs.machine.writing import write
+from tests import tiny
+
+from .browser import Tab
+
+PROBLEMS = {
+    "addition": ["7+8", "99999+1", "123+98765", "0+0"],
+    "multiplication": ["12*34", "999*9", "0*57", "305*204"],
+    "fractions": ["3.75+12.5", "0.05+9.95", "0.0+0.0", "12.5+3.25"],
+    "own": ["sort 3,1,2", "sort 20", "0xc-0x345", "0x345-0xf", "3#2<3#2", "3#12<3#201"],
+}
+"""Some problems of each machine."""
+
+TOKENS = 12_000
+"""Tokens of a survey: enough for windows, if not for the best ones."""
+
+
+@program(
+    "sorted",
+    "sort",
+    axes=("place", "row"),
+    prompt=(Given("n", "place", high_first=True, many="row"), Sign("=", at={"row": -1})),
+    answer=Answer("n answer", high_first=True, many="row"),
+)
+def ascending(paper: Paper, *numbers: list[int]) -> None:
+    """Numbers in order, each on its own row."""
+    paper.home().move(place=-1, row=-1).write("begin", ":")
+    for row, digits in enumerate(sorted(numbers, key=lambda one: one[::-1])):
+        for place, digit in enumerate(reversed(digits)):
+            here = paper.move(place=+1) if place else paper.home().move(row=row)
+            here.write("n answer", digit)
+    paper.end()
+
+
+@program(
+    "less",
+    "-",
+    axes=("place",),
+    prompt=(Given("x", "place", base=16), Sign("-"), Given("y", "place", base=16), Sign("=")),
+    answer=Answer("rest", base=16, sign="minus"),
+    broadcast={"minus": ("place",)},
+)
+def less(paper: Paper, x: list[int], y: list[int]) -> None:
+    """Digits of the first number, and now and then a minus sign."""
+    if len(x) < len(y):
+        paper.home().move(place=-1).write("minus", "-")
+    for place, digit in enumerate(x):
+        (paper.move(place=+1) if place else paper.home()).write("rest", digit)
+    paper.end()
+
+
+@program(
+    "compared",
+    "<",
+    axes=("place", "row", "sheet"),
+    prompt=(
+        Given("p", "row", everywhere=("place",), base=3),
+        Sign("<", everywhere=("place", "row", "sheet")),
+        Given("q", "row", everywhere=("place",), base=3),
+        Sign("=", at={"sheet": 1}),
+    ),
+    answer=Answer("so", truth=True),
+)
+def compared(paper: Paper, p: list[int], q: list[int]) -> None:
+    """One digit, three squares up."""
+    paper.move(sheet=+1).write("so", int(len(p) < len(q)))
+    paper.end()
+
+
+OWN: dict[str, list[Program]] = {"own": [ascending, less, compared]}
+"""Programs of several axes, bases and kinds of answers, together on one machine."""
+
+
+@lru_cache
+def layout(name: str) -> ProgramLayout:
+    programs = OWN.get(name) or [program_named(name)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("curta.programs.machine.survey.TOKENS", TOKENS)
+        counts = {"sort": (1, 3)}
+        operators = [one.operator for one in programs]
+        least = {one: (OPERATIONS[one].least,) * 2 for one in operators}
+        sizes = {one: Sizes((1, 3), (1, 3), counts.get(one, least[one])) for one in operators}
+        found = survey(programs, sizes)
+    return ProgramLayout(found.machine, found.windows, found.recorder)
+
+
+def recipe(name: str, **changes: Any) -> Recipe:
+    """A small recipe for a machine, with `section__field=value` laid on top."""
+    small = {"model.width": 16, "model.heads": 2, "model.mlp_factor": 2, "model.kinds": True}
+    given = {path.replace("__", "."): value for path, value in changes.items()}
+    fields = recipes.read("addition" if name == "own" else name)
+    made = recipes.parse(recipes.with_overrides(fields, small | given), where=name)
+    tasks = tuple(Task(p.operator, digits=(1, 3)) for p in OWN.get(name, []))
+    return replace(made, task=tasks) if tasks else made
+
+
+def drawn(made: Recipe, name: str) -> Transformer:
+    """A model whose gains are not ones, as after training."""
+    model = tiny.drawn(made, layout(name))
+    leaves, tree = jax.tree.flatten(model)
+    keys = jax.random.split(jax.random.key(7), len(leaves))
+    changed = [
+        leaf * (1 + 0.2 * jax.random.normal(key, leaf.shape))
+        for key, leaf in zip(keys, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(tree, changed)
+
+
+def shipped(name: str, **changes: Any) -> tuple[Recipe, Transformer]:
+    made = recipe(name, **changes)
+    return made, drawn(made, name)
+
+
+def page(folder: Path, made: Recipe, model: Transformer) -> Path:
+    """The file of the page."""
+    refuse(model)
+    path = folder / "page.html"
+    path.write_text(render(made, model, "made", 0), encoding="utf-8")
+    return path
+
+
+def prompts(name: str) -> list[list[int]]:
+    return [layout(name).prompt_tokens(parse(text)) for text in PROBLEMS[name]]
+
+
+def random_texts(name: str, count: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random tokens but the end, and the windows of all of them by `machine.writing`."""
+    machine, windows = layout(name).machine, layout(name).windows
+    choice = np.delete(np.arange(len(machine.tokens)), machine.end)
+    tokens = np.random.default_rng(3).choice(choice, (count, length)).astype(np.int32)
+    tokens[:, 0] = prompts(name)[0][0]  # goes home on all axes, as every prompt does
+    coming = iter(tokens.T[1:])
+    rows: list[np.ndarray] = []
+
+    def look(seen: np.ndarray) -> np.ndarray:
+        rows.append(seen)
+        return next(coming)
+
+    write(machine, windows, look, tokens[:, :1].tolist(), limit=length - 1)
+    return tokens[:, :-1], np.stack(rows, axis=1)
+
+
+def logits(model: Transformer, rows: np.ndarray) -> np.ndarray:
+    return np.asarray(_logits(model, rows))
+
+
+@jax.jit
+def _logits(model: Transformer, rows: jax.Array) -> jax.Array:
+    return model.of_windows(rows)
+
+
+def page_logits(browser: Tab, rows: np.ndarray) -> np.ndarray:
+    """What the page says of the same windows."""
+    asked = json.dumps(rows.tolist())
+    return np.array(browser.value(f"{asked}.map((row) => [...curta.look(row).logits])"))
+
+
+def padded(windows: Sequence[Sequence[int]], cells: int, none: int) -> np.ndarray:
+    """Windows as the page has them, with as many cells each."""
+    return np.array([[*row, *[none] * (cells - len(row))] for row in windows])

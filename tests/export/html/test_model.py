@@ -1,0 +1,160 @@
+"""The page against Python: where tokens stand, their windows, logits, and what is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.export.html.folded import refuse
+from curta.layouts.texts import layout_of
+from curta.programs.machine.writing import write_one
+from tests import tiny
+
+from .browser import Tab
+from .made import (
+    PROBLEMS,
+    drawn,
+    layout,
+    logits,
+    padded,
+    page,
+    page_logits,
+    prompts,
+    random_texts,
+    recipe,
+    shipped,
+)  # fmt: skip
+
+pytestmark = pytest.mark.slow
+
+DESIGNS: dict[str, dict[str, Any]] = {
+    "layer norm, gated, gelu": {
+        "model__norm": "layer", "model__gated": True, "model__activation": "gelu"
+    },
+    "norm without gains, silu": {"model__norm": "plain", "model__activation": "silu"},
+    "norm after, relu": {
+        "model__norm_placement": "post_residual", "model__activation": "relu"
+    },
+    "tied, shared keys": {"model__tied": True, "model__key_value_heads": 1},
+    "no kinds, no scale": {"model__kinds": False, "model__attention_scale": False},
+    "not spelled, one layer": {"model__spelled": False, "model__blocks": 1},
+}  # fmt: skip
+WRITTEN = 60
+
+
+@pytest.fixture(scope="module", params=PROBLEMS)
+def named(request: pytest.FixtureRequest) -> str:
+    """The name of a machine."""
+    return str(request.param)
+
+
+def test_tokens_stand_and_see_as_in_python(named: str, browser: Tab, tmp_path: Path) -> None:
+    machine = layout(named).machine
+    browser.open(page(tmp_path, *shipped(named)))
+    tokens, rows = random_texts(named, 12, 50)
+    found = browser.value(f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    for text, expected, one in zip(tokens, rows, found, strict=True):
+        steps, position = [], np.zeros(len(machine.axes), np.int32)
+        for token in text:
+            position = machine.advance(position, np.array(token))
+            steps.append(position)
+        assert np.array_equal(one["positions"], np.stack(steps))
+        windows = padded(one["windows"], rows.shape[-1], len(machine.tokens))
+        assert np.array_equal(windows, expected)
+
+
+def test_positions_are_the_sum_of_moves(named: str, browser: Tab, tmp_path: Path) -> None:
+    machine = layout(named).machine
+    browser.open(page(tmp_path, *shipped(named)))
+    tokens, _ = random_texts(named, 12, 50)
+    found = browser.value(f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    for text, one in zip(tokens, found, strict=True):
+        assert np.array_equal(one["positions"], machine.positions(text))
+
+
+def test_a_page_has_pythons_logits_and_writes_the_same(
+    named: str, browser: Tab, tmp_path: Path
+) -> None:
+    made, model = shipped(named)
+    machine, windows = layout(named).machine, layout(named).windows
+    browser.open(page(tmp_path, made, model))
+    rows = random_texts(named, 12, 50)[1].reshape(-1, model.positions.cells)
+    assert np.abs(page_logits(browser, rows) - logits(model, rows)).max() < 1e-4
+    asked = f"{json.dumps(PROBLEMS[named])}.map((text) => curta.write(text, {WRITTEN}))"
+    expected = [
+        write_one(machine, windows, lambda seen: logits(model, seen).argmax(1), prompt, WRITTEN)
+        for prompt in prompts(named)
+    ]
+    assert browser.value(asked) == expected
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_design_that_is_not_refused_has_pythons_logits(
+    name: str, browser: Tab, tmp_path: Path
+) -> None:
+    made, model = shipped("addition", **DESIGNS[name])
+    browser.open(page(tmp_path, made, model))
+    rows = random_texts("addition", 8, 20)[1].reshape(-1, model.positions.cells)
+    assert np.abs(page_logits(browser, rows) - logits(model, rows)).max() < 1e-4
+
+
+def test_a_page_looks_where_the_model_looks(browser: Tab, tmp_path: Path) -> None:
+    made, model = shipped("addition")
+    texts = [layout("addition").recorder.record("+", (57, 968))]
+    tokens = np.array([texts[0][0]], np.int32)
+    where = layout("addition").follow(jnp.asarray(tokens), jnp.array([tokens.shape[1]]))[1]
+    room = layout("addition").room_for(texts)
+    expected = np.asarray(model.attention_weights(jnp.asarray(tokens), where, room))[0, 0]
+    browser.open(page(tmp_path, made, model))
+    found = np.zeros_like(expected)
+    asked = f"new curta.Writing(curta.network, {tokens[0].tolist()})"
+    looked = browser.value(
+        f"(() => {{ const w = {asked}; return w.paper.seen.map((keys, i) =>"
+        "[keys, w.before(i + 1).weights]); })()"
+    )
+    for number, (keys, weights) in enumerate(looked):
+        for cell, key in enumerate(keys):
+            if key >= 0:
+                found[:, number, key] += [shares[cell] for shares in weights]
+    assert np.abs(found - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("changes", [{"positions__name": "rope"}, {"positions__name": "nope"}])
+def test_a_program_without_a_window_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"no page of this run: .*'window' only") as caught:
+        refuse(drawn(recipe("addition", **changes), "addition"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_published_layout_and_more_loops_are_refused() -> None:
+    dense = tiny.dense()
+    with pytest.raises(UserError, match="positions 'window' only"):
+        refuse(tiny.drawn(dense, layout_of(dense)))
+    with pytest.raises(UserError, match=r"model\.loops 2"):
+        refuse(shipped("addition")[1].looped(2))
+
+
+def test_leaving_tokens_out_is_as_never_having_written_them(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("multiplication")))
+    first, second = (random_texts("multiplication", 2, 30)[0]).tolist()
+    mixed = json.dumps([*first[:10], *second[10:]])
+    cut = browser.value(
+        f"(() => {{ const w = new curta.Writing(curta.network, {first}); w.paper.cut(10);"
+        f"for (const t of {second[10:]}) w.append(t);"
+        "return { windows: w.paper.tokens.map((_, i) => w.paper.window(i)),"
+        "positions: w.paper.positions }; })()"
+    )
+    assert cut == browser.value(f"curta.follow({mixed})")
+
+
+def test_the_same_window_is_calculated_once(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("addition")))
+    counted = "(curta.write('{}+{}', 300), curta.network.memo.size)"
+    before = browser.value(counted.format("7" * 100, "6" * 100))
+    assert before < 100
+    assert browser.value(counted.format("7" * 100, "6" * 100)) == before

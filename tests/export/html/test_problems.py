@@ -1,0 +1,149 @@
+"""Problems and answers in the page: read, put to the model and answered as Python does."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curta.export.html.design import DIGITS, TOKENS
+from curta.problems.notation import written
+from curta.problems.problem import Problem, answer_text, parse
+
+from .browser import Tab
+from .made import PROBLEMS, layout, page, shipped
+
+
+def drawn_problems(name: str, count: int) -> list[Problem]:
+    """Random problems of the operations that a machine's examples have."""
+    rng = np.random.default_rng(len(name))
+    found = []
+    for _ in range(count):
+        like = parse(PROBLEMS[name][rng.integers(len(PROBLEMS[name]))])
+        values = tuple(int(rng.integers(1, 10 ** rng.integers(1, 7))) for _ in like.operands)
+        found.append(Problem(like.operator, values, like.base))
+    return found
+
+
+def damaged(tokens: list[int], vocabulary: int, rng: np.random.Generator) -> list[int]:
+    """The tokens with one of them changed or left out, but not the end."""
+    at = int(rng.integers(len(tokens) - 1)) if len(tokens) > 1 else 0
+    new = [[], [int(rng.integers(vocabulary))]][rng.integers(2)]
+    return [*tokens[:at], *new, *tokens[at + 1 :]]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_prompts_truths_and_answers_are_pythons(name: str, browser: Tab, tmp_path: Path) -> None:
+    made, rng = layout(name), np.random.default_rng(1)
+    browser.open(page(tmp_path, *shipped(name)))
+    problems = drawn_problems(name, 40)
+    given = []
+    for number, problem in enumerate(problems):
+        tokens, prompt = made.tokens_of(problem)
+        text = tokens[prompt:]
+        text = damaged(text, len(made.machine.tokens), rng) if number % 2 else text
+        given.append([str(problem), problem.operator, text])
+    one = """(([text, operator, written]) => {
+        const prompt = curta.prompt(text), all = [...prompt, ...written];
+        const { positions } = curta.follow(all);
+        return [prompt, curta.truth(text),
+                curta.read(operator, written, positions.slice(prompt.length))]; })"""
+    found = browser.value(f"{json.dumps(given)}.map({one})")
+    for problem, (_, operator, text), line in zip(problems, given, found, strict=True):
+        answer = made.answer(problem, text)
+        base = made.machine.formats[operator].answer.base
+        read = None if answer is None else answer_text(answer, base)
+        truth = answer_text(problem.truth, base)
+        assert line == [made.prompt_tokens(problem), truth, read]
+
+
+MISTAKES = {
+    "": "Write a problem, such as 12+34",
+    "12": "An operator is missing",
+    "12+": "An operand is missing",
+    "1.5+2": ". is no digit and no operator",
+    "12+x": "x is no digit",
+    "-3+4": "whole numbers from 0 up",
+    "1+2-3": "+ and - together: one operation at a time",
+    "1<2": "This model has no <: it was trained on +",
+    "sort 3,1": "This model has no sort",
+    "sort(3,1)": "This model has no sort",
+    "constructor 3": "This model has no constructor",
+    "1+2+3": "+ takes 2 operands, not 3; write 12+34.",
+    "1 2+3": "Two numbers have no operator between them",
+    "0b12+1": "0b12 is no whole number from 0 up",
+    "1#0+1": "1#0 is no whole number from 0 up",
+    "1" * (DIGITS + 1) + "+2": f"at most {DIGITS} digits",
+    "1" * (TOKENS + 1): f"at most {TOKENS} characters",
+    "<img src=x>": "is no digit",
+}
+
+
+POINTS = {
+    "3+12.5": "Every part of a number is written, as in 3.0+12.5.",
+    "3+12": "Every part of a number is written, as in 3.0+12.0.",
+    ".5 + 7.": "Every part of a number is written, as in 0.5+7.0.",
+    "3.5": "3.5 is no such problem; write 12.5+3.75.",
+    "1.5-0.5": "write 12.5+3.75",
+    "1.5+0.5+1.5": "write 12.5+3.75",
+    "1.5+" + "1" * (DIGITS + 1) + ".5": f"at most {DIGITS} digits",
+    "": "Write a problem, such as 12.5+3.75.",
+}
+
+
+def mistake(browser: Tab, text: str) -> str:
+    asked = f"(() => {{ try {{ return curta.prompt({json.dumps(text)}).length; }}"
+    return str(browser.value(f"{asked} catch (mistake) {{ return mistake.message; }} }})()"))
+
+
+def test_what_cannot_be_calculated_is_one_clear_line(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("addition")))
+    for text, words in MISTAKES.items():
+        line = mistake(browser, text)
+        assert words in line, text
+        assert "\n" not in line
+        assert len(line) < 120
+
+
+def test_numbers_with_a_point_are_read_whole_or_completed_in_the_complaint(
+    browser: Tab, tmp_path: Path
+) -> None:
+    browser.open(page(tmp_path, *shipped("fractions")))
+    for text, words in POINTS.items():
+        assert words in mistake(browser, text), text
+    same = ["3.75+12.5", " 03.750 + 12.50 = "]
+    first, second = browser.value(f"{json.dumps(same)}.map(curta.prompt)")
+    assert first == second
+    assert browser.value("curta.truth('0.75+99.25')") == "100.0"
+
+
+def test_numbers_are_read_in_any_base_and_answered_in_the_models(
+    browser: Tab, tmp_path: Path
+) -> None:
+    browser.open(page(tmp_path, *shipped("addition")))
+    asked = "['0xff+0x1', '0b11111111+0b1', '16#ff+1', '255 + 001 ='].map(curta.truth)"
+    assert browser.value(asked) == ["256"] * 4
+    browser.open(page(tmp_path, *shipped("own")))
+    assert browser.value("curta.truth('0xc-0xff')") == "-" + written(243, 16)
+    assert mistake(browser, "12-3") == "Operands of - are written as in 0x12-0x34."
+
+
+def test_calls_blanks_and_leading_zeros_are_allowed(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("own")))
+    texts = ["sort 7,1,12", "sort(7, 1, 12)", " SORT 007 1 12 = ", "sort( 7 1 12 )"]
+    found = browser.value(f"{json.dumps(texts)}.map(curta.prompt)")
+    assert all(one == found[0] for one in found)
+    assert "no whole number" in mistake(browser, "sort 1,,2") or "missing" in mistake(
+        browser, "sort 1,,2"
+    )
+
+
+def test_other_operations_have_truths(browser: Tab, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, *shipped("addition")))
+    problems = ["gcd 1071,462", "isqrt 1234", "order 30,10,20", "7//2", "7%4", "reverse 120",
+                "copy 12", "isqrt 0", "luhn 7992739871", "0.05+99.95", "3.0+0.125"]  # fmt: skip
+    parts = [(one, parse(one)) for one in problems]
+    for text, problem in parts:
+        operands = json.dumps([str(value) for value in problem.operands])
+        found = browser.value(f"curta.truths({problem.operator!r}, {operands})")
+        assert found == answer_text(problem.truth), text

@@ -1,0 +1,400 @@
+"""The command line, as a user meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.export import EXPORTERS, IMPORTERS
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.probes import PROBES
+
+SMALL = [
+    "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",
+    "--training.batch=8", "--training.checkpoint_every=2", "--evaluation.digits=[2,5]",
+    "--evaluation.count=4", "--evaluation.generated=2", "--evaluation.named=['1+2', '30+4']",
+    "--training.problems=100", "--evaluation.certificate=0",
+]  # fmt: skip
+SMALL_FILES_ONLY = (
+    "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
+)
+
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line with which a command is refused."""
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.fixture(scope="module")
+def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of two members, trained through the command line."""
+    root = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        assert main(["train", "addition", "--run", "small", "--seeds", "2", *SMALL]) == 0
+    return root / "small"
+
+
+def test_help_is_answered_without_jax() -> None:
+    code = "import sys; from curta.frontends.cli import main; main([])"
+    code += "; assert 'jax' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "train" in done.stdout
+
+
+@pytest.mark.parametrize(("command", "forms"), [("export", EXPORTERS), ("import", IMPORTERS)])
+def test_help_names_every_form(
+    capsys: pytest.CaptureFixture[str], command: str, forms: dict[str, object]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert [form for form in forms if form not in text] == []
+
+
+def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["train", "addition", "--help"])
+    assert leaving.value.code == 0
+    text = capsys.readouterr().out
+    assert "--training.steps" in text
+    assert "(1000)" in text
+    assert "--positions.neighbours" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["trian"], "did you mean 'train'"),
+        (["train", "additoin"], "did you mean 'addition'"),
+        (["train", "--trainig.steps", "3"], "did you mean '--training.steps'"),
+        (["train", "--training.steps", "abc"], "training.steps"),
+        (["train", "--training.steps", "0"], "training.steps"),
+        (["train", "--layout", "reversd"], "did you mean 'reversed'"),
+        (["train", "--positions.name", "windw"], "did you mean 'window'"),
+        (["train", "--task.operator", "?"], "unknown operator '?': choose from"),
+        (["train", "--model.heads", "5"], "model.heads 5"),
+        (["train", "--seeds", "0"], "--seeds must be at least 1"),
+        (["train", "--seeds", "x"], "--seeds"),
+        (["train", "missing.toml"], "No such file"),
+        (["ask", "nothing", "1+1"], "nothing"),
+        (["show", "addition", "1.5+2"], "every part of a number is written"),
+        (["show", "addition", "12+"], "operand is missing"),
+        (
+            ["show", "addition", "5-3"],
+            "unknown operator of the recipe's program '-': choose from +",
+        ),
+        (["show", "addition", "1+2+3"], "this program holds 2 operands, not 3"),
+        (["show", "division", "12//0"], "division by zero has no answer"),
+        (["show", "subtraction", "3--4"], "operands are whole numbers from 0 up"),
+        (["show", "sums", "1+2-3"], "one operation at a time"),
+        (["show", "calculator", "12/3"], "did you mean '//'?"),
+        (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
+        (["show", "addition"], "give a problem, such as 12+34, or --window, or --layers"),
+        (
+            ["show", "addition", "--layers", "5-3"],
+            "unknown operator of the recipe's program '-': choose from +",
+        ),
+        (["train", "--evaluation.named", "['12+']"], "evaluation.named '12+': an operand is"),
+        (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'"),
+        (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),
+        (["compare", "encoding"], "unknown comparison 'encoding': did you mean 'encodings'?"),
+        (["compare", "addition", "sums model.widht=3"], "did you mean 'model.width'"),
+        (["compare", "addition", "addition"], "two entries are called 'addition'"),
+        (["compare", "addition", "sums", "--model.widht", "3"], "did you mean '--model.width'"),
+        (["compare", "addition", "sums", "--task.digits", "[1,0]"], "'addition': task.digits must"),
+        (["compare", "encodings", "--seeds", "0"], "--seeds must be at least 1"),
+        (["compare", "addition", "sums", "--run", "a/b"], "'a/b' is no name for a run"),
+        (["sweep", "addition"], "nothing is swept: give a field several values"),
+        (["sweep", "addition", "--model.width", "32"], "nothing is swept"),
+        (["sweep", "addition", "--model.width", "32,x"], "width=x': model.width"),
+        (["sweep", "addition", "--model.width", "32,32"], "two entries are called 'width=32'"),
+        (["sweep"], "required: recipe"),
+        (["runs", "extra"], "unexpected argument"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert says in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize("command", ["ask", "evaluate"])
+def test_fewer_than_one_loop_is_refused(
+    trained: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    problem = ["1+1"] if command == "ask" else []
+    given = refused(capsys, command, str(trained), *problem, "--loops", "0")
+    assert "loops must be at least 1, not 0" in given
+
+
+@pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])
+def test_what_is_no_problem_is_refused(
+    trained: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    assert len(refused(capsys, "ask", str(trained), text)) < 250
+
+
+def test_training_writes_a_whole_run_folder(trained: Path) -> None:
+    names = {path.name for path in trained.iterdir()}
+    assert names >= {"recipe.toml", "run.json", "metrics.jsonl", "checkpoints", "evaluation.json"}
+    assert names >= {"report.html", "learning.png", "lengths.png", "summary.json"}
+    assert json.loads((trained / "run.json").read_text())["status"] == "finished"
+
+
+def test_ask_prints_one_answer_a_line_in_order(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sums = ["1+2", "30+4", "5+600"]
+    file = tmp_path / "sums.txt"
+    file.write_text("\n".join(sums) + "\n")
+    assert main(["ask", str(trained), "--file", str(file), "--trace"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[1].partition("=")[0] for line in lines] == ["1+2", "03+4", "5+006"]
+
+
+def test_a_member_can_be_chosen_before_the_problem(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", str(trained), "--member", "1", "1+2"]) == 0
+    assert (
+        "0 to 1"
+        in (capsys.readouterr(), refused(capsys, "ask", str(trained), "1+2", "--member", "2"))[1]
+    )
+
+
+def test_a_bad_line_of_a_file_is_named(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sums.txt"
+    file.write_text("1+2\n3*4\n")
+    assert "line 2" in refused(capsys, "ask", str(trained), "--file", str(file))
+    file.write_text("\n")
+    assert "is empty" in refused(capsys, "ask", str(trained), "--file", str(file))
+
+
+def test_evaluate_prints_json_that_holds_every_member(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--digits", "2", "--count", "3", "--grid", "2", "--json"]
+    assert main(["evaluate", str(trained), *options]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert all(len(row["exact"]) == 2 and row["generated"]["agrees"] for row in table["lengths"])
+    assert [len(table["grid"]["exact"]), *map(len, table["grid"]["exact"][0])] == [2, 2, 2]
+
+
+def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(trained), "--digits", "2", "--count", "3", "--member", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "named problems" in text
+    begun = [line.split()[:2] for line in text.splitlines()]
+    assert ["1+2", "3"] in begun
+    assert ["30+4", "34"] in begun
+
+
+def test_show_explains_every_token(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "addition-reversed", "123+45"]) == 0
+    text = capsys.readouterr().out
+    assert "321+54=861$" in text
+    assert all(word in text for word in ("first", "second", "answer", "index", "scored"))
+
+
+def test_show_lists_layers_for_a_problem_or_for_training(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["show", "sources/digit-encoder", "--layers"]) == 0
+    text = capsys.readouterr().out
+    assert "106,688" in text
+    assert "texts of up to 43 tokens (the longest in training)" in text
+    assert main(["show", "sources/digit-encoder", "--layers", "1+2"]) == 0
+    text = capsys.readouterr().out
+    assert "106,688" in text
+    assert "(this problem)" in text
+
+
+def test_probe_lists_what_applies(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", str(trained)]) == 0
+    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
+    assert set(PROBES) < set(lines)
+    assert lines["commutativity"][0] == "+"
+    api.begin("subtraction", 1, "differences", {})
+    assert main(["probe", "differences"]) == 0
+    assert "commutativity   nothing here" in capsys.readouterr().out
+
+
+def test_probe_prints_json_that_its_file_and_the_report_hold(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["probe", str(trained), "top-k", "--problem", "57+68", "--k", "2", "--member", "1"]
+    assert main([*command, "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table == json.loads((trained / "probes" / "top-k.json").read_text())
+    assert table["columns"][:4] == ["member", "index", "true", "scored"]
+    assert {row["member"] for row in table["rows"]} == set(table["members"]) == {1}
+    assert table["options"] == {"problem": "57+68", "k": 2}
+    assert "top-k" in (trained / "report.html").read_text()
+    assert (trained / "probes" / "top-k.png").read_bytes().startswith(b"\x89PNG")
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["commutativty"], "unknown probe 'commutativty': did you mean 'commutativity'?"),
+        (["longer", "--cuont", "3"], "did you mean '--count'"),
+        (["longer", "--problem", "1+2"], "unknown option '--problem'"),
+        (["longer", "--count", "0"], "--count must be at least 1, not 0"),
+        (["longer", "--count", "x"], "--count"),
+        (["longer", "--member", "2"], "no member 2: run 'small' has 0 to 1"),
+        (["top-k", "--problem", "5-3"], "unknown operator of run 'small' '-'"),
+        (["top-k", "--problem", "5+"], "operand is missing"),
+        (["top-k", "extra"], "unexpected argument 'extra'"),
+    ],
+)
+def test_a_probe_that_cannot_be_put_is_refused_in_one_line(
+    trained: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert says in refused(capsys, "probe", str(trained), *arguments)
+
+
+def test_a_probe_of_another_operation_is_refused_before_anything_is_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The run has no checkpoint either, which would be said next."""
+    api.begin("subtraction", 1, "differences", {})
+    assert (
+        "probe 'commutativity' does not apply to run 'differences': it examines operations of two"
+        " numbers whose order makes no difference, and the run has -"
+    ) in refused(capsys, "probe", "differences", "commutativity")
+    assert "no checkpoint yet" in refused(capsys, "probe", "differences", "single-digits")
+
+
+def test_runs_lists_broken_folders_too(
+    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = trained.parent / "broken"
+    broken.mkdir()
+    (broken / "run.json").write_text("{")
+    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
+    assert main(["runs"]) == 0
+    text = capsys.readouterr().out
+    assert "small" in text
+    assert "damaged" in text
+
+
+def test_an_existing_run_is_not_touched(
+    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (trained / "run.json").read_bytes()
+    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
+    assert "exists already" in refused(capsys, "train", "addition", "--run", "small")
+    assert (trained / "run.json").read_bytes() == before
+
+
+def test_a_place_that_cannot_be_written_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "file" / "runs"))
+    assert "cannot write" in refused(capsys, "train", *SMALL)
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(trained: Path) -> None:
+    """A limit on file size stands in for the disk: the system refuses the write just so."""
+    before = {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()}
+    command = ["evaluate", str(trained), "--digits", "2", "--count", "2"]
+    code = f"{SMALL_FILES_ONLY}; from curta.frontends.cli import main; sys.exit(main({command!r}))"
+    # -B: a compiled module that is cut off at the limit would break whoever imports it next.
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "cannot write" in done.stderr.splitlines()[-1]
+    assert {path.name: path.read_bytes() for path in trained.iterdir() if path.is_file()} == before
+
+
+# Several runs.
+
+
+@pytest.fixture(scope="module")
+def swept(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of four runs, carried out through the command line."""
+    root = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        values = ["--task.digits", "[1,2],[1,3]", "--optimizer.learning_rate", "0.01,0.1"]
+        small = [option for option in SMALL if not option.startswith("--task.digits")]
+        assert main(["sweep", "addition", "--seeds", "1", *values, *small]) == 0
+    return root / "addition-by-digits-learning_rate"
+
+
+def test_a_sweep_trains_every_combination(swept: Path) -> None:
+    table = json.loads((swept / "comparison.json").read_text())
+    assert [(row["status"], *row["changes"].values()) for row in table["rows"]] == [
+        ("finished", digits, rate) for digits in ([1, 2], [1, 3]) for rate in (0.01, 0.1)
+    ]
+    pictures = {path.stem for path in swept.glob("*.png")}
+    assert pictures == {
+        "by-parameters", "by-task.digits", "by-optimizer.learning_rate", "lengths", "learning",
+    }  # fmt: skip
+    assert {path.stem for path in swept.glob("*.svg")} == pictures
+
+
+def test_a_finished_comparison_is_shown_again(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
+    assert main(["resume", swept.name]) == 0
+    text = capsys.readouterr().out
+    assert "digits=[1, 2] learning_rate=0.01" in " ".join(text.split())
+    assert "step" not in text.replace("steps", "")
+    assert text.rstrip().endswith("report.html")
+
+
+def test_runs_names_comparisons_too(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(swept.parent))
+    assert main(["runs"]) == 0
+    assert capsys.readouterr().out == f"comparisons: {swept.name}\n"
+
+
+def test_compare_prints_its_table_as_json_and_nothing_else(
+    capsys: pytest.CaptureFixture[str], runs_folder: Path
+) -> None:
+    entries = ["one: addition", "two: addition positions.name=rope positions.base=100.0"]
+    options = ["--run", "mine", "--seeds", "1", "--json"]
+    assert main(["compare", *entries, *options, *SMALL]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table == json.loads((runs_folder / "mine" / "comparison.json").read_text())
+    assert [row["settings"]["positions"]["name"] for row in table["rows"]] == ["window", "rope"]
+    assert (runs_folder / "mine" / "report.html").exists()
+    assert "exists already with other runs" in refused(
+        capsys, "compare", *entries, "--run", "mine", "--training.steps", "3"
+    )
+
+
+def test_compare_without_arguments_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare"]) == 0
+    assert capsys.readouterr().out.startswith("encodings ")
+
+
+def test_compare_help_shows_values_that_the_recipes_share(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "addition", "addition-plain", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--training.steps VALUE (each recipe's own)" in text
+    assert "--model.mlp_factor VALUE (4)" in text

@@ -1,0 +1,165 @@
+"""What the pages hold, and when reports are made anew."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.frontends.api import compare
+from curta.frontends.serve import live
+from curta.frontends.serve.site import answer
+from curta.runs.folders import Folder
+from tests import tiny
+from tests.report.parsed import Page
+
+
+def page(target: str) -> Page:
+    found = answer(target)
+    assert found.status == 200
+    return Page(re.sub("<link[^>]*>", "", found.body.decode()))
+
+
+def test_the_index_says_how_far_every_run_is(small: Path) -> None:
+    young = small.parent / "young"
+    shutil.copytree(small, young)
+    (young / "evaluation.json").unlink()
+    Folder(young).update(status="training")
+    rows = {row[0]: row for row in page("/").rows}
+    assert list(rows) == ["Run", "young", "small"]
+    assert rows["young"][1].endswith("20 of 20 steps")
+    assert rows["young"][2].endswith("%in training")
+    assert rows["small"][2].endswith("%in the hardest of 5 rows")
+    recipe = answer("/").body.decode()
+    assert "Addition, learned from at most 10 digits" in recipe
+    assert 'href="/runs/young/live.html"' in recipe
+    assert 'href="/runs/small/report.html"' in recipe
+
+
+def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
+    (small / "run.json").write_text("{")
+    (row,) = page("/").rows[1:]
+    assert row == ["small", "run 'small' is damaged: run.json is no valid JSON"]
+    for leaf in ("", "report.html", "live.html", "metrics.json"):
+        assert answer(f"/runs/small/{leaf}").status == (404 if leaf else 303)
+
+
+def test_a_damaged_line_of_metrics_is_no_reason_not_to_list_the_others(small: Path) -> None:
+    shutil.copytree(small, small.parent / "other")
+    (small / "metrics.jsonl").write_text("{}\n")
+    assert [row[1] for row in page("/").rows[1:] if row[0] == "small"] == [
+        "run 'small' is damaged: 'member'"
+    ]
+    assert len(page("/").rows) == 3
+
+
+def test_a_run_leads_to_its_curves_or_to_its_report(small: Path, young: Path) -> None:
+    assert answer("/runs/young/").location == "/runs/young/live.html"
+    assert answer("/runs/small/").location == "/runs/small/report.html"
+
+
+def test_names_are_escaped_in_addresses_and_pages(small: Path) -> None:
+    name = "a <b>&amp;%20?#é"
+    small.rename(small.parent / name)
+    found = next(attributes["href"] for tag, attributes in page("/").elements if tag == "a")
+    assert found == f"/runs/{quote(name, safe='')}/report.html"
+    assert answer(found).status == 200
+    assert b"a <b>" not in answer("/").body
+
+
+def test_a_report_is_made_when_the_runs_files_are_newer(small: Path) -> None:
+    path = small / "report.html"
+    path.unlink()
+    assert answer("/runs/small/report.html").body == path.read_bytes()
+    made = path.stat().st_ino
+    answer("/runs/small/report.html")
+    assert path.stat().st_ino == made
+    later = path.stat().st_mtime + 1
+    os.utime(small / "metrics.jsonl", (later, later))
+    assert answer("/runs/small/report.html").status == 200
+    assert path.stat().st_ino != made
+
+
+def test_a_report_that_cannot_be_made_anew_is_shown_as_it_was(small: Path) -> None:
+    (small / "learning.png").unlink()
+    (small / "learning.png").mkdir()  # it cannot be written in its place
+    later = (small / "report.html").stat().st_mtime + 1
+    os.utime(small / "metrics.jsonl", (later, later))
+    assert answer("/runs/small/report.html").body == (small / "report.html").read_bytes()
+
+
+def test_a_page_that_cannot_be_is_refused_with_its_reason(small: Path, young: Path) -> None:
+    assert "no member 2" in answer("/runs/small/page-2.html").body.decode()
+    assert "no checkpoint yet" in answer("/runs/young/page-0.html").body.decode()
+    assert answer("/runs/young/page-0.html").status == 404
+
+
+def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
+    compare(["one: addition", "two: addition model.kinds=false"], 1, "both", tiny.overrides())
+    index = answer("/").body.decode()
+    assert "2 of 2 runs are finished" in index
+    assert index.index("/runs/both/one/report.html") < index.index("/runs/both/two/report.html")
+    assert answer("/runs/both/").location == "/runs/both/report.html"
+    assert b"comparison" in answer("/runs/both/report.html").body
+    assert answer("/runs/both/one/report.html").status == 200
+    assert answer("/runs/one/report.html").status == 404
+
+
+@given(st.data())
+def test_only_known_addresses_are_answered(made: Path, data: st.DataObject) -> None:
+    words = st.sampled_from(["runs", "small", "..", ".", "", "run.json", "report.html", "%2e%2e"])
+    parts = data.draw(st.lists(words | st.text(max_size=4), max_size=6))
+    target = "/" + "/".join(part if "%" in part else quote(part) for part in parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(made))
+        found = answer(target)
+    known = {"/": 200, "/runs/small/": 303, "/runs/small/report.html": 200}
+    assert found.status == known.get(target, 404)
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(100, 2000))
+def test_whatever_the_pace_every_record_comes_once(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[int], most: int
+) -> None:
+    """Written in pieces that end anywhere, read in parts that end anywhere."""
+    folder = tmp_path_factory.mktemp("young")
+    run = {"format": 2, "seeds": [0], "status": "training", "stopped": {}, "steps": 9}
+    (folder / "run.json").write_text(json.dumps(run))
+    rows = [{"step": i, "member": 0, "loss": i / 7, "exact": 0.5, "seconds": 1} for i in range(40)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    found: list[int] = []
+    cursor = ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live, "MOST", most)
+        for size in [*pieces, len(text)]:
+            with (folder / "metrics.jsonl").open("a") as file:
+                file.write(text[:size])
+            text = text[size:]
+            more = True
+            while more:
+                told = live.since(folder, cursor)
+                found += [record[0] for record in told["records"]]
+                cursor, more = told["cursor"], told["more"]
+    assert found == list(range(40))
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "1-", "-5", "9-9", "0-99999999"])
+def test_a_resumed_run_and_a_strange_cursor_begin_anew(small: Path, cursor: str) -> None:
+    first = live.since(small, "")
+    assert live.since(small, first["cursor"])["records"] == []
+    Folder(small).cut_metrics(10)
+    for told in (live.since(small, first["cursor"]), live.since(small, cursor)):
+        assert told["anew"]
+        assert [record[0] for record in told["records"]] == [10, 10]
+
+
+def test_what_json_does_not_know_is_none(small: Path) -> None:
+    row = {"step": 30, "member": 0, "loss": float("nan"), "exact": None, "seconds": 1.0}
+    Folder(small).add_metrics([row])
+    found = json.loads(answer("/runs/small/metrics.json").body)
+    assert dict(zip(found["columns"], found["records"][-1], strict=True))["loss"] is None

@@ -1,0 +1,83 @@
+"""Curta from Python: the three lines of its docstring."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+def test_importing_curta_does_not_import_jax() -> None:
+    code = "import sys, curta; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_curta_has_what_it_names_and_nothing_else() -> None:
+    for name in curta.__all__:
+        assert getattr(curta, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'trian'"):
+        _ = curta.trian
+
+
+def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
+    shown: list[Any] = []
+    run = curta.train("addition", seeds=2, overrides=tiny.overrides(), show=shown.append)
+    assert (run.name, run.seeds, len(shown)) == ("addition", [0, 1], 2)
+    assert run.folder.info["status"] == "finished"
+    assert run.report.exists()
+    answer = run.ask("2+2")
+    assert answer is None or answer >= 0
+    again = curta.load("addition")
+    assert again.ask("2+2") == answer
+    table = again.evaluate(digits=(2, 5), count=4)
+    assert [row["digits"] for row in table["lengths"]] == [2] * 5 + [5] * 5
+    stored = json.loads((runs_folder / "addition" / "evaluation.json").read_text())
+    assert stored == table
+
+
+def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:
+    for name in ("one", "two"):
+        curta.train("addition", [5], name, tiny.overrides(), evaluate=False)
+    one, two = (
+        [path.read_bytes() for path in sorted((runs_folder / name / "checkpoints").iterdir())]
+        for name in ("one", "two")
+    )
+    assert one == two
+    assert not (runs_folder / "one" / "evaluation.json").exists()
+
+
+def test_a_recipe_may_be_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('layout = "reversed"\n[positions]\nname = "rope"\n')
+    run = curta.api.begin(str(path), 1, None, {"model.width": 16})
+    assert (run.name, run.recipe.layout, run.recipe.model.width) == ("mine", "reversed", 16)
+
+
+@pytest.mark.parametrize("seeds", [0, -1, [], [1, 1]])
+def test_no_seeds_or_one_twice_are_refused(seeds: Any, runs_folder: Path) -> None:
+    with pytest.raises(UserError, match="at least one seed is needed, and each only once"):
+        curta.train(seeds=seeds)
+    assert not runs_folder.exists()
+
+
+@pytest.mark.parametrize("seed", [2**31, -(2**31) - 1, 10**30])
+def test_a_seed_that_the_device_cannot_hold_is_refused_before_anything_is_made(
+    seed: int, runs_folder: Path
+) -> None:
+    with pytest.raises(UserError, match="seed"):
+        curta.train(seeds=[seed], overrides=tiny.overrides(training__steps=1), evaluate=False)
+    assert not runs_folder.exists()
+
+
+def test_a_mistake_in_the_overrides_makes_no_folder(runs_folder: Path) -> None:
+    with pytest.raises(UserError, match=r"did you mean 'model\.width'"):
+        curta.train("addition", overrides={"model.widht": 16})
+    assert not runs_folder.exists()

@@ -1,0 +1,98 @@
+"""Batches: what is asked of which token, text by text."""
+
+from itertools import pairwise
+
+import jax
+import numpy as np
+
+from curta.layouts import layout_named
+from curta.layouts.batches import Batch, errors, padded, whole
+from curta.problems.problem import Problem, parse
+from tests import tiny
+
+LAYOUT = layout_named("coupled")
+ROOM = tiny.room(LAYOUT, 4)
+
+
+def rows(problems: list[Problem]) -> Batch:
+    text = tiny.text(LAYOUT, problems, ROOM.total)
+    return padded(text, LAYOUT.where(text), ROOM)
+
+
+def asked(batch: Batch) -> list[tuple[int, str, str]]:
+    """Text, token and goal of everything that is scored, in order."""
+    texts, spots = np.nonzero(np.asarray(batch.scored))
+    queries, tokens = np.asarray(batch.queries)[texts, spots], np.asarray(batch.tokens)
+    return [
+        (int(text), LAYOUT.characters[tokens[text, query]], LAYOUT.characters[goal])
+        for text, query, goal in zip(
+            texts, queries, np.asarray(batch.goals)[texts, spots], strict=True
+        )
+    ]
+
+
+def test_what_is_asked_by_example() -> None:
+    """21+3=51$ and 9+9=81$: of each completion's tokens the one before is asked."""
+    expected = [(t, a, b) for t, line in enumerate(("=51$", "=81$")) for a, b in pairwise(line)]
+    problems = [Problem("+", (12, 3)), Problem("+", (9, 9))]
+    assert asked(rows(problems)) == expected
+
+
+def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() -> None:
+    line = "21+3=51$"
+    text = tiny.text(LAYOUT, [Problem("+", (12, 3))], ROOM.total)
+    batch = whole(text, LAYOUT.where(text))
+    assert asked(batch) == [(0, a, b) for a, b in pairwise(line)]
+    assert asked(batch._replace(scored=batch.judged)) == [(0, *pair) for pair in pairwise("=51$")]
+
+
+def test_a_begin_sign_is_asked_for_the_first_digit() -> None:
+    layout = layout_named("begun")
+    text = tiny.text(layout, [Problem("+", (12, 3))], tiny.room(layout, 2).total)
+    batch = whole(text, layout.where(text))
+    first = int(batch.queries[0, 0]), int(batch.tokens[0, 0]), int(batch.goals[0, 0])
+    assert first == (0, layout.characters.index("#"), 1)
+    assert batch.scored[0, 0]
+
+
+def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
+    """The answer to =3+21____ is 51$, asked of its first three characters and never shown."""
+    layout, problem = layout_named("framed"), Problem("+", (12, 3))
+    room = tiny.room(layout, 4)
+    text = tiny.text(layout, [problem], room.total)
+    batch = padded(text, layout.where(text), room, causal=False)
+    prompt = layout.prompt(problem)
+    assert layout.decode(batch.tokens[0].tolist()) == prompt
+    found = [
+        (query, layout.characters[goal])
+        for query, goal, scored in zip(
+            *(np.asarray(part[0]) for part in (batch.queries, batch.goals, batch.scored)),
+            strict=True,
+        )
+        if scored
+    ]
+    assert found == list(enumerate("51$"))
+    assert batch.queries.max() < len(prompt)
+
+
+def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
+    """Rows of other lengths: where a prompt ends, its answer follows, and is not seen."""
+    layout = layout_named("labelled")
+    problems = [parse(f"order {numbers}") for numbers in ("7,3", "210,7", "100,999")]
+    room = layout.room("order", (3, 3))
+    text = tiny.text(layout, problems, room.total)
+    batch = padded(text, layout.where(text), room, causal=False)
+    tokens, kinds, goals, scored = map(
+        np.asarray, (batch.tokens, batch.where.kind, batch.goals, batch.scored)
+    )
+    seen = [layout.decode(tokens[row][kinds[row] >= 0].tolist()) for row in range(3)]
+    assert seen == [layout.prompt(problem) for problem in problems]
+    wanted = [layout.decode(goals[row][scored[row]].tolist()) for row in range(3)]
+    assert wanted == ["ab$", "ab$", "ba$"]
+
+
+def test_errors_are_counted_for_each_text() -> None:
+    batch = rows([Problem("+", (12, 3)), Problem("+", (9, 9)), Problem("+", (0, 0))])
+    logits = jax.nn.one_hot(batch.goals, len(LAYOUT.characters))
+    assert errors(logits, batch).tolist() == [0, 0, 0]
+    assert errors(logits.at[1].multiply(-1), batch).tolist() == [0, 3, 0]

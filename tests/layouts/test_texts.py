@@ -1,0 +1,133 @@
+"""How a recipe's problems are written: windows that are fixed, surveys that are kept."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.layouts import layout_named, texts
+from curta.programs.machine.machine import Machine, Windows
+from curta.runs import folders
+from tests import paper, tiny
+
+CUT = ["a place+1", "b place+1"]
+
+
+def fixed(**neighbours: list[str]) -> Windows:
+    return paper.layout(tiny.recipe(positions={"neighbours": neighbours} | NAMED)).windows
+
+
+NAMED = {"name": "window"}
+
+
+def test_a_recipe_may_fix_what_some_roles_see() -> None:
+    """All others see what was found for them."""
+    found = paper.layout(tiny.recipe()).windows
+    mine = fixed(sum=CUT)
+    assert mine == found | {"sum": (("a", (1,)), ("b", (1,)))}
+    assert found["sum"] != mine["sum"]
+    assert fixed(equals=[])["equals"] == ()
+
+
+def test_neighbours_have_a_displacement_on_each_axis() -> None:
+    recipe = tiny.recipe(
+        program="multiplication",
+        task__operator="*",
+        positions=NAMED | {"neighbours": {"part": ["b place-1 row+2", "sum row-1", "kept"]}},
+    )
+    layout = paper.layout(recipe)
+    assert layout.axes == ("place", "row")
+    assert layout.windows["part"] == (("b", (-1, 2)), ("sum", (0, -1)), ("kept", (0, 0)))
+
+
+def test_the_longest_role_that_fits_is_meant() -> None:
+    """`a b` is no role here, `second carry` would not be `second`."""
+    recipe = tiny.recipe(program="spaced", positions=NAMED | {"neighbours": {"last space": ["a"]}})
+    assert paper.layout(recipe).windows["last space"] == (("a", (0,)),)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "says"),
+    [
+        ({"smu": CUT}, "there is no role 'smu': a, "),
+        ({"sum": ["c place+1"]}, "'c place+1' names no role"),
+        ({"sum": ["a plce+1"]}, "'a plce+1': unknown axis 'plce': did you mean 'place'?"),
+        ({"sum": ["a place"]}, "'a place' names no role"),
+        ({"sum": ["a place+"]}, "'a place+' names no role"),
+        ({"sum": ["a place+1+1"]}, "unknown axis 'place+1'"),
+        ({"sum": ["ax place+1"]}, "'ax place+1' names no role"),
+        ({"sum": [""]}, "'' names no role"),
+    ],
+    ids=str,
+)
+def test_neighbours_that_cannot_be_read_are_one_line(
+    neighbours: dict[str, list[str]], says: str
+) -> None:
+    with pytest.raises(UserError, match=re.escape(says)) as caught:
+        fixed(**neighbours)
+    assert str(caught.value).startswith("positions.neighbours: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_operator_that_no_program_has_is_one_line() -> None:
+    with pytest.raises(UserError, match=r"task.operator '-': no program of addition has it"):
+        texts.layout_of(tiny.recipe(task__operator="-"))
+
+
+def test_a_published_layout_is_itself() -> None:
+    assert texts.layout_of(tiny.dense()) is layout_named("coupled")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and nothing remembered in this process."""
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    texts._of_programs.cache_clear()
+    return tmp_path / "machines"
+
+
+def same(one: tuple[Machine, Windows], other: tuple[Machine, Windows]) -> bool:
+    fields = ("axes", "tokens", "roles", "formats")
+    return one[1] == other[1] and all(getattr(one[0], f) == getattr(other[0], f) for f in fields)
+
+
+def test_what_was_surveyed_is_kept_and_not_surveyed_again(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    survey = texts.survey
+    monkeypatch.setattr("curta.programs.machine.survey.TOKENS", 3000)
+    monkeypatch.setattr(texts, "survey", lambda *of: made.append(of) or survey(*of))
+    found = []
+    for digits in (3, 3, 4):
+        texts._of_programs.cache_clear()
+        layout = paper.layout(tiny.recipe(task__digits=[1, digits]))
+        found.append((layout.machine, layout.windows))
+    assert len(made) == len(list(cache.iterdir())) == 2  # other sizes are another survey
+    assert same(found[0], found[1])
+    assert all(json.loads(path.read_text())["axes"] == ["place"] for path in cache.iterdir())
+
+
+def test_a_run_has_the_machine_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = tiny.recipe(positions=NAMED | {"neighbours": {"sum": CUT}})
+    layout = paper.layout(recipe)
+    folder = folders.create(recipe, layout, "addition", [0], "mine")
+    monkeypatch.setattr(texts, "survey", None)
+    again = folders.layout_in(folder)
+    assert isinstance(again, type(layout))
+    assert same((again.machine, again.windows), (layout.machine, layout.windows))
+    problem = paper.some("+", 3, 1)[0]
+    assert again.tokens_of(problem) == layout.tokens_of(problem)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
+def test_a_damaged_machine_of_a_run_is_one_line(text: str) -> None:
+    recipe = tiny.recipe()
+    folder = folders.create(recipe, paper.layout(recipe), "addition", [0], "mine")
+    folder.machine.write_text(text)
+    with pytest.raises(UserError, match="run 'mine'") as caught:
+        folders.layout_in(folder)
+    assert "\n" not in str(caught.value)

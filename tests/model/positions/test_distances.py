@@ -1,0 +1,251 @@
+"""Encodings by index or distance, each against its definition written out in plain loops."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config.errors import UserError
+from curta.layouts import Where, layout_named
+from curta.model import deferred_init
+from curta.model.positions import Encoding, Positions, Shape
+from curta.model.positions.alibi import ALiBi
+from curta.model.positions.fire import FIRE
+from curta.model.positions.randomised import Randomised
+from curta.model.positions.sinusoidal import Sinusoidal
+from curta.model.positions.t5 import T5
+from tests import tiny
+
+WIDTH, HEADS, BLOCKS, TIME = 8, 2, 3, 14
+LAYOUT = layout_named("reversed")
+
+
+def built(settings: Positions, heads: int = HEADS) -> Encoding:
+    encoding = settings.build(Shape(LAYOUT, WIDTH, heads, BLOCKS))
+    return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
+
+
+def at(*indices: int, texts: int = 1) -> Where:
+    index = jnp.array([indices] * texts, jnp.int32)
+    return Where(index, jnp.zeros_like(index), jnp.zeros((*index.shape, 1), jnp.int32))
+
+
+def biases(encoding: Encoding, where: Where, block: int = 0) -> np.ndarray:
+    """Heads x queries x keys of the first text."""
+    layer = jax.tree.map(lambda leaf: leaf[block], encoding.layers)
+    return np.asarray(encoding.bias(layer, encoding.links(where, where)))[0]
+
+
+def earlier(indices: Any) -> list[tuple[int, int]]:
+    """Every query with every key that it sees."""
+    return [(i, j) for i in range(len(indices)) for j in range(i + 1)]
+
+
+# Sinusoidal.
+
+
+@given(index=st.integers(0, 5000), pair=st.integers(0, WIDTH // 2 - 1))
+def test_sinusoidal_pairs_are_sine_and_cosine_of_the_index_by_its_wavelength(
+    index: int, pair: int
+) -> None:
+    """Up to the rounding of a 32-bit angle."""
+    vector = np.asarray(built(Sinusoidal()).embed(at(index)))[0, 0]
+    angle = index / 10_000 ** (2 * pair / WIDTH)
+    assert vector[2 * pair] == pytest.approx(math.sin(angle), abs=1e-6 * index + 1e-6)
+    assert vector[2 * pair + 1] == pytest.approx(math.cos(angle), abs=1e-6 * index + 1e-6)
+
+
+def test_sinusoidal_needs_pairs_of_features() -> None:
+    with pytest.raises(UserError, match=r"model\.width must be even"):
+        Sinusoidal().build(Shape(LAYOUT, 7, 1, 1))
+
+
+# ALiBi.
+
+
+@pytest.mark.parametrize(
+    ("heads", "slopes"),
+    [
+        (8, [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]),  # the paper's example
+        (2, [1 / 16, 1 / 256]),
+        (3, [2 ** (-8 / 3), 2 ** (-16 / 3), 2**-8]),
+    ],
+)
+@pytest.mark.parametrize("learned", [False, True])
+def test_alibi_takes_the_slope_times_the_distance_off_each_score(
+    heads: int, slopes: list[float], learned: bool
+) -> None:
+    indices = (0, 1, 4, 9)
+    encoding = built(ALiBi(learned=learned), heads)
+    for block in range(BLOCKS):
+        found = biases(encoding, at(*indices), block)
+        for head, (i, j) in ((h, pair) for h in range(heads) for pair in earlier(indices)):
+            expected = -slopes[head] * (indices[i] - indices[j])
+            assert found[head, i, j] == pytest.approx(expected, rel=1e-6)
+
+
+def test_alibi_learns_a_slope_for_each_head_and_block_or_nothing() -> None:
+    assert jax.tree.leaves(built(ALiBi())) == []
+    assert [leaf.shape for leaf in jax.tree.leaves(built(ALiBi(learned=True)))] == [(BLOCKS, HEADS)]
+
+
+# T5.
+
+
+def t5_bucket(distance: int, buckets: int, max_distance: int) -> int:
+    """`_relative_position_bucket` for one distance, not bidirectional."""
+    exact = buckets // 2
+    if distance < exact:
+        return distance
+    far = math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)
+    return min(exact + int(far), buckets - 1)
+
+
+@pytest.mark.parametrize("settings", [T5(), T5(num_buckets=8, max_distance=20)])
+def test_t5_has_one_number_a_head_for_each_bucket_in_every_block(settings: T5) -> None:
+    indices = (0, 1, 7, 15, 16, 31, 32, 33, 90, 127, 128, 129, 1000)
+    encoding = built(settings)
+    found = biases(encoding, at(*indices))
+    assert encoding.layers == ()  # so blocks can have none of their own
+    for i, j in earlier(indices):
+        bucket = t5_bucket(indices[i] - indices[j], settings.num_buckets, settings.max_distance)
+        np.testing.assert_allclose(found[:, i, j], encoding.table[bucket], rtol=1e-6)
+
+
+def test_t5_buckets_by_hand() -> None:
+    """16 exact ones, then 16 that end at distances 16 x 8^(k/16)."""
+    known = {0: 0, 15: 15, 16: 16, 18: 16, 19: 17, 20: 17, 21: 18, 64: 26, 113: 31, 127: 31}
+    for distance, bucket in known.items():
+        found = biases(encoding := built(T5()), at(0, distance))[:, 1, 0]
+        np.testing.assert_array_equal(found, encoding.table[bucket])
+
+
+def test_t5_refuses_buckets_that_reach_no_farther_than_they_are_many() -> None:
+    with pytest.raises(UserError, match=r"16 is not more than 16"):
+        T5(max_distance=16)
+
+
+# FIRE.
+
+
+def fire(maps: Any, block: int, head: int, query: int, key: int) -> float:
+    """The source's formula for one pair of positions."""
+    c, m = float(maps.scale[block]), float(maps.threshold[block])
+    near = math.log(abs(c * (query - key)) + 1)
+    far = math.log(abs(c * max(query, abs(m * 512.0))) + 1) + 1e-6
+    total = float(maps.down_bias[block, head])
+    for feature in range(maps.up.shape[1]):
+        inner = float(maps.up[block, feature]) * near / far + float(maps.up_bias[block, feature])
+        total += max(inner, 0.0) * float(maps.down[block, feature, head])
+    return total
+
+
+def shaken(encoding: Any) -> Any:
+    """Everything that blocks learn moved from where it begins, so that all of it matters."""
+    leaves, structure = jax.tree.flatten(encoding)
+    rng = np.random.default_rng(0)
+    moved = [leaf + 0.3 * rng.standard_normal(leaf.shape).astype(np.float32) for leaf in leaves]
+    return jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in moved])
+
+
+@pytest.mark.parametrize("change", [lambda encoding: encoding, shaken], ids=["fresh", "learned"])
+def test_fire_biases_are_the_formula_in_each_block(change: Any) -> None:
+    indices = (0, 1, 5, 40, 511, 600, 2000)  # both sides of the threshold
+    encoding = change(built(FIRE()))
+    for block in range(BLOCKS):
+        found = biases(encoding, at(*indices), block)
+        for head, (i, j) in ((h, pair) for h in range(HEADS) for pair in earlier(indices)):
+            expected = fire(encoding.maps, block, head, indices[i], indices[j])
+            assert found[head, i, j] == pytest.approx(expected, abs=1e-5)
+
+
+def test_fire_begins_at_the_sources_values() -> None:
+    maps = built(FIRE()).maps
+    assert maps.scale.tolist() == pytest.approx([0.1] * BLOCKS)
+    assert maps.threshold.tolist() == [1.0] * BLOCKS
+    assert maps.up.shape == (BLOCKS, 32)
+    assert maps.down.shape == (BLOCKS, 32, HEADS)
+
+
+def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
+    """The biases of a moved text are the formula at some sorted subset, block by block."""
+    encoding, where = shaken(built(FIRE(max_length=40))), at(*range(TIME), texts=3)
+    moved = encoding.jitter(where, jax.random.key(1))
+    drawn = np.asarray(moved.coordinates)[..., 1:]
+    assert (drawn == drawn[:1]).all()
+    assert len({tuple(drawn[0, :, block].tolist()) for block in range(BLOCKS)}) == BLOCKS
+    for block in range(BLOCKS):
+        positions = drawn[0, :, block].tolist()
+        assert sorted(set(positions)) == positions
+        assert 0 <= positions[0] <= positions[-1] < 40
+        found = biases(encoding, moved, block)
+        for i, j in earlier(positions):
+            expected = fire(encoding.maps, block, 1, positions[i], positions[j])
+            assert found[1, i, j] == pytest.approx(expected, abs=1e-5)
+
+
+def test_fire_without_a_length_to_draw_from_stays_at_the_indices() -> None:
+    where = at(*range(TIME))
+    assert built(FIRE()).jitter(where, jax.random.key(0)) is where
+
+
+# Randomised positions.
+
+
+@pytest.mark.parametrize("of", ["learned", "sinusoidal"])
+def test_randomised_positions_are_vectors_of_a_sorted_subset(of: Any) -> None:
+    encoding, where = built(Randomised(of=of, max_length=20)), at(*range(TIME), texts=2)
+    vectors = np.asarray(encoding.embed(at(*range(20))))[0]
+    for seed in range(5):
+        found = np.asarray(encoding.embed(encoding.jitter(where, jax.random.key(seed))))
+        np.testing.assert_array_equal(found[0], found[1])
+        chosen = [int(np.flatnonzero((vectors == row).all(axis=1))[0]) for row in found[0]]
+        assert chosen == sorted(set(chosen))
+        assert chosen != list(range(TIME))
+
+
+def test_every_random_position_is_drawn_about_equally_often() -> None:
+    """14 of 20 positions: each in 70 % of the draws, the smallest 0 in 70 % of them too."""
+    encoding, where = built(Randomised(max_length=20)), at(*range(TIME))
+    move = jax.jit(jax.vmap(lambda key: encoding.jitter(where, key).index[0]))
+    drawn = np.asarray(move(jax.random.split(jax.random.key(0), 2000)))
+    shares = np.bincount(drawn.ravel(), minlength=20) / len(drawn)
+    np.testing.assert_allclose(shares, 0.7, atol=0.05)
+
+
+def test_randomised_positions_are_the_indices_outside_of_training() -> None:
+    encoding = built(Randomised(max_length=20))
+    np.testing.assert_array_equal(
+        encoding.embed(at(3, 5))[0], np.asarray(encoding.vectors.table)[[3, 5]]
+    )
+
+
+@pytest.mark.parametrize("settings", [Randomised(max_length=22), FIRE(max_length=22)])
+def test_a_text_longer_than_what_positions_are_drawn_from_is_refused(settings: Positions) -> None:
+    encoding = built(settings)
+    encoding.check(tiny.room(LAYOUT, 6), training=True)  # 6 + 6 + 7 digits, three signs: 22
+    with pytest.raises(UserError, match=r"too long for random positions below 22 \(positions"):
+        encoding.check(tiny.room(LAYOUT, 7), training=True)
+
+
+@pytest.mark.parametrize(
+    "settings", [Sinusoidal(), ALiBi(), T5(), FIRE(), FIRE(max_length=22)], ids=str
+)
+def test_what_has_no_table_of_indices_is_examined_at_any_length(settings: Positions) -> None:
+    built(settings).check(tiny.room(LAYOUT, 100_000))
+
+
+@pytest.mark.parametrize("settings", [ALiBi(), T5(), FIRE()], ids=str)
+def test_a_bias_calculated_once_is_that_of_every_text(settings: Positions) -> None:
+    encoding, where = built(settings), at(*range(TIME), texts=3)
+    layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
+    once = encoding.bias(layer, encoding.links(where, where))
+    again = jax.tree.map(lambda part: part, where)  # equal, but not known to be the same
+    each = encoding.bias(layer, encoding.links(where, again))
+    assert (len(once), len(each)) == (1, 3)
+    np.testing.assert_allclose(np.broadcast_to(once, each.shape), each, atol=1e-6)

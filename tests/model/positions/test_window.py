@@ -1,0 +1,100 @@
+"""The window over whole texts: a query sees its neighbours, the newest of each, and no others."""
+
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.config.errors import UserError
+from curta.layouts import Room, layout_named
+from curta.layouts.program import ProgramLayout
+from curta.model.positions import Shape
+from curta.model.positions.window import Window, WindowEncoding
+from tests import paper, tiny
+
+TIME = 16
+MACHINES: dict[str, dict[str, Any]] = {
+    "addition": {},
+    "multiplication": {"program": "multiplication", "task__operator": "*"},
+    "both": {
+        "program": ["addition", "multiplication"],
+        "task": [{"operator": "+", "digits": [1, 3]}, {"operator": "*", "digits": [1, 2]}],
+    },
+}
+every_machine = pytest.mark.parametrize("name", MACHINES)
+
+
+@cache
+def built(name: str) -> tuple[ProgramLayout, WindowEncoding]:
+    recipe = tiny.recipe(**MACHINES[name])
+    encoding = tiny.drawn(recipe, paper.layout(recipe)).positions
+    assert isinstance(encoding, WindowEncoding)
+    return paper.layout(recipe), encoding
+
+
+@cache
+def looking(name: str) -> Any:
+    """Which keys each query sees, and with which biases."""
+    layout, encoding = built(name)
+    room = Room(TIME, 1, ((0, 0),) * len(layout.axes))
+
+    def look(tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+        where = layout.follow(tokens, jnp.array([TIME]))[1]
+        links = encoding.links(encoding.index(where, room), where)
+        return links.visible[0], encoding.bias(encoding.biases[0], links)[0]
+
+    return jax.jit(look)
+
+
+@every_machine
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
+    name: str, data: st.DataObject
+) -> None:
+    """Whatever was written: also where several tokens stand on one square."""
+    layout, encoding = built(name)
+    count = len(layout.machine.tokens)
+    tokens = data.draw(st.lists(st.integers(0, count - 1), min_size=TIME, max_size=TIME))
+    visible, bias = map(np.asarray, looking(name)(jnp.array([tokens], jnp.int32)))
+    table = np.asarray(encoding.biases[0]).reshape(2, len(layout.kinds), encoding.cells)
+    for query in range(TIME):
+        cells = paper.seen(layout, tokens[: query + 1])
+        expected = {key: cell for cell, key in reversed([*enumerate(cells)]) if key is not None}
+        assert set(np.flatnonzero(visible[query]).tolist()) == set(expected)
+        role = layout.machine.role[tokens[query]]
+        for key, cell in expected.items():
+            np.testing.assert_array_equal(bias[:, query, key], table[:, role, cell])
+
+
+@every_machine
+def test_every_role_has_a_bias_for_each_cell_and_head(name: str) -> None:
+    layout, encoding = built(name)
+    cells = 1 + max(map(len, layout.windows.values()))
+    assert encoding.cells == cells
+    assert encoding.biases.shape == (1, 2, len(layout.kinds) * cells)
+    assert encoding.table(encoding.biases[0]).shape == (len(layout.kinds), cells, 2)
+
+
+def test_programs_that_share_a_machine_do_not_see_each_other() -> None:
+    layout, _ = built("both")
+    for role, near in layout.windows.items():
+        assert {other.partition(" ")[0] for other, _ in near} <= {role.partition(" ")[0]}
+
+
+def test_a_window_takes_any_length_and_leaves_coordinates_alone() -> None:
+    layout, encoding = built("addition")
+    encoding.check(Room(10**6, 10**6, ((-1, 10**6),)))
+    tokens, _ = layout.tokens_of(paper.some("+", 3, 1)[0])
+    where = layout.follow(jnp.array([tokens]), jnp.array([len(tokens)]))[1]
+    assert tiny.same(encoding.jitter(where, jax.random.key(0)), where)
+
+
+def test_a_window_needs_a_program() -> None:
+    with pytest.raises(UserError, match="positions 'window' need a program; 'coupled' is a layout"):
+        Window().build(Shape(layout_named("coupled"), 8, 2, 1))

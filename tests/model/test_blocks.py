@@ -1,0 +1,81 @@
+"""Parts of a block: dropout, norms, and initial weights."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.model import Model
+from curta.layouts import layout_named
+from curta.model import blocks
+from curta.model.deferred_init import Normal
+from curta.model.positions import Positions
+from curta.model.positions.learned import Learned
+from curta.model.positions.nope import NoPE
+from curta.model.transformer import build
+from tests import tiny
+
+LAYOUT = layout_named("coupled")
+
+
+def test_dropout_leaves_its_share_scaled_up_so_that_the_mean_stays() -> None:
+    design, x = Model(dropout=0.3), jnp.full((400, 500), 2.0)
+    found = np.asarray(blocks.dropped(design, x, blocks.keep(jax.random.key(0), design, *x.shape)))
+    np.testing.assert_allclose(np.unique(found), [0.0, 2 / 0.7], rtol=1e-6)
+    assert found.mean() == pytest.approx(2.0, abs=0.02)  # eight standard deviations
+
+
+def test_without_dropout_or_without_a_key_nothing_is_drawn() -> None:
+    assert blocks.keep(jax.random.key(0), Model(), 3, 4) is None
+    assert blocks.keep(None, Model(dropout=0.5), 3, 4) is None
+
+
+@pytest.mark.parametrize("gains", [True, False])
+def test_a_layer_norm_leaves_mean_0_and_deviation_1(gains: bool) -> None:
+    """With its gain ("layer") and without any parameter ("plain")."""
+    x = 3.0 + 5.0 * jax.random.normal(jax.random.key(0), (50, 64))
+    gain = jnp.full(64, 2.0) if gains else None
+    found = np.asarray(blocks.normed(Model(norm="layer" if gains else "plain"), x, gain))
+    np.testing.assert_allclose(found.mean(-1), 0, atol=1e-5)
+    np.testing.assert_allclose(found.std(-1), 2.0 if gains else 1.0, rtol=1e-5)
+
+
+def deviations(settings: Model, positions: Positions) -> dict[str, float]:
+    """The deviation of every weight that is still to be drawn, by its path."""
+    model = build(settings, positions, LAYOUT)
+    leaves = jax.tree_util.tree_leaves_with_path(model, is_leaf=lambda x: isinstance(x, Normal))
+    return {
+        jax.tree_util.keystr(path): leaf.scale for path, leaf in leaves if isinstance(leaf, Normal)
+    }
+
+
+def test_weights_have_the_deviation_of_their_fan_in() -> None:
+    found = deviations(Model(width=16, gated=True), NoPE())
+    square, wide = 1 / 4, 1 / 8
+    assert found == {
+        ".tokens": 1.0,
+        **{f".attention.{name}": square for name in ("query", "key", "value", "out")},
+        ".mlp.up": square,
+        ".mlp.gate": square,
+        ".mlp.down": wide,
+        ".head": square,
+    }
+
+
+def test_without_a_scale_of_scores_queries_are_smaller_by_it() -> None:
+    """(width * features) ** -1/2, as T5 has it."""
+    found = deviations(Model(width=64, heads=4, attention_scale=False), NoPE())
+    assert found[".attention.query"] == pytest.approx((64 * 16) ** -0.5)
+    assert found[".attention.key"] == 64**-0.5
+
+
+def test_all_weights_positions_included_may_have_one_deviation() -> None:
+    found = deviations(Model(init="normal", init_std=0.05, kinds=True), Learned())
+    assert len(found) == 10
+    assert set(found.values()) == {0.05}
+
+
+def test_a_gain_is_no_weight_to_be_rescaled() -> None:
+    model = tiny.drawn(tiny.dense(model__init="normal"), LAYOUT)
+    assert (np.asarray(model.mlp.gain) == 1).all()
+    assert np.asarray(model.mlp.up).std() == pytest.approx(0.02, rel=0.1)

@@ -1,0 +1,96 @@
+"""The layer table against the model itself: its weights, and the products that it multiplies."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.layouts import Where, layout_named
+from curta.layouts.program import ProgramLayout
+from curta.layouts.texts import layout_of
+from curta.model.model_cost import layers, scored
+from curta.model.transformer import parameters
+from curta.problems.problem import parse
+from tests import tiny
+
+DESIGNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "tied": {"tied": True},
+    "gated": {"gated": True, "norm_placement": "post_residual"},
+    "grouped": {"key_value_heads": 1, "norm": "plain"},
+    "looped": {"loops": 3, "inject": "block"},
+    "one attends": {"attending": 1, "blocks": 3},
+}
+
+
+def designed(name: str) -> Recipe:
+    design = {"attending": 2} | DESIGNS[name]
+    fields = {f"model__{field}": value for field, value in design.items()}
+    return tiny.with_encoding("nope", **fields)
+
+
+def multiplied(jaxpr: Any) -> int:
+    """Multiply-adds of all matrix products in a program, those of a loop as often as it runs."""
+    total = 0
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "dot_general":
+            (summed, _), _ = equation.params["dimension_numbers"]
+            shape = equation.invars[0].aval.shape
+            total += equation.outvars[0].aval.size * math.prod(shape[axis] for axis in summed)
+        times = equation.params.get("length", 1) if equation.primitive.name == "scan" else 1
+        for value in equation.params.values():
+            inner = getattr(value, "jaxpr", value)
+            total += times * multiplied(inner) if hasattr(inner, "eqns") else 0
+    return total
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> None:
+    recipe, tokens = designed(name), 7
+    layout = layout_of(recipe)
+    model = tiny.drawn(recipe, layout)
+    rows = layers(recipe, layout, tokens)
+    assert sum(row.parameters for row in rows) == parameters(model)
+    assert sum(row.bytes for row in rows) == sum(x.nbytes for x in jax.tree.leaves(model))
+
+    index = jnp.arange(tokens)[None]
+    where = Where(index, jnp.zeros_like(index), jnp.zeros((1, tokens, 1), jnp.int32))
+    room = layout.room("+", (2, 2))
+    program = jax.make_jaxpr(lambda one: one(index, where, index, room))(model)
+    looked_up = tokens * (len(layout.characters) + len(layout.kinds)) * recipe.model.width
+    found = multiplied(program.jaxpr) - looked_up
+    assert found == tokens * sum(row.multiply_adds for row in rows)
+
+
+def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
+    recipe = tiny.recipe()
+    short, long = scored(recipe, parse("1+2")), scored(recipe, parse("1" * 500 + "+2"))
+    layout = layout_of(recipe)
+    assert isinstance(layout, ProgramLayout)
+    assert short.keys == long.keys == 1 + max(map(len, layout.windows.values())) < 20
+    assert short.tokens < 20 < 1000 < long.tokens
+
+
+def test_without_a_problem_the_longest_of_training_counts() -> None:
+    recipe = tiny.with_encoding("rope")
+    longest = layout_of(recipe).room("+", (4, 4)).total
+    assert scored(recipe) == (longest, longest)
+    assert scored(recipe, parse("12+34")).keys < longest
+
+
+def test_an_encoder_looks_at_its_prompt() -> None:
+    recipe = tiny.with_encoding("learned", layout="framed", model__causal=False)
+    room = layout_named("framed").room("+", (4, 4))
+    assert scored(recipe) == (room.prompt, room.prompt)
+
+
+def test_texts_that_the_model_cannot_take_are_refused() -> None:
+    recipe = tiny.with_encoding("learned")
+    with pytest.raises(UserError, match="too long for this model"):
+        scored(recipe, parse("1" * 64 + "+2"))
+    with pytest.raises(UserError, match="unknown operator of layout 'coupled' '-'"):
+        scored(recipe, parse("5-3"))

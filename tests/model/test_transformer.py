@@ -1,0 +1,464 @@
+"""The transformer: causal, the same with a cache as without, and small."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+
+from curta.config import recipe as recipes
+from curta.config.recipe import Recipe
+from curta.layouts import Layout, Room, Text, Where, layout_named
+from curta.layouts.texts import layout_of
+from curta.model.positions import Encoding
+from curta.model.transformer import Transformer, build, parameters
+from curta.problems.problem import Problem
+from curta.training.records import padded_texts
+from tests import paper, textbook, tiny
+
+LAYOUT = layout_named("coupled")
+ROOM = tiny.room(LAYOUT, 4)
+TEXT = tiny.text(LAYOUT, tiny.random_sums(4, 4), ROOM.total)
+
+PAPER = paper.layout(tiny.recipe())
+PAPER_ROOM = PAPER.room_of([Problem("+", (9999, 9999))])
+PAPER_TEXT = padded_texts(
+    [PAPER.tokens_of(problem) for problem in tiny.random_sums(4, 4)], PAPER_ROOM.total, PAPER.end
+)
+GIVEN = {"coupled": (TEXT, ROOM), "program": (PAPER_TEXT, PAPER_ROOM)}
+"""Texts of a layout, and room for them."""
+
+DENSE = [name for name in tiny.ENCODINGS if name != "window"]
+"""Encodings that see all earlier tokens; the window is for programs, in one attending block."""
+
+every_encoding = pytest.mark.parametrize(
+    ("name", "attending"), [("window", 1), *((name, n) for name in DENSE for n in (1, 2))]
+)
+
+
+DESIGNS: list[dict[str, Any]] = [
+    {"loops": 3, "inject": "sublayer", "blocks": 3, "attending": 2},
+    {"loops": 2, "inject": "block"},
+    {"heads": 4, "key_value_heads": 2, "attending": 2},
+    {"norm_placement": "post_residual", "gated": True, "attention_scale": False, "tied": True},
+    {"norm_placement": "post_residual", "norm": "plain", "key_value_heads": 1, "loops": 2},
+]
+"""What attends in another way, loops, or has other weights."""
+
+
+def named(design: dict[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in design.items())
+
+
+every_design = pytest.mark.parametrize(
+    ("name", "design"),
+    [("rope", design) for design in DESIGNS],
+    ids=str,
+)
+
+
+def under_model(design: dict[str, Any]) -> dict[str, Any]:
+    return {f"model__{field}": value for field, value in design.items()}
+
+
+def designed(name: str, design: dict[str, Any]) -> Transformer:
+    recipe = tiny.with_encoding(name, **under_model(design))
+    return tiny.drawn(recipe, layout_of(recipe))
+
+
+def tiny_model(name: str, attending: int) -> Transformer:
+    return designed(name, {"attending": attending})
+
+
+@jax.jit
+def logits(model: Transformer, text: Text) -> Array:
+    """Logits at every token."""
+    _, room = GIVEN[model.layout.name]
+    return model(text.tokens, model.layout.where(text), tiny.every_index(text), room)
+
+
+@jax.jit
+def cached_logits(model: Transformer, text: Text) -> Array:
+    """Logits at every token, with the text written token by token into a cache."""
+    where, (_, room) = model.layout.where(text), GIVEN[model.layout.name]
+
+    def write(cache: Any, slot: Array) -> tuple[Any, Array]:
+        one = jax.tree.map(lambda part: part[:, slot][:, None], where)
+        cache, logits = model.extend(cache, text.tokens[:, slot][:, None], one)
+        return cache, logits[:, 0]
+
+    cache = model.cache(where, room.total, room)
+    return jnp.swapaxes(jax.lax.scan(write, cache, jnp.arange(room.total))[1], 0, 1)
+
+
+@every_encoding
+def test_writing_into_a_cache_gives_the_logits_of_the_whole_text(name: str, attending: int) -> None:
+    """Up to rounding: matrix products of other shapes add in another order."""
+    model = tiny_model(name, attending)
+    text, _ = GIVEN[model.layout.name]
+    whole, cached = logits(model, text), cached_logits(model, text)
+    for row, length in enumerate(text.lengths.tolist()):
+        np.testing.assert_allclose(whole[row, :length], cached[row, :length], atol=1e-5)
+
+
+@every_design
+def test_writing_into_a_cache_gives_the_logits_of_the_whole_text_in_every_design(
+    name: str, design: dict[str, Any]
+) -> None:
+    """A looped block has other keys and values in each loop."""
+    model = designed(name, design)
+    whole, cached = logits(model, TEXT), cached_logits(model, TEXT)
+    for row, length in enumerate(TEXT.lengths.tolist()):
+        np.testing.assert_allclose(whole[row, :length], cached[row, :length], atol=2e-5)
+
+
+def test_a_cache_holds_the_heads_of_keys_for_each_loop() -> None:
+    model = designed("rope", DESIGNS[2] | {"loops": 3})
+    where = LAYOUT.where(TEXT)
+    cache = model.cache(where, 7, ROOM)
+    assert [part.shape for part in cache.keys] == [(3, 4, 7, 2, 4)] * 2
+
+
+class Nudged(Encoding):
+    """An encoding that adds `nudge` to the embeddings, so as to take derivatives by it."""
+
+    inner: Encoding
+    nudge: Array
+
+    @property
+    def layers(self) -> Any:
+        return self.inner.layers
+
+    def embed(self, where: Where) -> Array:
+        return self.nudge + self.inner.embed(where)
+
+    def rotate(self, heads: Array, where: Where) -> Array:
+        return self.inner.rotate(heads, where)
+
+    def index(self, keys: Where, room: Room) -> Any:
+        return self.inner.index(keys, room)
+
+    def links(self, index: Any, queries: Where) -> Any:
+        return self.inner.links(index, queries)
+
+    def everyone(self, index: Any, queries: Where) -> Any:
+        return self.inner.everyone(index, queries)
+
+    def attend(self, *arguments: Any) -> Array:
+        return self.inner.attend(*arguments)
+
+
+@jax.jit
+def influence(model: Transformer, text: Text) -> Array:
+    """How much each token's embedding moves the logits at each query: queries x tokens."""
+    where, (_, room) = model.layout.where(text), GIVEN[model.layout.name]
+
+    def at_queries(nudge: Array) -> Array:
+        positions = Nudged(model.positions, nudge)
+        nudged = Transformer(**vars(model) | {"positions": positions})
+        return nudged(text.tokens, where, tiny.every_index(text), room)[0]
+
+    zero = jnp.zeros((1, room.total, model.settings.width))
+    # forward: under jit, XLA's reverse mode of this Jacobian is wrong for the window (JAX 0.10.2)
+    by_nudge = jax.jacfwd(at_queries)(zero)[:, :, 0]  # queries x vocabulary x tokens x width
+    return jnp.max(jnp.abs(by_nudge), axis=(1, 3))
+
+
+@every_encoding
+def test_no_derivative_leads_from_a_later_token_to_an_earlier_query(
+    name: str, attending: int
+) -> None:
+    model = tiny_model(name, attending)
+    text, room = GIVEN[model.layout.name]
+    one = jax.tree.map(lambda part: part[:1], text)
+    felt = np.asarray(influence(model, one))
+    length = int(one.lengths[0])
+    assert (felt[:length][np.triu_indices(length, k=1, m=room.total)] == 0).all()
+    assert (np.diag(felt)[:length] > 0).all()
+
+
+@every_design
+def test_no_design_lets_a_later_token_be_felt(name: str, design: dict[str, Any]) -> None:
+    one = jax.tree.map(lambda part: part[:1], TEXT)
+    felt = np.asarray(influence(designed(name, design), one))
+    length = int(one.lengths[0])
+    assert (felt[:length][np.triu_indices(length, k=1, m=ROOM.total)] == 0).all()
+    assert (np.diag(felt)[:length] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["nope", "learned", "rope"])
+@pytest.mark.parametrize("attending", [1, 2])
+def test_without_a_causal_mask_every_token_is_felt_and_padding_is_not(
+    name: str, attending: int
+) -> None:
+    one = jax.tree.map(lambda part: part[:1], TEXT)
+    felt = np.asarray(influence(designed(name, {"causal": False, "attending": attending}), one))
+    length = int(one.lengths[0])
+    assert length < ROOM.total
+    assert (felt[:length, :length] > 0).all()
+    assert (felt[:length, length:] == 0).all()
+
+
+def test_without_positions_every_earlier_token_is_felt() -> None:
+    one = jax.tree.map(lambda part: part[:1], TEXT)
+    length = int(one.lengths[0])
+    felt = np.asarray(influence(tiny_model("nope", 1), one))[:length, :length]
+    assert (felt[np.tril_indices(length)] > 0).all()
+
+
+def test_under_a_window_only_its_tokens_are_felt() -> None:
+    for row in range(4):
+        one = jax.tree.map(lambda part, n=row: part[n : n + 1], PAPER_TEXT)
+        length = int(one.lengths[0])
+        tokens = one.tokens[0, :length].tolist()
+        felt = np.asarray(influence(tiny_model("window", 1), one))[:length, :length]
+        for query in range(int(one.prompts[0]) - 1, length):
+            seen = {key for key in paper.seen(PAPER, tokens[: query + 1]) if key is not None}
+            assert set(np.flatnonzero(felt[query] > 0).tolist()) == seen
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_changing_later_tokens_changes_no_earlier_logits(name: str) -> None:
+    """The whole way from tokens on: kinds and coordinates must be causal too."""
+    model, shared = tiny_model(name, 2), "21+43"
+    pairs = [(12, 34), (12, 7934), (12, 934), (12, 1034)]
+    text = tiny.text(LAYOUT, [Problem("+", pair) for pair in pairs], ROOM.total)
+    found = logits(model, text)[:, : len(shared)]
+    np.testing.assert_array_equal(found, jnp.broadcast_to(found[:1], found.shape))
+
+
+@every_encoding
+def test_asking_for_fewer_queries_does_not_change_their_logits(name: str, attending: int) -> None:
+    model = tiny_model(name, attending)
+    text, room = GIVEN[model.layout.name]
+    chosen = jnp.array([[1, 4], [3, 2], [0, 6], [5, 5]], jnp.int32)
+    where = model.layout.where(text)
+    some = jax.jit(lambda model: model(text.tokens, where, chosen, room))(model)
+    every = logits(model, text)[jnp.arange(4)[:, None], chosen]
+    np.testing.assert_allclose(some, every, atol=1e-5)
+
+
+@every_design
+def test_fewer_queries_have_the_same_logits_in_every_design(
+    name: str, design: dict[str, Any]
+) -> None:
+    model = designed(name, design)
+    chosen = jnp.array([[1, 4], [3, 2], [0, 6], [5, 5]], jnp.int32)
+    some = jax.jit(lambda model: model(TEXT.tokens, LAYOUT.where(TEXT), chosen, ROOM))(model)
+    every = logits(model, TEXT)[jnp.arange(4)[:, None], chosen]
+    np.testing.assert_allclose(some, every, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["window", "rope"])
+def test_padding_after_a_text_does_not_change_its_logits(name: str) -> None:
+    model = tiny_model(name, 1)
+    text, room = GIVEN[model.layout.name]
+    there = jnp.arange(room.total) < text.lengths[:, None]
+    refilled = text._replace(tokens=jnp.where(there, text.tokens, 7))
+    one, two = logits(model, text), logits(model, refilled)
+    for row, length in enumerate(text.lengths.tolist()):
+        np.testing.assert_array_equal(one[row, :length], two[row, :length])
+
+
+def test_the_default_recipe_has_fewer_than_50_000_parameters() -> None:
+    recipe = recipes.load("addition")
+    model = tiny.drawn(recipe, layout_of(recipe))
+    assert parameters(model) < 50_000
+
+
+def counted_by_hand(recipe: Recipe, layout: Layout) -> int:
+    settings, vocabulary = recipe.model, len(layout.characters)
+    width, wide = settings.width, settings.width * settings.mlp_factor
+    shared = width * (settings.key_value_heads or settings.heads) // settings.heads
+    attention = settings.attending * 2 * (width * width + width * shared)
+    mlp = settings.blocks * (2 + settings.gated) * width * wide
+    norms = (settings.attending + settings.blocks) * (1 + (settings.norm_placement != "pre")) + 1
+    gains = width * norms * (settings.norm != "plain")
+    embeddings = vocabulary * width * (1 if settings.tied else 2)
+    kinds = len(layout.kinds) * width * settings.kinds
+    return attention + mlp + gains + embeddings + kinds
+
+
+SIZES: list[dict[str, Any]] = [
+    *({"activation": name} for name in ("relu", "relu2", "gelu", "silu")),
+    *({"norm": name} for name in ("rms", "layer", "plain")),
+    {"tied": True},
+    {"kinds": False},
+    {"blocks": 4, "attending": 2},
+    {"blocks": 4, "attending": 4},
+    {"init": "normal"},
+    *DESIGNS,
+]
+
+
+@pytest.mark.parametrize("design", SIZES, ids=named)
+def test_every_design_runs_and_has_the_parameters_it_should(design: dict[str, Any]) -> None:
+    recipe = tiny.with_encoding("nope", **under_model(design))
+    model = tiny.drawn(recipe, LAYOUT)
+    found = logits(model, TEXT)
+    assert found.shape == (*TEXT.tokens.shape, len(LAYOUT.characters))
+    assert jnp.isfinite(found).all()
+    assert parameters(model) == counted_by_hand(recipe, LAYOUT)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_spelled_token_is_its_digit_its_carry_its_role_and_its_move(tied: bool) -> None:
+    """`1` with one carried is `1` with nothing carried, and what `0` has beyond that, too."""
+    recipe = tiny.recipe(program="spaced", model__tied=tied, model__spelled=True)
+    layout = paper.layout(recipe)
+    model, numbers = tiny.drawn(recipe, layout), {t: n for n, t in enumerate(layout.machine.tokens)}
+    pairs = [
+        (numbers[token], numbers[other])
+        for token in numbers
+        if token.value is not None
+        for other in numbers
+        if other[1:3] + other[4:] == (token.role, token.move, 1) and token.carry == 0
+        if other.value == token.value
+    ]
+    moved = np.stack([model.characters()[two] - model.characters()[one] for one, two in pairs])
+    assert len(pairs) > 5
+    np.testing.assert_allclose(moved, np.broadcast_to(moved[:1], moved.shape), atol=1e-5)
+    plain = tiny.drawn(tiny.recipe(program="spaced", model__tied=tied),
+                       layout)  # fmt: skip
+    parts = len(layout.parts()[0])
+    assert parameters(plain) - parameters(model) == (len(numbers) - parts) * 16
+
+
+def test_spelling_changes_nothing_where_tokens_have_no_parts() -> None:
+    plain, spelled = (tiny.drawn(tiny.dense(model__spelled=s), LAYOUT) for s in (False, True))
+    np.testing.assert_array_equal(logits(plain, TEXT), logits(spelled, TEXT))
+
+
+def normed(name: str, x: np.ndarray) -> np.ndarray:
+    centred = x if name == "rms" else x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True))
+
+
+FORMULAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "relu2": lambda x: np.maximum(x, 0) ** 2,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+@pytest.mark.parametrize(
+    ("norm", "activation", "tied"),
+    [("rms", "relu2", False), ("layer", "relu", True), ("plain", "silu", False)],
+)
+def test_a_block_is_attention_then_mlp_by_the_textbook(
+    norm: str, activation: str, tied: bool
+) -> None:
+    """One block, one head, no positions, written out in NumPy."""
+    recipe = tiny.with_encoding(
+        "nope", model__blocks=1, model__heads=1, model__kinds=False,
+        model__norm=norm, model__activation=activation, model__tied=tied,
+    )  # fmt: skip
+    model = tiny.drawn(recipe, LAYOUT)
+    x = np.asarray(model.tokens)[np.asarray(TEXT.tokens[0])]
+    h = normed(norm, x)
+    q, k, v = (h @ np.asarray(getattr(model.attention, n)[0]) for n in ("query", "key", "value"))
+    scores = np.where(np.tri(len(x), dtype=bool), q @ k.T / np.sqrt(model.settings.width), -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    x = x + weights / weights.sum(-1, keepdims=True) @ v @ np.asarray(model.attention.out[0])
+    inner = FORMULAS[activation](normed(norm, x) @ np.asarray(model.mlp.up[0]))
+    x = x + inner @ np.asarray(model.mlp.down[0])
+    head = np.asarray(model.tokens).T / 4 if tied else np.asarray(model.head)  # 4 is the root of 16
+    np.testing.assert_allclose(logits(model, TEXT)[0], normed(norm, x) @ head, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "design", [*DESIGNS, {"loops": 3}, {"inject": "sublayer"}, {"causal": False}], ids=named
+)
+def test_a_design_is_the_textbook_s(design: dict[str, Any]) -> None:
+    """Blocks one after the other, loop by loop, head by head; gains are no ones."""
+    drawn = designed("nope", design)
+    model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), drawn)
+    where, found = LAYOUT.where(TEXT), logits(model, TEXT)
+    for row, length in enumerate(TEXT.lengths.tolist()):
+        expected = textbook.whole(model, TEXT.tokens[row, :length], where.kind[row, :length])
+        np.testing.assert_allclose(found[row, :length], expected, atol=1e-4)
+
+
+def test_a_normalised_residual_is_norm_of_sum_of_state_and_sublayer_of_norm() -> None:
+    """h <- norm2(h + Attn(norm1 h)), then the same with a gated feed-forward; in NumPy.
+
+    One head, scores without a scale, tanh GELU on the gate, one norm more before the head.
+    """
+    model = designed("nope", {
+        "blocks": 1, "attending": 1, "heads": 1, "kinds": False, "tied": True, "gated": True,
+        "norm_placement": "post_residual", "attention_scale": False, "activation": "gelu",
+    })  # fmt: skip
+    model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), model)
+    attention, mlp = (jax.tree.map(lambda leaf: np.asarray(leaf[0]), part)
+                      for part in (model.attention, model.mlp))  # fmt: skip
+
+    def rms(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+        return x / np.sqrt((x**2).mean(-1, keepdims=True)) * gain
+
+    h = np.asarray(model.tokens)[np.asarray(TEXT.tokens[0])]
+    n = rms(h, attention.gain)
+    scores = (n @ attention.query) @ (n @ attention.key).T
+    scores = np.where(np.tri(len(h), dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    h = rms(h + weights @ (n @ attention.value) @ attention.out, attention.after)
+    n = rms(h, mlp.gain)
+    gate = n @ mlp.gate
+    gate = gate / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (gate + 0.044715 * gate**3)))
+    h = rms(h + (gate * (n @ mlp.up)) @ mlp.down, mlp.after)
+    expected = rms(h, np.asarray(model.gain)) @ np.asarray(model.tokens).T / 4
+    np.testing.assert_allclose(logits(model, TEXT)[0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+def test_loops_are_a_setting_of_the_same_weights(loops: int) -> None:
+    drawn = designed("rope", {"loops": loops, "inject": "block"})
+    other = designed("rope", {"loops": 3, "inject": "block"}).looped(loops)
+    assert tiny.same(drawn, other)
+    np.testing.assert_array_equal(logits(drawn, TEXT), logits(other, TEXT))
+
+
+def test_states_after_each_loop_are_those_of_models_with_so_many_loops() -> None:
+    model = designed("rope", {"loops": 4, "inject": "block"})
+    where, queries = LAYOUT.where(TEXT), tiny.every_index(TEXT)
+    found = jax.jit(lambda m: m.states(TEXT.tokens, where, queries, ROOM, each=True))(model)
+    for loops in (1, 3, 4):
+        read = model.logits(found.after(jnp.int32(loops)), queries)
+        np.testing.assert_allclose(read, logits(model.looped(loops), TEXT), atol=2e-5)
+
+
+@pytest.mark.parametrize("design", [{}, {"loops": 3, "inject": "block", "attending": 2}], ids=named)
+def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
+    design: dict[str, Any],
+) -> None:
+    """Of each loop others, and none without a key, as in evaluation."""
+    model = designed("nope", design | {"dropout": 0.5})
+    where, queries, noise = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
+    run = jax.jit(lambda model, noise: model(TEXT.tokens, where, queries, ROOM, noise))
+    found = run(model, noise)
+    assert tiny.same(run(model, noise), found)
+    assert not np.allclose(run(model, jax.random.key(4)), found)
+    plain = logits(designed("nope", design), TEXT)
+    np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
+    kept = [model._keep(noise, loop, TEXT.tokens.size) for loop in range(model.settings.loops)]
+    assert not any((one == two).all() for one, two in itertools.pairwise(kept))
+    row, length = 1, int(TEXT.lengths[1])
+    rows = slice(ROOM.total, ROOM.total + length)
+    embedded = model._embed(TEXT.tokens, where, noise)[rows]
+    clean = textbook.entry(model, TEXT.tokens[row, :length], where.kind[row, :length])
+    assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
+    assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
+    x = textbook.begin(model, embedded)
+    for masks in kept:
+        x = textbook.loop(model, x, embedded, masks[:, :, rows])
+    np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
+
+
+def test_a_model_is_built_without_drawing_anything() -> None:
+    recipe = tiny.recipe()
+    leaves = jax.tree.leaves(build(recipe.model, recipe.positions, PAPER))
+    assert not any(isinstance(leaf, jax.Array) and leaf.std() > 0 for leaf in leaves)

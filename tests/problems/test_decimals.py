@@ -1,0 +1,71 @@
+"""Decimal text and Python's ints, one into the other at any length."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.problems.decimals import of_exact, places_of, to_exact, to_int, to_text
+from tests import tiny
+
+
+@given(value=tiny.ints(200))
+def test_conversion_is_pythons_own(value: int) -> None:
+    assert to_text(value) == str(value)
+    assert to_int(str(value)) == value
+
+
+@given(text=st.text("0123456789", min_size=1, max_size=60))
+def test_leading_zeros_do_not_count(text: str) -> None:
+    assert to_int(text) == int(text)
+
+
+@pytest.mark.parametrize("count", [4000, 4001, 4300, 4301, 9001, 20_000])
+def test_conversion_goes_beyond_pythons_limit(count: int) -> None:
+    """Numbers whose digits are known without converting them."""
+    power = 10 ** (count - 1)
+    assert to_text(power) == "1" + "0" * (count - 1)
+    assert to_text(power - 1) == "9" * (count - 1)
+    assert to_int("1" + "0" * (count - 1)) == power
+    sevens = 7 * ((10**count - 1) // 9)
+    assert to_text(sevens) == "7" * count
+    assert to_int("7" * count) == sevens
+
+
+@given(count=st.integers(3990, 9000), digit=st.integers(1, 9), other=st.integers(0, 9))
+def test_long_numbers_come_back_from_text(count: int, digit: int, other: int) -> None:
+    text = str(digit) + str(other) * (count - 2) + str(digit)
+    assert to_text(to_int(text)) == text
+
+
+@given(number=st.integers(-(10**30), 10**30), places=st.integers(0, 40))
+def test_decimal_fractions_are_written_exactly_and_in_the_fewest_digits(
+    number: int, places: int
+) -> None:
+    value = Fraction(number, 10**places)
+    text = to_exact(value)
+    assert Fraction(Decimal(text)) == value
+    whole, point, below = text.partition(".")
+    assert (whole.lstrip("-").isdecimal(), point, below.isdecimal()) == (True, ".", True)
+    assert len(below) == 1 or below[-1] != "0"
+    assert len(below) == places_of(value)
+    assert text.startswith("-") == (value < 0)
+
+
+@given(value=st.fractions())
+def test_every_fraction_comes_back_from_text(value: Fraction) -> None:
+    assert of_exact(to_exact(value)) == value
+
+
+def test_what_no_decimal_fraction_is_stays_a_quotient() -> None:
+    assert [to_exact(Fraction(n, 6)) for n in (1, -3, 12)] == ["1/6", "-0.5", "2.0"]
+    assert places_of(Fraction(1, 3)) is None
+
+
+@pytest.mark.parametrize("count", [1, 4300, 20_000])
+def test_fractions_of_any_length_are_written(count: int) -> None:
+    text = "7." + "0" * (count - 1) + "1"
+    assert to_exact(of_exact(text)) == text
+    assert to_exact(Fraction(1, 5**count)).startswith("0.")

@@ -1,0 +1,249 @@
+"""Which problems are drawn: of the sizes, special cases and shares that were asked for."""
+
+from collections import Counter
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config.errors import UserError
+from curta.problems.digits import Numbers
+from curta.problems.operations import OPERATIONS
+from curta.problems.problem import Problem
+from curta.problems.tasks import RANDOM, Task, as_size, categories, problems, sample, shares
+from tests import tiny
+
+BATCH = 4096
+draw = jax.jit(lambda task, key: task.draw(key, BATCH), static_argnums=0)
+
+every_operator = pytest.mark.parametrize("symbol", tiny.ON_DEVICE)
+every_category = pytest.mark.parametrize(
+    ("symbol", "category"),
+    [(symbol, category) for symbol in tiny.ON_DEVICE for category in categories(symbol)],
+)
+
+
+def drawn(task: Task, seed: int = 0) -> Numbers:
+    return jax.device_get(draw(task, jax.random.key(seed)))
+
+
+def check_written_form(found: Numbers) -> None:
+    """Digits within 0..9, no leading zero but in zero itself, zeros beyond the length."""
+    places = np.arange(found.digits.shape[-1])
+    ends = np.maximum(found.lengths[..., None] - 1, 0)
+    last = np.take_along_axis(found.digits, ends, axis=-1)[..., 0]
+    assert ((found.digits >= 0) & (found.digits <= 9)).all()
+    assert (found.digits[places >= found.lengths[..., None]] == 0).all()
+    assert ((last > 0) | (found.lengths <= 1)).all()
+
+
+@every_operator
+@pytest.mark.parametrize("special", [0.0, 1.0])
+def test_drawn_numbers_are_written_as_numbers_are(symbol: str, special: float) -> None:
+    found = drawn(Task(symbol, digits=(2, 7), special=special))
+    assert found.digits.shape == (BATCH, OPERATIONS[symbol].least, 7)
+    assert set(np.unique(found.lengths)) - {1} == set(range(2, 8))
+    assert special or found.lengths.min() == 2
+    check_written_form(found)
+
+
+@every_operator
+def test_every_drawn_problem_has_an_answer(symbol: str) -> None:
+    found = sample(Task(symbol, digits=(1, 2), special=0.5), 2000)
+    assert all(OPERATIONS[symbol].refuse(problem.operands) is None for problem in found)
+
+
+def test_random_lengths_are_uniform_and_independent() -> None:
+    found = drawn(Task(digits=(1, 4), special=0.0))
+    pairs = Counter(map(tuple, found.lengths.tolist()))
+    assert len(pairs) == 16
+    assert max(abs(count / BATCH - 1 / 16) for count in pairs.values()) < 0.02
+
+
+def test_random_digits_are_uniform() -> None:
+    found = drawn(Task(digits=(3, 3), special=0.0))
+    counts = np.bincount(found.digits[..., :2].ravel(), minlength=10) / (BATCH * 4)
+    np.testing.assert_allclose(counts, 0.1, atol=0.01)
+
+
+def test_the_first_and_the_other_operands_have_bounds_of_their_own() -> None:
+    task = Task("//", digits=(4, 6), second=(1, 3), special=0.0)
+    lengths = drawn(task).lengths
+    assert task.widest == (6, 3)
+    assert set(np.unique(lengths[:, 0])) == {4, 5, 6}
+    assert set(np.unique(lengths[:, 1])) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("symbol", ["+", "sort"])
+def test_the_number_of_operands_is_uniform_and_absent_ones_come_last(symbol: str) -> None:
+    found = drawn(Task(symbol, digits=(2, 4), operands=(2, 5)))
+    there = found.lengths > 0
+    assert (there[:, :-1] >= there[:, 1:]).all()
+    counts = np.bincount(there.sum(axis=1), minlength=6)
+    np.testing.assert_allclose(counts / BATCH, [0, 0, 0.25, 0.25, 0.25, 0.25], atol=0.03)
+    check_written_form(found)
+
+
+def test_special_problems_are_the_asked_share() -> None:
+    equal = {
+        share: np.mean(
+            [p.operands[0] == p.operands[1] for p in sample(Task("<", special=share), 4000)]
+        )
+        for share in (0.0, 0.3, 1.0)
+    }
+    assert equal[0.0] < 0.05
+    assert equal[0.3] == pytest.approx(equal[0.0] + 0.1, abs=0.03)
+    assert equal[1.0] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_a_draw_is_a_pure_function_of_its_key() -> None:
+    one, again, other = (drawn(Task(), seed) for seed in (0, 0, 1))
+    assert tiny.same(one, again)
+    assert not np.array_equal(one.digits, other.digits)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"digits": (0, 3)}, r"task\.digits must be two counts, 1 <= low <= high: 0\.\.3"),
+        ({"digits": (4, 3)}, r"task\.digits must be two counts"),
+        ({"second": (3, 2)}, r"task\.second must be two counts"),
+        ({"operands": (0, 2)}, r"task\.operands must be two counts"),
+        ({"operands": (1, 2)}, r"task\.operands 1\.\.2: not what addition takes"),
+        ({"operator": "-", "operands": (2, 3)}, r"task\.operands 2\.\.3: not what subtraction"),
+        ({"operator": "copy", "operands": (2, 2)}, r"task\.operands 2\.\.2: not what copy takes"),
+        ({"operator": "plus"}, "unknown operator 'plus'"),
+    ],
+)
+def test_a_task_that_cannot_be_is_refused(fields: dict, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint) as caught:
+        Task(**fields)
+    assert "\n" not in str(caught.value)
+
+
+@given(
+    weights=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=6),
+    more=st.integers(0, 200),
+)
+def test_every_task_has_at_least_one_problem_and_about_its_weight(
+    weights: list[float], more: int
+) -> None:
+    batch = len(weights) + more
+    found = shares([Task(weight=weight) for weight in weights], batch)
+    exact = [batch * weight / sum(weights) for weight in weights]
+    assert sum(found) == batch
+    assert min(found) >= 1
+    if min(exact) >= 1:
+        assert all(abs(count - share) < 1 for count, share in zip(found, exact, strict=True))
+
+
+def test_shares_that_come_out_even_are_kept() -> None:
+    weights = {"+": 0.05, "-": 0.1, "*": 0.2, "//": 0.3, "%": 0.35}
+    tasks = [Task(operator, weight=weight) for operator, weight in weights.items()]
+    assert shares(tasks, 80) == (4, 8, 16, 24, 28)
+
+
+def test_equal_tasks_have_equal_shares() -> None:
+    assert shares([Task(), Task("-"), Task("*"), Task("%")], 64) == (16, 16, 16, 16)
+
+
+@every_operator
+def test_categories_are_random_and_then_the_special_cases(symbol: str) -> None:
+    assert categories(symbol) == [RANDOM, *OPERATIONS[symbol].cases]
+
+
+# Test problems, as Python's ints.
+
+
+def widths(problem: Problem) -> list[int]:
+    return [len(str(value)) for value in problem.operands]
+
+
+def size_of(symbol: str, digits: int) -> tuple[int, ...]:
+    return (digits,) * (3 if symbol in ("sort", "order") else OPERATIONS[symbol].least)
+
+
+@every_category
+def test_test_problems_are_a_pure_function_of_what_is_asked(symbol: str, category: str) -> None:
+    size = size_of(symbol, 6)
+    one = problems(symbol, category, size, 20, seed=3)
+    assert one == problems(symbol, category, size, 20, seed=3)
+    assert one[:5] == problems(symbol, category, size, 5, seed=3)
+    assert one != problems(symbol, category, size, 20, seed=4)
+    assert len(set(one)) > 10
+
+
+@every_category
+@pytest.mark.parametrize("digits", [1, 40])
+def test_no_test_problem_is_longer_than_was_asked_for(
+    symbol: str, category: str, digits: int
+) -> None:
+    size = size_of(symbol, digits)
+    for problem in problems(symbol, category, size, 100, seed=1):
+        assert len(problem.operands) == len(size)
+        assert max(widths(problem)) <= digits
+        assert problem.operation.refuse(problem.operands) is None
+
+
+@every_operator
+@pytest.mark.parametrize("size", [(1, 1), (1, 9), (12, 5)])
+@given(seed=st.integers(0, 99))
+def test_random_problems_have_exactly_the_digits_asked_for(
+    symbol: str, size: tuple[int, int], seed: int
+) -> None:
+    asked = size[: OPERATIONS[symbol].least]
+    found = problems(symbol, RANDOM, asked, 5, seed)
+    assert [widths(problem) for problem in found] == [list(asked)] * 5
+
+
+def test_random_operands_are_uniform_over_their_digit_count() -> None:
+    found = Counter(p.operands[0] for p in problems("+", RANDOM, (1, 1), 3000, seed=0))
+    assert set(found) == set(range(10))
+    assert max(found.values()) / min(found.values()) < 1.4
+
+
+def test_unequal_problems_have_one_full_operand_on_either_side() -> None:
+    found = [tuple(widths(p)) for p in problems("+", "unequal", (5, 5), 200, seed=0)]
+    assert all(max(pair) == 5 for pair in found)
+    assert {pair.index(5) for pair in found if min(pair) < 5} == {0, 1}
+    assert {min(pair) for pair in found} == {1, 2, 3, 4}
+
+
+def test_operations_and_categories_have_problems_of_their_own() -> None:
+    asked = [("+", RANDOM), ("-", RANDOM), ("+", "unequal"), ("-", "unequal")]
+    found = {tuple(p.operands for p in problems(*ask, (6, 6), 9, seed=0)) for ask in asked}
+    assert len(found) == len(asked)
+
+
+def test_a_sample_is_always_the_same_and_of_its_task() -> None:
+    task = Task("sort", digits=(2, 3), operands=(1, 4))
+    found = sample(task, 50)
+    assert found == sample(task, 50)
+    assert {problem.operator for problem in found} == {"sort"}
+    assert {len(problem.operands) for problem in found} == {1, 2, 3, 4}
+    assert max(max(widths(problem)) for problem in found) == 3
+
+
+@pytest.mark.parametrize(
+    ("size", "symbol", "digits"),
+    [
+        (20, "+", (20, 20)),
+        ("20", "copy", (20,)),
+        (20, "sort", (20,)),
+        ("50/25", "//", (50, 25)),
+        ("5/3", "+", (5, 3)),
+        ("20x5", "+", (5,) * 20),
+        ("3x7", "sort", (7, 7, 7)),
+    ],
+)
+def test_a_size_says_the_digits_of_each_operand(
+    size: int | str, symbol: str, digits: tuple[int, ...]
+) -> None:
+    assert as_size(size, symbol) == digits
+
+
+def test_the_limit_is_the_first_number_beyond_training() -> None:
+    assert Task("+", digits=(1, 3)).limit == 1000
+    assert Task("+", values=(0, 49), special=0.0).limit == 50

@@ -1,0 +1,174 @@
+"""Small programs, and machines made from them, for tests of lists and proofs."""
+
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, finding, program
+from curta.programs.machine.draws import Drawer
+from curta.programs.machine.machine import Displacement, Machine, Windows
+from curta.programs.machine.paper import Vocabulary
+from curta.programs.machine.recording import Recording
+from curta.programs.machine.sampling import Sizes
+from curta.programs.machine.survey import machine_of
+from curta.programs.proof.listing import Lister
+
+ONE = (Given("a", "place", base=6), Sign("="))
+TWO = (Given("a", "place", base=4), Sign("?"), Given("b", "place", base=4), Sign("="))
+
+
+@program(
+    "plus",
+    "+",
+    axes=("place",),
+    prompt=TWO,
+    answer=Answer("sum", base=4),
+)
+def plus(paper: Paper, a: list[int], b: list[int]) -> None:
+    """a + b with four digits, what is carried not written."""
+    carry, width = 0, max(len(a), len(b))
+    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b)), strict=True):
+        carry, digit = divmod(x + y + carry, 4)
+        paper.move(place=+1).write("sum", digit)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()
+
+
+@program("compare", "<", axes=("place",), prompt=TWO, answer=Answer("less", truth=True))
+def compare(paper: Paper, a: list[int], b: list[int]) -> None:
+    """Whether a < b, from the right to the left."""
+    so_far, width = "=", max(len(a), len(b))
+    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b)), strict=True):
+        so_far = so_far if x == y else "<" if x < y else ">"
+        paper.move(place=+1).write("so far", so_far)
+    paper.write("less", int(so_far == "<")).end()
+
+
+@program("walk", axes=("place",), prompt=ONE, answer=Answer("answer"))
+def walk(paper: Paper, a: list[int]) -> None:
+    """The digits again, after a walk to the far end and home."""
+    for digit in a:
+        paper.move(place=+1).write("odd", digit % 2)
+    paper.home().move(place=-1).write("back", "<")
+    for digit in a:
+        paper.move(place=+1).write("answer", digit)
+    paper.end()
+
+
+@program("turn", axes=("place",), prompt=ONE, answer=Answer("answer"))
+def turn(paper: Paper, a: list[int]) -> None:
+    """The digits from the other end, after a walk there."""
+    for _ in a:
+        paper.move(place=+1).write("step", ".")
+    for number, digit in enumerate(reversed(a)):
+        paper.move(place=-1 if number else 0).write("answer", digit)
+    paper.end()
+
+
+@program("rows", axes=("place",), prompt=ONE, answer=Answer("answer"))
+def rows(paper: Paper, a: list[int]) -> None:
+    """The digits again, but 1 more after twelve odd ones (or even ones) in a row."""
+    length, last = 0, -1
+    for digit in a:
+        length, last = (min(length + 1, 12) if digit % 2 == last else 1), digit % 2
+        paper.move(place=+1).write("length", length)
+        paper.write("answer", (digit + (length == 12)) % 6)
+    paper.end()
+
+
+@program(
+    "back",
+    axes=("place",),
+    prompt=(Given("a", "place", base=6), Sign("=", step={"place": 1})),
+    answer=Answer("answer"),
+)
+def back(paper: Paper, a: list[int]) -> None:
+    """The digits from the other end; the sign stands behind the last."""
+    for digit in reversed(a):
+        paper.move(place=-1).write("answer", digit)
+    paper.end()
+
+
+@program(
+    "longest",
+    axes=("place",),
+    prompt=(
+        Given("a", "place", base=3, high_first=True, filled=True, gap=" "),
+        Sign("?"),
+        Given("b", "place", base=3, high_first=True, filled=True),
+        Sign(" ", "space", step={}),
+        Sign("=", step={"place": 1}),
+    ),
+    answer=Answer("sum", base=3, high_first=True),
+)
+def longest(paper: Paper, a: list[int], b: list[int]) -> None:
+    """The greater digit of each place, from the right."""
+    for x, y in zip(a, b, strict=True):
+        paper.move(place=-1).write("sum", max(x, y))
+    paper.end()
+
+
+@program(
+    "greatest",
+    axes=("place", "row"),
+    prompt=(
+        Given("row", "place", base=2),
+        Given("next", "place", base=2, many="row"),
+        Sign("=", at={"row": 1}),
+    ),
+    answer=Answer("last", base=2),
+)
+def greatest(paper: Paper, first: list[int], *more: list[int]) -> None:
+    """Row after row the greater digit of the row above and one more number; given and written."""
+    for left, number in zip(range(len(more) - 1, -1, -1), more, strict=True):
+        width = max(len(first), len(number))
+        pairs = zip(*(n + [0] * (width - len(n)) for n in (first, number)), strict=True)
+        first = [max(pair) for pair in pairs]
+        for digit in first:
+            paper.move(place=+1).write("row" if left else "last", digit)
+        if left:
+            paper.home("place").move(place=-1, row=+1).write("turn", "|")
+    paper.end()
+
+
+class Made(NamedTuple):
+    machine: Machine
+    windows: Windows
+    drawer: Drawer
+
+
+def made(of: Program, sizes: Sizes, problems: int = 1500, words: tuple[int, ...] = ()) -> Made:
+    """The machine of one program, from random problems and one more."""
+    vocabulary, drawer = Vocabulary(), Drawer(of, sizes, Random(0))
+    for key in of.format.every():
+        vocabulary.add(key)
+    drawn = [drawer.numbers(drawer.draw()) for _ in range(problems)] + [words] * bool(words)
+    texts = [of.record(operands, vocabulary) for operands in drawn]
+    machine = machine_of([of], vocabulary.tokens)
+    return Made(machine, finding.find(machine, Recording.of(texts)), drawer)
+
+
+def lister(of: Program, from_: Made) -> Lister:
+    return Lister(of, from_.machine, from_.windows)
+
+
+Picture = dict[tuple[str, Displacement], int]
+
+
+def pictures(machine: Machine, tokens: list[int], prompt: int) -> list[tuple[int, Picture]]:
+    """What is written where when each query is asked, by a dictionary; and the query's token.
+
+    Truth for tests: no tables of addresses, no views. Squares are relative to the query's.
+    """
+    at = machine.positions(np.array(tokens)).tolist()
+    found = []
+    for query in range(prompt - 1, len(tokens) - 1):
+        picture = {}
+        for token, square in list(zip(tokens, at, strict=True))[: query + 1]:
+            role = machine.tokens[token].role
+            away = tuple(x - y for x, y in zip(square, at[query], strict=True))
+            picture[role, away] = token
+        found.append((query, picture))
+    return found

@@ -1,0 +1,226 @@
+"""`curta check`: answers against the truth, conflicts explained, moves that grow."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, check, program, written
+from curta.programs.machine.check import Checked
+from curta.programs.machine.prompt import Part
+from curta.programs.user import checking
+
+EQUALS = Sign("=")
+
+
+@pytest.fixture(autouse=True)
+def _little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under checks of every type, recording takes ten times as long."""
+    monkeypatch.setattr(check, "TOKENS", 2_000)
+
+
+def of(run: Callable[..., Any], truth: Callable[..., Any], **fields: Any) -> Checked:
+    """What is found of a program of one operand, or of two."""
+    operands = [Given(name, "place") for name in "nm"[: run.__code__.co_argcount - 1]]
+    fields = {"axes": ("place",), "sizes": (1, 5), "answer": Answer("out")} | fields
+    made = program("checkedhere", prompt=(*operands, EQUALS), truth=truth, **fields)(run)
+    return checking.check(made)[0]
+
+
+def total(paper: Paper, n: list[int]) -> None:
+    """The sum of the digits, kept on paper."""
+    so_far = 0
+    for digit in n:
+        so_far = (so_far + digit) % 10
+        paper.move(place=+1).write("so far", so_far)
+    paper.write("out", so_far).end()
+
+
+def digits(n: int) -> int:
+    return sum(map(int, str(n))) % 10
+
+
+def test_a_sound_program_is_learnable() -> None:
+    found = of(total, digits)
+    assert found.learnable
+    assert not found.growing
+    assert found.windows["so far"] == (("n", (1,)),)
+    assert [size.digits for size in found.sizes] == [5, 10, 20]
+    assert found.distinct <= 10 + 100 + 10 + 10  # equals, so far, at its end, out
+
+
+def test_wrong_answers_are_told() -> None:
+    found = of(total, lambda n: digits(n) + (n == 7))
+    assert not found.learnable
+    assert found.wrongs > 0
+    assert {(one.operands, one.written, one.truth) for one in found.wrong} == {((7,), 7, 8)}
+
+
+def test_an_answer_that_cannot_be_read_is_wrong() -> None:
+    found = of(lambda paper, n: paper.write("other", n[0]).end(), lambda n: n % 10)
+    assert found.wrong[0].written is None
+
+
+def test_a_conflict_is_explained_by_what_would_tell_its_windows_apart() -> None:
+    def third(paper: Paper, n: list[int]) -> None:
+        paper.write("out", n[2] if len(n) > 2 else 0).end()
+
+    found = of(third, lambda n: n // 100 % 10)
+    (one,) = found.conflicts
+    assert one.role == "equals"
+    assert one.window[0] == ("equals", "=")
+    assert one.follows[0] != one.follows[1]
+    assert one.hint.startswith("n place+3 tells all of them apart: say reach=3")
+    assert of(third, lambda n: n // 100 % 10, reach=3).learnable
+
+
+def test_a_conflict_that_reach_does_not_mend() -> None:
+    def mind(paper: Paper, n: list[int]) -> None:
+        for digit in n:
+            paper.move(place=+1).write("copy", digit)
+        paper.write("out", sum(n) % 10).end()
+
+    (one,) = of(mind, digits, sizes=(1, 12)).conflicts
+    assert one.role == "copy"
+    assert "write what does on one of these squares" in one.hint
+
+
+def test_what_is_too_far_away_is_to_be_broadcast() -> None:
+    def far(paper: Paper, n: list[int]) -> None:
+        paper.write("copy", n[0]).move(place=50).write("mark", "|").write("out", n[0]).end()
+
+    found = of(far, lambda n: n % 10)
+    mark = next(one for one in found.conflicts if one.role == "mark")
+    assert "broadcast={'copy': ('place',)}" in mark.hint
+    assert of(far, lambda n: n % 10, broadcast={"copy": ("place",)}).learnable
+
+
+def test_moves_that_grow_are_listed() -> None:
+    def jump(paper: Paper, n: list[int]) -> None:
+        paper.move(place=len(n)).write("out", n[0]).end()
+
+    (grown,) = of(jump, lambda n: n % 10).growing
+    assert (grown.role, grown.axis) == ("out", "place")
+    assert grown.moves[-1] == "+20"
+
+
+def test_a_truth_that_is_not_curtas_own() -> None:
+    made = program(
+        "mine", "+", axes=("place",), prompt=(Given("a", "place"), Sign("+"), Given("b", "place"),
+        EQUALS), answer=Answer("out"), truth=lambda a, b: 0,
+    )(lambda paper, a, b: paper.write("out", 0).end())  # fmt: skip
+    (found,) = checking.check(made)
+    assert found.other_truth
+    assert not found.learnable
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"axes": ("row",)}, "'n' of its prompt: unknown axis 'place': choose from row"),
+        ({"sizes": (5, 1)}, "sizes: digits are two counts, the fewest and the most"),
+        ({"answer": Answer("out", many="place", fraction="low")}, "is one decimal number"),
+        ({"reech": 2}, "unknown field of a program 'reech': did you mean 'reach'?"),
+        ({"broadcast": {"out": ("plaec",)}}, "unknown axis 'plaec': did you mean 'place'?"),
+    ],
+)
+def test_parts_that_do_not_fit(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError) as raised:
+        of(total, digits, **fields)
+    assert says in str(raised.value)
+
+
+FOLLOWS = Given("n", "place", follows=True)
+POINT = Sign(".", "point", step={"place": 1})
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        ((FOLLOWS, EQUALS), "'n' follows, so an operand and a sign with step="),
+        ((POINT, FOLLOWS, EQUALS), "an operand and a sign with step= stand before it"),
+        ((Given("m", "place"), FOLLOWS, EQUALS), "a sign with step= stand before it"),
+        ((Given("m", "place"), Sign("+"), FOLLOWS), "a sign with step= stand before it"),
+        ((Given("m", "place", base=2), POINT, FOLLOWS), "and all are decimal"),
+        ((Given("m", "place"), POINT, FOLLOWS, Given("k", "place", many="row")), "stands for many"),
+    ],
+)
+def test_operands_that_follow_nothing_or_could_not_be_read(
+    prompt: tuple[Part, ...], says: str
+) -> None:
+    with pytest.raises(UserError, match=says):
+        written("sum", axes=("place", "row"), prompt=prompt, answer=Answer("out"), truth=int)
+
+
+@pytest.mark.parametrize("told", [1, 1.5, "7"])
+def test_a_truth_that_is_no_fraction(told: object) -> None:
+    with pytest.raises(UserError, match=r"which is not a fractions\.Fraction"):
+        of(total, lambda n: told, answer=Answer("so far", fraction="out"))
+
+
+def test_an_algorithm_that_takes_other_operands() -> None:
+    with pytest.raises(UserError, match=r"takes \(paper, a\), but is called with \(paper, n, m\)"):
+        program(
+            "two", axes=("place",), prompt=(Given("n", "place"), Given("m", "place")),
+            answer=Answer("out"),
+        )(lambda paper, a: None)  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [1.5, "7", (1, 2), None])
+def test_a_truth_that_is_no_number(told: object) -> None:
+    with pytest.raises(UserError, match="which is not a whole number"):
+        of(total, lambda n: told)
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        (lambda paper: paper.write("out", -1), "-1 is no digit from 0 up and no sign"),
+        (lambda paper: paper.write("out", 1, carry=10), "a carry is a digit, not 10"),
+        (lambda paper: paper.move(plaec=1), "there is no axis 'plaec'"),
+    ],
+)
+def test_what_cannot_be_written(write: Callable[[Paper], Any], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        of(lambda paper, n: write(paper), digits)
+
+
+ANSWERS: list[tuple[Program, tuple[int, ...], object]] = [
+    (
+        written("less", prompt=(Given("a", "place"), EQUALS), answer=Answer("out", sign="minus"),
+                truth=lambda a: 5 - a),
+        (18,), -13,
+    ),
+    (
+        written("twice", axes=("place", "row"), prompt=(Given("a", "place"), EQUALS),
+                answer=Answer("out", many="row", high_first=True), truth=lambda a: (a, 2 * a)),
+        (56,), (56, 112),
+    ),
+    (
+        written("hex", prompt=(Given("a", "place", base=16), EQUALS),
+                answer=Answer("out", base=16), truth=lambda a: a + 1),
+        (255,), 256,
+    ),
+    (
+        written("half", prompt=(Given("a", "place"), EQUALS), truth=lambda a: Fraction(5 - a, 20),
+                answer=Answer("out", sign="minus", fraction="low")),
+        (18,), Fraction("-0.65"),
+    ),
+    (
+        written("tenth", prompt=(Given("a", "place"), EQUALS), truth=lambda a: Fraction(a, 100),
+                answer=Answer("out", high_first=True, fraction="low")),
+        (1805,), Fraction("18.05"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "operands", "truth"), ANSWERS)
+def test_an_answer_is_written_where_there_is_no_algorithm(
+    made: Program, operands: tuple[int, ...], truth: object
+) -> None:
+    (found,) = checking.check(made)
+    assert found.learnable, found.wrong
+    assert made.truth is not None
+    assert made.truth(*operands) == truth

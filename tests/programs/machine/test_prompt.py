@@ -1,0 +1,138 @@
+"""Prompts: which operand lies where, and what is read as the answer."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from curta.programs.machine import Answer, Given, Sign
+from curta.programs.machine.paper import token_of
+from curta.programs.machine.prompt import Format, Part
+from curta.programs.machine.tokens import HOME, Token
+
+
+def form(*parts: Part, axes: tuple[str, ...] = ("place",), **answer: Any) -> Format:
+    return Format(axes, parts, Answer("answer", **answer))
+
+
+def symbols(prompt: Format, *operands: int) -> str:
+    return "".join(token_of(*key).symbol for key in prompt.write(operands))
+
+
+def test_operands_stand_least_digit_first_unless_said_otherwise() -> None:
+    assert symbols(form(Given("a", "place"), Sign("+"), Given("b", "place")), 12, 345) == "21+543"
+    assert symbols(form(Given("a", "place", high_first=True), Sign("=")), 120) == "120="
+
+
+def test_zeros_fill_operands_up() -> None:
+    filled = form(Given("a", "place", filled=True), Sign(","), Given("b", "place", filled=True))
+    assert symbols(filled, 7, 345) == "700,543"
+    assert filled.digits([7, 345]) == [[7, 0, 0], [5, 4, 3]]
+    pairs = form(Given("a", "place", high_first=True, multiple=2))
+    assert [symbols(pairs, value) for value in (0, 12, 123)] == ["00", "12", "0123"]
+
+
+def pointed(role: str) -> tuple[Part, ...]:
+    below = Given(f"{role} below", "place", high_first=True, filled=True)
+    point = Sign(".", f"{role} point", step={"place": 1})
+    return (below, point, Given(role, "place", follows=True))
+
+
+def test_an_operand_that_follows_goes_on_from_what_was_written_before() -> None:
+    keys = form(*pointed("a"), Sign("=")).write([57, 12])
+    assert [key[0] for key in keys] == [5, 7, ".", 2, 1, "="]
+    assert [key[3] for key in keys] == [(HOME,), (1,), (1,), (1,), (1,), (HOME - 1,)]
+
+
+def test_only_operands_that_are_filled_count_for_how_far() -> None:
+    prompt = form(*pointed("a"), Sign("+"), *pointed("b"), Sign("="))
+    assert symbols(prompt, 5, 1234, 57, 8) == "05.4321+57.8="
+    assert prompt.digits([5, 1234, 57, 8]) == [[5, 0], [4, 3, 2, 1], [7, 5], [8]]
+    assert prompt.compound
+    assert [len(number) for number in prompt.numbers] == [3, 1, 3, 1]
+
+
+def test_a_gap_stands_on_the_square_of_the_first_digit() -> None:
+    keys = form(Given("a", "place", high_first=True, gap=" ")).write([123])
+    assert [key[0] for key in keys] == [1, " ", 2, 3]
+    assert [key[3] for key in keys] == [(HOME,), (0,), (1,), (1,)]
+
+
+def test_many_operands_stand_one_on_each_line() -> None:
+    keys = form(Given("a", "place", many="row", between="+"), axes=("place", "row")).write([5, 67])
+    assert [(key[0], key[3]) for key in keys] == [
+        (5, (HOME, HOME)),
+        ("+", (HOME - 1, 1)),
+        (7, (1, 0)),
+        (6, (1, 0)),
+    ]
+
+
+def test_a_sign_stands_before_the_origin_or_where_it_is_told() -> None:
+    axes = ("place", "row")
+    signs = (Sign("="), Sign("=", at={"row": 2}), Sign("=", step={"place": 1}))
+    moves = [form(sign, axes=axes).write([1])[0][3] for sign in signs]
+    assert moves == [(HOME - 1, HOME), (HOME - 1, HOME + 2), (1, 0)]
+    assert [Sign("=").name, Sign("+").name, Sign("+", "plus").name] == [
+        "equals",
+        "operator",
+        "plus",
+    ]
+
+
+def test_every_token_of_a_prompt_is_among_those_foretold() -> None:
+    prompt = form(
+        Given("a", "place", gap=" "),
+        Sign("+"),
+        Given("b", "place", many="row"),
+        axes=("place", "row"),
+    )
+    known = set(prompt.every())
+    for operands in ((0, 1), (98765, 43210, 5), (1234, 567, 890, 12)):
+        assert set(prompt.write(operands)) <= known
+    prompt = form(*pointed("a"), Sign("="))
+    known = set(prompt.every())
+    for operands in ((0, 0), (98765, 43210)):
+        assert set(prompt.write(operands)) <= known
+
+
+def written(*pairs: tuple[str, int | str, Sequence[int]]) -> list[tuple[Token, Sequence[int]]]:
+    return [(token_of(symbol, role, 0, (0,)), place) for role, symbol, place in pairs]
+
+
+def test_an_answer_is_read_in_its_order_base_and_sign() -> None:
+    digits = written(("answer", 1, [0]), ("sum", 9, [0]), ("answer", 0, [1]), ("answer", 1, [2]))
+    assert form().read(digits) == 101
+    assert form(base=2).read(digits) == 5
+    assert form(high_first=True).read(digits[:-1]) == 10
+    minus = written(("sign", "-", [0]))
+    assert form(sign="sign").read(minus + digits) == -101
+    assert form().read(written(("answer", "x", [0]))) is None
+    assert form(base=2).read(written(("answer", 2, [0]))) is None
+
+
+def test_an_answer_with_a_point_is_a_fraction() -> None:
+    below = written(("below", 5, [0]), ("below", 2, [1]))
+    above = written(("answer", 6, [3]), ("answer", 1, [4]))
+    read = form(fraction="below").read
+    assert read(below + above) == Fraction("16.25")
+    assert form(fraction="below", high_first=True).read(above + below) == Fraction("61.52")
+    assert form(fraction="below", sign="sign").read(
+        below + above + written(("sign", "-", [0]))
+    ) == Fraction("-16.25")
+    whole = read(written(("below", 0, [0])) + above)
+    assert whole == 16
+    assert type(whole) is Fraction
+    assert read(below) is read(above) is read([]) is None
+    assert form(fraction="below", base=5).read(below + above) is None
+
+
+@pytest.mark.parametrize(("digit", "value"), [(0, False), (1, True), (2, None)])
+def test_a_truth_value_is_one_or_zero(digit: int, value: bool | None) -> None:
+    assert form(truth=True).read(written(("answer", digit, [0]))) is value
+
+
+def test_several_numbers_are_read_line_by_line() -> None:
+    digits = written(("answer", 7, [0, 4]), ("answer", 3, [0, 1]), ("answer", 4, [1, 1]))
+    assert form(axes=("place", "row"), many="row").read(digits) == (7, 43)

@@ -1,0 +1,121 @@
+"""Machines as files: what is read again is the same machine, and writes the same texts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.layouts.program import ProgramLayout
+from curta.programs import program_named
+from curta.programs.machine import store
+from tests import paper, tiny
+
+MACHINES: dict[str, dict[str, Any]] = {
+    "addition": {},
+    "addition and multiplication": {
+        "program": ["addition", "multiplication"],
+        "task": [{"operator": "+", "digits": [1, 3]}, {"operator": "*", "digits": [1, 2]}],
+    },
+    "division and modulo": {
+        "program": ["division", "modulo"],
+        "task": [
+            {"operator": operator, "digits": [1, 3], "second": [1, 2]} for operator in ("//", "%")
+        ],
+    },
+    "addition and fractions": {
+        "program": ["addition", "fractions"],
+        "task": [{"operator": operator, "digits": [1, 2]} for operator in ("+", "+.")],
+    },
+    "sorting": {"program": "sorting", "task": {"operator": "sort", "operands": [2, 3]}},
+}
+every_machine = pytest.mark.parametrize("name", MACHINES)
+
+
+def made(name: str) -> ProgramLayout:
+    return paper.layout(tiny.recipe(**MACHINES[name]))
+
+
+@every_machine
+def test_a_machine_that_is_read_again_is_the_same(name: str, tmp_path: Path) -> None:
+    layout, path = made(name), tmp_path / "machine.json"
+    path.write_text(json.dumps(store.dump(layout.machine, layout.windows)), "utf-8")
+    machine, windows = store.read(path, "mine")
+    for field in ("axes", "tokens", "roles", "formats", "others"):
+        assert getattr(machine, field) == getattr(layout.machine, field)
+    assert windows == layout.windows
+    assert machine.numbers == layout.machine.numbers
+    np.testing.assert_array_equal(machine.wide, layout.machine.wide)
+
+
+@every_machine
+def test_programs_write_the_same_tokens_on_a_machine_that_is_read_again(name: str) -> None:
+    """Also where several share it, which tells their roles apart by their names."""
+    layout = made(name)
+    content = json.loads(json.dumps(store.dump(layout.machine, layout.windows)))
+    machine, windows = store.load(content, "mine")
+    assert layout.recorder is not None
+    programs = list(layout.recorder.programs.values())
+    again = ProgramLayout(machine, windows, store.recorder(machine, programs))
+    for operator in layout.operators:
+        for problem in paper.some(operator, 2, 5):
+            tokens, prompt = layout.tokens_of(problem)
+            assert again.tokens_of(problem) == (tokens, prompt)
+            assert again.prompt_tokens(problem) == tokens[:prompt]
+            assert again.answer(problem, tokens[prompt:]) == problem.truth
+
+
+def test_without_the_program_a_problem_can_be_put_and_its_answer_read() -> None:
+    layout = made("addition and multiplication")
+    bare = ProgramLayout(layout.machine, layout.windows)
+    (problem,) = paper.some("*", 2, 1)[:1]
+    tokens, prompt = layout.tokens_of(problem)
+    assert bare.prompt_tokens(problem) == tokens[:prompt]
+    assert bare.answer(problem, tokens[prompt:]) == problem.truth
+    with pytest.raises(UserError, match="its code was not run"):
+        bare.tokens_of(problem)
+
+
+def test_a_machine_without_a_token_that_the_program_writes_is_told() -> None:
+    machine = made("addition").machine
+    with pytest.raises(UserError, match="which the machine does not have"):
+        store.recorder(machine, [program_named("subtraction")]).record("-", (34, 12))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", '"machine"', "\xff"])
+def test_what_is_no_table_is_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "machine.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(UserError, match=r"run 'mine' is damaged: machine\.json") as caught:
+        store.read(path, "mine")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"run 'mine' is incomplete: machine\.json is missing"):
+        store.read(tmp_path / "machine.json", "mine")
+
+
+FIELDS = ("axes", "tokens", "roles", "windows", "formats", "others")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("value", [None, 3, "x", [3], {"+": 3}], ids=str)
+def test_a_damaged_field_is_one_line(field: str, value: Any) -> None:
+    layout = made("addition")
+    content = store.dump(layout.machine, layout.windows)
+    with pytest.raises(UserError, match="run 'mine': the machine is damaged") as caught:
+        store.load(content | {field: value}, "run 'mine'")
+    assert "\n" not in str(caught.value)
+    missing = {key: kept for key, kept in content.items() if key != field}
+    with pytest.raises(UserError, match="run 'mine': the machine is damaged"):
+        store.load(missing, "run 'mine'")
+
+
+def test_a_newer_machine_is_refused() -> None:
+    layout = made("addition")
+    content = store.dump(layout.machine, layout.windows) | {"format": store.FORMAT + 1}
+    with pytest.raises(UserError, match=r"a machine of format 2: update curta"):
+        store.load(content, "run 'mine'")

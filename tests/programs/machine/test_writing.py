@@ -1,0 +1,197 @@
+"""Writing by windows: the tokens of greedy decoding over whole texts, nonsense included."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+from curta.evaluation.generation import completions
+from curta.evaluation.memo import Memo
+from curta.layouts.program import ProgramLayout
+from curta.problems.problem import Problem
+from curta.programs.machine import sheet as sheets
+from curta.programs.machine import writing
+from curta.programs.machine.writing import write, write_one
+from tests import paper, tiny
+
+LIMIT = 40
+PROGRAMS = {"+": "addition", "*": "multiplication", "gcd": "gcd"}
+every_operator = pytest.mark.parametrize("operator", PROGRAMS)
+
+
+class Case(NamedTuple):
+    layout: ProgramLayout
+    problems: list[Problem]
+    prompts: list[list[int]]
+
+
+@cache
+def case(operator: str) -> Case:
+    recipe = tiny.recipe(program=PROGRAMS[operator], task__operator=operator, task__digits=[1, 3])
+    layout = paper.layout(recipe)
+    problems = paper.some(operator, 3, 4) + paper.some(operator, 1, 2)
+    return Case(layout, problems, [layout.prompt_tokens(problem) for problem in problems])
+
+
+def program_of(of: Case) -> Callable[[np.ndarray], np.ndarray]:
+    """What the program itself writes after each of its windows."""
+    known = dict(one for problem in of.problems for one in paper.windows(of.layout, problem))
+    return lambda rows: np.array([known[tuple(row)] for row in rows.tolist()])
+
+
+def nonsense(layout: ProgramLayout, seed: int, end: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Some token after every window, always the same; the end after that share of them."""
+
+    def look(rows: np.ndarray) -> np.ndarray:
+        found = []
+        for row in rows.tolist():
+            rng = np.random.default_rng([seed, *row])
+            token = int(rng.integers(len(layout.machine.tokens)))
+            found.append(layout.end if rng.random() < end else token)
+        return np.array(found)
+
+    return look
+
+
+def by_hand(
+    layout: ProgramLayout, look: Callable[[np.ndarray], np.ndarray], prompt: list[int], limit: int
+) -> list[int]:
+    """Each window looked up in the whole text so far."""
+    text = list(prompt)
+    while len(text) < len(prompt) + limit and layout.end not in text:
+        row = np.array([paper.window(layout, text)], np.int32)
+        text.append(int(look(row)[0]))
+    return text[len(prompt) :]
+
+
+@every_operator
+def test_the_program_s_own_function_writes_the_program_s_text(operator: str) -> None:
+    of = case(operator)
+    look, machine, windows = program_of(of), of.layout.machine, of.layout.windows
+    expected = [of.layout.tokens_of(p)[0][len(t) :] for p, t in zip(of.problems, of.prompts,
+                strict=True)]  # fmt: skip
+    assert write(machine, windows, look, of.prompts) == expected
+    assert [write_one(machine, windows, look, prompt) for prompt in of.prompts] == expected
+
+
+@every_operator
+def test_nonsense_is_written_alike_alone_together_and_by_hand(operator: str) -> None:
+    """Squares are written on twice, texts end at other times, and leave the table on all sides."""
+    of, given = case(operator), set[bool]()
+    machine, windows = of.layout.machine, of.layout.windows
+    for seed in range(4):
+        look = nonsense(of.layout, seed, 0.03)
+        together = write(machine, windows, look, of.prompts, LIMIT)
+        assert together == [write_one(machine, windows, look, p, LIMIT) for p in of.prompts]
+        assert together == [by_hand(of.layout, look, p, LIMIT) for p in of.prompts]
+        given |= {len(text) == LIMIT for text in together}
+    assert given == {True, False}
+
+
+def straight(layout: ProgramLayout) -> Callable[[np.ndarray], np.ndarray]:
+    """A row without end, each token told by the one before: far out of any table."""
+    machine = layout.machine
+    digits = [n for n, t in enumerate(machine.tokens) if t.role == "kept" and t.move == (1, 0)]
+    following = dict(zip(digits, digits[1:] + digits[:1], strict=True))
+    return lambda rows: np.array([following.get(row[0], digits[0]) for row in rows.tolist()])
+
+
+def test_a_table_is_laid_out_anew_where_a_text_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    of, limit = case("*"), 300
+    laid: list[int] = []
+    lay_out = sheets.Sheet._lay_out
+
+    def noted(sheet: sheets.Sheet, low: np.ndarray, high: np.ndarray) -> None:
+        laid.append(int(high[0]))
+        lay_out(sheet, low, high)
+
+    monkeypatch.setattr(sheets.Sheet, "_lay_out", noted)
+    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
+    together = write(machine, windows, look, of.prompts, limit)
+    assert 3 <= len(laid) < 15
+    assert laid == sorted(laid)
+    assert together == [write_one(machine, windows, look, prompt, limit) for prompt in of.prompts]
+    assert {len(text) for text in together} == {limit}
+
+
+def test_texts_that_go_too_far_for_a_table_are_written_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of, limit = case("*"), 300
+    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
+    expected = write(machine, windows, look, of.prompts, limit)
+    alone: list[int] = []
+
+    def noted(*given: Any) -> list[int]:
+        alone.append(1)
+        return write_one(*given)
+
+    monkeypatch.setattr(sheets, "ENTRIES", 20_000)
+    monkeypatch.setattr(writing, "write_one", noted)
+    assert write(machine, windows, look, of.prompts, limit) == expected
+    assert alone
+
+
+@every_operator
+def test_a_model_writes_by_windows_what_greedy_decoding_of_whole_texts_writes(
+    operator: str,
+) -> None:
+    """Of random models, which write nonsense: also where they write on a square twice."""
+    of = case(operator)
+    machine, windows = of.layout.machine, of.layout.windows
+    recipe = tiny.recipe(program=PROGRAMS[operator], task__operator=operator, task__digits=[1, 3])
+    room = replace(of.layout.room_of(of.problems), completion=LIMIT)
+    twice = 0
+    for seed in range(3):
+        model = tiny.drawn(recipe, of.layout, seed)
+        memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
+        found = write(machine, windows, memo.look(0), of.prompts, LIMIT)
+        assert found == completions(model, of.layout, of.problems, room)
+        assert found[0] == write_one(machine, windows, memo.look(0), of.prompts[0], LIMIT)
+        for prompt, text in zip(of.prompts, found, strict=True):
+            spots = zip(machine.role[text].tolist(), paper.squares(of.layout, [*prompt, *text])
+                        [len(prompt) :], strict=True)  # fmt: skip
+            twice += len(set(spots)) < len(text)
+    assert twice > 3
+
+
+def test_a_text_is_given_up_after_as_many_tokens_alone_as_among_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writing, "limit_of", lambda prompt: 3 * prompt)
+    of = case("*")
+    machine, windows, look = of.layout.machine, of.layout.windows, straight(of.layout)
+    together = write(machine, windows, look, of.prompts)
+    assert together == [write_one(machine, windows, look, prompt) for prompt in of.prompts]
+    assert [len(text) for text in together] == [3 * len(prompt) for prompt in of.prompts]
+    assert len(set(map(len, of.prompts))) > 1
+
+
+@every_operator
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_texts_that_do_not_fit_together_are_written_in_parts(
+    operator: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = case(operator)
+    look = program_of(of)
+    expected = write(of.layout.machine, of.layout.windows, look, of.prompts)
+    sizes: list[int] = []
+    whole = sheets.Sheet.begin
+
+    def noted(sheet: sheets.Sheet) -> None:
+        sizes.append(sheet.count)
+        whole(sheet)
+
+    monkeypatch.setattr(sheets.Sheet, "begin", noted)
+    sheet = sheets.Sheet(of.layout.machine, of.layout.windows, sheets.Prompts.of(of.prompts))
+    monkeypatch.setattr(sheets, "ENTRIES", share * sheet._entries(sheet.low, sheet.high))
+    writers = np.arange(len(of.prompts))
+    found = write(
+        of.layout.machine, of.layout.windows, lambda rows, _: look(rows), of.prompts, 0, writers
+    )
+    assert found == expected
+    assert (sum(sizes), len(sizes) > 1) == (len(of.prompts), True) if share else not sizes

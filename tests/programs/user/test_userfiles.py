@@ -1,0 +1,449 @@
+"""Programs, encodings and probes from a user's files: the whole story, and what must not happen."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curta
+from curta.config import recipe
+from curta.config.errors import UserError
+from curta.frontends.cli import main
+from curta.frontends.serve.site import answer
+from curta.problems.operations import BUILT_IN, OPERATIONS
+from curta.problems.problem import Problem, parse
+from curta.programs.machine import Answer, Given, Program, Sign, check, survey, written
+from curta.programs.machine.survey import Recorder
+from curta.programs.user import guarding, kept, registry, userfiles
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+SHORT = {
+    "training.steps": 300, "training.batch": 128, "training.problems": 200, "model.width": 16,
+    "evaluation.count": 5, "evaluation.generated": 2, "evaluation.digits": [4, 8],
+    "evaluation.certificate": 3000,
+}  # fmt: skip
+OPTIONS = [text for name, value in SHORT.items() for text in (f"--{name}", json.dumps(value))]
+
+MARKED = """
+from pathlib import Path
+marker = Path({marker!r})
+marker.write_text((marker.read_text() if marker.exists() else "") + "executed ")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every test begins as a new process on a new machine does."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(userfiles, "_marker", lambda digest: tmp_path / "executed" / digest)
+    monkeypatch.setattr(survey, "TOKENS", 12_000)
+    monkeypatch.setattr(check, "TOKENS", 2_000)
+    yield
+    forget()
+
+
+def forget() -> None:
+    """As a new process: no file was executed, no operator is known that is not built in."""
+    userfiles.KNOWN.clear()
+    registry._READ.clear()
+    registry._INSTALLED.clear()
+    registry.REGISTERED.clear()
+    for symbol in set(OPERATIONS) - BUILT_IN:
+        del OPERATIONS[symbol]
+
+
+def written_file(folder: Path, text: str, name: str = "digit_sum.py") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> tuple[Path, Path]:
+    """A program's file that leaves a mark wherever it is executed, and that mark."""
+    marker = tmp_path / "marker"
+    text = (EXAMPLES / "digit_sum.py").read_text() + MARKED.format(marker=str(marker))
+    return written_file(tmp_path, text), marker
+
+
+def test_the_whole_story(
+    marked: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, marker = marked
+    assert main(["check", str(path)]) == 0
+    assert "at most 1 neighbour" in capsys.readouterr().out
+    assert main(["train", str(path), "--run", "mine", *OPTIONS]) == 0
+    capsys.readouterr()
+    folder = tmp_path / "runs" / "mine"
+    assert json.loads((folder / "certificate.json").read_text())["members"][0]["wrong"] == 0
+    assert (folder / "program.py").read_bytes() == path.read_bytes()
+    info = json.loads((folder / "run.json").read_text())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert info["files"] == [{"file": "program.py", "name": "digit_sum.py", "sha256": digest}]
+    assert str(tmp_path) not in (folder / "recipe.toml").read_text()
+    assert marker.read_text() == "executed "
+
+    forget()  # another process of the same user: the file was executed here before
+    assert main(["ask", "mine", "digitsum(12345)"]) == 0
+    assert capsys.readouterr().out == "5\n"
+    assert main(["evaluate", "mine", "--digits", "6", "--count", "4"]) == 0
+    assert marker.read_text() == "executed executed "
+
+    shutil.rmtree(tmp_path / "executed")  # a machine on which it never was
+    foreign(folder, marker, capsys)
+
+
+def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of somebody else's run nothing is executed until that is asked for."""
+    forget()
+    marker.unlink()
+    capsys.readouterr()
+    assert main(["ask", "mine", "digitsum(12345)"]) == 0
+    assert capsys.readouterr().out == "5\n"
+    assert main(["evaluate", "mine", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert [(row["size"], row["count"]) for row in table["lengths"]] == [("4", 5), ("8", 5)]
+    assert all(row["generated"]["agrees"] for row in table["lengths"])
+    for command in (["runs"], ["report", "mine"]):
+        assert main(command) == 0
+    assert main(["page", "mine"]) == 0
+    assert main(["export", "mine", "--to", "huggingface"]) == 0
+    assert main(["import", "huggingface", str(folder / "huggingface-0"), "--run", "again"]) == 0
+    assert main(["probe", "mine"]) == 0
+    served(folder)
+    assert main(["show", "mine", "digitsum 12"]) == 2
+    capsys.readouterr()
+    wanted = "the code of digit_sum.py was not run: add --trust to run program.py of this run"
+    for command in (["evaluate", "mine", "--digits", "50"], ["certify", "mine"]):
+        forget()
+        assert main(command) == 2
+        assert wanted in capsys.readouterr().err
+    assert not marker.exists()
+    assert main(["evaluate", "mine", "--digits", "12", "--count", "4", "--trust"]) == 0
+    assert marker.exists()
+    forget()
+    shutil.rmtree(marker.parent / "executed")
+    (folder / "program.py").write_text("print('changed')")
+    assert main(["ask", "mine", "digitsum 1", "--trust"]) == 2
+    assert "is not the file it was made with" in capsys.readouterr().err
+
+
+def served(folder: Path) -> None:
+    """Every page of the server that is made of the run."""
+    for name in ("report.html", "page-0.html"):
+        (folder / name).unlink()
+    for leaf in ("live.html", "report.html", "page-0.html", "metrics.json"):
+        assert answer(f"/runs/{folder.name}/{leaf}").status == 200, leaf
+    assert answer("/").status == 200
+
+
+BEGIN = (
+    "from curta import Answer, Given, Paper, Sign, program\n\n"
+    '@program("spin", axes=("place",), prompt=(Given("n", "place"), Sign("=")),\n'
+    '         answer=Answer("out"), truth=lambda n: n)\n'
+    "def spin(paper, n):\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = (\n", r"mistaken.py line 1: SyntaxError: '\(' was never closed"),
+        ("x = 1\ny = z\n", "mistaken.py line 2: NameError: name 'z' is not defined"),
+        ("x = 1\n", r"mistaken.py has no program: put @program\(...\) before a function"),
+        (BEGIN + "    paper.move(plaec=1)\n", "mistaken.py line 6: there is no axis 'plaec'"),
+        (BEGIN + "    n[99]\n", "mistaken.py line 6: IndexError: list index out of range"),
+        (BEGIN + "    while True:\n        n.append(0) if not n else n\n",
+         "mistaken.py line [67]: stopped after 0.5 seconds of one call: does it ever end"),
+        (BEGIN + "    pass\n", "program 'spin' wrote nothing"),
+        (BEGIN.replace('("n", "place")', '("n", "plac")') + "    pass\n",
+         "mistaken.py line 3: .* unknown axis 'plac': did you mean 'place'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_their_line(
+    text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarding, "SECONDS", 0.5)
+    path = written_file(tmp_path, text, "mistaken.py")
+    with pytest.raises(UserError, match=says):
+        curta.check(path)
+
+
+def test_the_examples_are_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, code in (("digit_sum", 0), ("conflict", 1), ("repaired", 0)):
+        forget()
+        assert main(["check", str(EXAMPLES / f"{name}.py")]) == code
+    forget()
+    assert main(["check", str(EXAMPLES / "conflict.py"), "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [one["role"] for one in found["conflicts"]] == ["copy"]
+
+
+def test_a_recipe_names_a_file_beside_it(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "digit_sum.py", tmp_path / "mine.py")
+    (tmp_path / "mine.toml").write_text(
+        'program = "mine.py"\n[task]\noperator = "digitsum"\n[model]\nattending = 1\n'
+    )
+    read = recipe.load(str(tmp_path / "mine.toml"))
+    assert read.programs == (userfiles.load(tmp_path / "mine.py").tag,)
+    assert recipe.parse(recipe.as_table(read), "again") == read
+
+
+MODULO = written(
+    "addmod", "+%", answer=Answer("sum", base=97), truth=lambda a, b: (a + b) % 97, sizes=(1, 1),
+    prompt=(Given("a", "place", base=97), Sign("+%"), Given("b", "place", base=97), Sign("=")),
+)  # fmt: skip
+
+
+def test_a_truth_alone_is_learned_whole() -> None:
+    curta.register(MODULO)
+    changes = SHORT | {"evaluation.digits": [1], "training.steps": 6, "training.batch": 32}
+    run = curta.train("addmod", overrides=changes)
+    assert (run.recipe.positions.name, run.recipe.model.attending) == ("rope", 2)
+    assert str(Problem("+%", (12, 90))) == "12+%90"
+    assert parse("12 +% 90").truth == 5
+    answer = run.ask("12+%90")
+    assert answer is None or 0 <= int(answer) < 97
+    assert run.folder.evaluation["lengths"][0]["count"] == 5
+
+
+def test_what_is_curtas_own_is_never_replaced() -> None:
+    for name, operator, says in (
+        ("addition", "+", "'addition' is Curta's own"),
+        ("mine", "copy", "operator 'copy' is Curta's own"),
+        ("mine", "a1", "operator 'a1': write a word of letters"),
+    ):
+        made = written(
+            name, operator, prompt=MODULO.prompt, answer=MODULO.answer, truth=MODULO.truth
+        )
+        with pytest.raises(UserError, match=says):
+            curta.register(made)
+    assert set(OPERATIONS) >= BUILT_IN
+
+
+def test_registered_programs_may_be_replaced_by_later_ones() -> None:
+    for sign in (3, 5):
+        curta.register(
+            written(
+                "least", prompt=(Given("n", "place"), Sign("=")), answer=Answer("out"),
+                truth=lambda n, sign=sign: n % sign,
+            )
+        )  # fmt: skip
+        assert parse("least 8").truth == 8 % sign
+
+
+PACKAGE = """
+from curta import Answer, Given, Sign, written
+parts = dict(prompt=(Given("n", "place"), Sign("=")), answer=Answer("out"))
+half = written("half", truth=lambda n: n // 2, **parts)
+own = written("gcd", truth=lambda n: n, **parts)
+both = [own, written("thrice", truth=lambda n: 3 * n, **parts)]
+"""
+
+
+def test_installed_packages_bring_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = tmp_path / "brought-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
+    points = "half = brought_here:half\nboth = brought_here:both\nnone = brought_here:nothing\n"
+    (about / "entry_points.txt").write_text(f"[curta.programs]\n{points}")
+    (tmp_path / "brought_here.py").write_text(PACKAGE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert registry.programs_of("gcd")[0].truth is not None
+    assert "brought_here" not in sys.modules
+    assert registry.programs_of("thrice")[0].operator == "thrice"
+    assert parse("half 9").truth == 4
+    told = capsys.readouterr().err
+    assert "curta: brought: program 'gcd' (gcd) is Curta's own: left out" in told
+    assert "curta: brought: cannot be read (AttributeError" in told
+    assert parse("gcd 12,18").truth == 6
+
+
+DECAY = '''
+"""An encoding: scores fall with the distance."""
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from curta.positions import Encoding
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Scores fall by `strength` with each token between."""
+
+    name: str = "decay"
+    strength: float = 0.5
+
+    def build(self, shape):
+        return DecayEncoding(self.strength)
+
+
+class DecayEncoding(Encoding):
+    strength: float = eqx.field(static=True)
+
+    def bias(self, layer, links):
+        far = links.queries.index[:, :, None] - links.keys.index[:, None, :]
+        return -self.strength * far[:, None].astype(jnp.float32)
+'''
+
+
+def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written_file(tmp_path, DECAY, "decay.py")
+    options = ["--positions.name", str(path), "--positions.strength", "0.25"]
+    options += ["--training.steps", "4", "--evaluation.digits", "[2]", "--evaluation.count", "4"]
+    assert main(["train", "addition-reversed", "--run", "own", "--no-exam", *options]) == 0
+    run = curta.load("own")
+    made: Any = run.recipe.positions
+    assert made.settings == {"strength": 0.25}
+    assert "decay: Scores fall by strength" in run.folder.info["structure"]
+    assert run.write(["12+34"])
+    forget()
+    shutil.rmtree(tmp_path / "executed")
+    with pytest.raises(UserError, match=r"position encoding decay.py was not run: add --trust"):
+        curta.load("own").write(["12+34"])
+    assert curta.load("own", trust=True).write(["12+34"]) == run.write(["12+34"])
+    capsys.readouterr()
+    assert main(["train", "addition-reversed", *options[:2], "--positions.speed", "1"]) == 2
+    assert "did you mean '--positions." in capsys.readouterr().err
+
+
+PROBE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from curta.probes.base import Finding, Probe, option
+
+
+@dataclass(frozen=True)
+class Count(Probe):
+    name: ClassVar[str] = "count-members"
+    summary: ClassVar[str] = "How many members there are"
+    times: int = option(1, "how often each is counted")
+
+    def examine(self, subject):
+        return Finding(("members",), [{"members": self.times * len(subject.members)}], None)
+"""
+
+
+def test_a_probe_of_the_users_own(tmp_path: Path) -> None:
+    from curta.probes import probe_named
+
+    path = written_file(tmp_path, PROBE, "count.py")
+    assert probe_named(str(path)).name == "count-members"
+    with pytest.raises(UserError, match="a probe is one frozen dataclass that extends Probe"):
+        probe_named(str(written_file(tmp_path, "x = 1", "none.py")))
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two steps, of Curta's own program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("short"))
+        patch.setenv("CURTA_RUNS", str(Path.cwd()))
+        changes = SHORT | {"training.steps": 2}
+        return curta.train("copying", 2, "short", changes, evaluate=False).folder.path
+
+
+def test_a_users_probe_is_put_to_a_run(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written_file(tmp_path, PROBE, "count.py")
+    assert main(["probe", str(short), str(path), "--times", "3", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (table["probe"], table["rows"]) == ("count-members", [{"members": 6}])
+    assert table == json.loads((short / "probes" / "count-members.json").read_text())
+    assert "How many members there are" in (short / "report.html").read_text()
+    assert main(["probe", str(short), str(path), "--member", "1"]) == 0
+    assert "Member" in (short / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("self.times *", "self.time *", "mistaken.py line 15: AttributeError: .*'time'"),
+        ("len(subject.members)", "set()", "mistaken.py line 15: TypeError"),
+        ("[{", "[b'', {", "mistaken.py: TypeError: Object of type bytes is not JSON"),
+        ("return Finding", "return dict", "mistaken.py line 15: TypeError: dict expected"),
+        ("        return", "        return 1 or", "mistaken.py: examine.subject. gives no Finding"),
+        ('option(1, "how often each is counted")', "1", r"write times = option\(default,"),
+        ("times", "member", "mistaken.py: --member is an option of every probe"),
+    ],
+)
+def test_mistakes_in_a_probe_are_told_in_one_line(
+    old: str, new: str, says: str, short: Path, tmp_path: Path
+) -> None:
+    path = written_file(tmp_path, PROBE.replace(old, new), "mistaken.py")
+    with pytest.raises(UserError, match=says):
+        curta.probe(curta.load(str(short)), str(path))
+
+
+def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, Path]) -> None:
+    run = curta.train(str(marked[0]), overrides=SHORT | {"training.steps": 2}, evaluate=False)
+    rows = kept.stored(run.folder.path)
+    assert {(row.size, row.category) for row in rows} == {("4", "random"), ("8", "random")}
+    assert all(row.answer == Problem("digitsum", row.operands).truth for row in rows)
+
+
+class Written(Recorder):
+    """In place of programs: one token for every problem."""
+
+    def record(self, operator: str, operands: Sequence[int]) -> tuple[list[int], int]:
+        return [0], 0
+
+
+def test_answers_of_every_kind_are_kept(tmp_path: Path) -> None:
+    problems = [parse(text) for text in ("3.75+12.5", "0.5+0.5", "1<2", "12-34", "sort 3,1")]
+    kept.save(tmp_path, [("2", "random", one) for one in problems], Written({}, {}))
+    found = [row.answer for row in kept.stored(tmp_path)]
+    assert found == [one.truth for one in problems]
+    assert [type(one) for one in found] == [Fraction, Fraction, bool, int, tuple]
+
+
+HEX = """
+from curta import Answer, Given, Sign, program
+
+@program("hex", "+", axes=("place",), answer=Answer("sum", base=16), sizes=(1, 3),
+         prompt=(Given("a", "place", base=16), Sign("+"), Given("b", "place", base=16), Sign("=")))
+def hex_sum(paper, a, b):
+    carry, width = 0, max(len(a), len(b))
+    for x, y in zip(a + [0] * (width - len(a)), b + [0] * (width - len(b))):
+        carry, digit = divmod(x + y + carry, 16)
+        paper.move(place=+1).write("sum", digit, carry=carry)
+    if carry:
+        paper.move(place=+1).write("sum", carry)
+    paper.end()
+"""
+
+
+def test_problems_that_are_kept_have_the_categories_of_the_evaluation(tmp_path: Path) -> None:
+    """In base 16 an operation of Curta's own has other categories than in base 10."""
+    path = written_file(tmp_path, HEX, "hex.py")
+    changes = SHORT | {"training.steps": 2, "evaluation.digits": [2]}
+    found = curta.train(str(path), overrides=changes, run="hex").folder.evaluation["lengths"]
+    forget()
+    shutil.rmtree(tmp_path / "executed")
+    again = curta.load("hex").evaluate()["lengths"]
+    assert [row["category"] for row in again] == ["random", "special"]
+    assert [row["exact"] for row in again] == [row["exact"] for row in found]
+    assert all("0x" in error["problem"] for row in again for error in row["errors"])
+
+
+def test_importing_curta_and_a_program_is_light() -> None:
+    code = "import sys, curta; curta.program, curta.Paper; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_programs_are_of_one_kind() -> None:
+    assert isinstance(MODULO, Program)
+    assert MODULO.run is None

@@ -1,0 +1,62 @@
+"""Pictures and tables as a notebook draws them."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import curta
+from curta.report.notebook import Rows
+from tests import tiny
+
+
+class Cells(HTMLParser):
+    """The texts of all cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("td", "th"):
+            self.found.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.found:
+            self.found[-1] += data
+
+
+def test_rows_are_drawn_as_a_table_and_escaped() -> None:
+    rows = Rows(
+        [{"name": "<b>", "exact": 0.5, "count": 1000}, {"name": None, "exact": 1, "count": 2}]
+    )
+    assert Cells(rows._repr_html_()).found == [
+        "name", "exact", "count", "<b>", "0.500", "1,000", "", "1", "2"
+    ]  # fmt: skip
+    assert Rows()._repr_html_() == "No rows yet."
+
+
+def test_a_run_shows_its_exam_its_pictures_and_its_probes(runs_folder: Path) -> None:
+    run = curta.train("addition", 2, overrides=tiny.overrides(), evaluate=False)
+    assert run.rows == []
+    assert "No rows yet." in run._repr_html_()
+    table = run.evaluate()
+    assert [row["category"] for row in run.rows] == [row["category"] for row in table["lengths"]]
+    assert all(row["min"] <= row["median"] <= row["max"] for row in run.rows)
+    assert {"learning", "lengths"} <= set(run.pictures)
+    found = curta.probe(run, "top-k", members=[1], problem="1+2", k=2)
+    assert {row["member"] for row in found} == {1}
+    png, size = run.pictures["probes/top-k"]._repr_png_()
+    assert png == (run.folder.path / "probes" / "top-k.png").read_bytes()
+    assert set(size) == {"width"}
+    with pytest.raises(curta.UserError, match="did you mean 'top-k'"):
+        curta.probe(run, "top-q")
+
+
+def test_a_comparison_shows_every_entry() -> None:
+    entries = ["one: addition", "two: addition model.kinds=false"]
+    both = curta.compare(entries, 1, "both", tiny.overrides())
+    assert [row["name"] for row in both.rows] == ["one"] * 5 + ["two"] * 5
+    assert {"learning", "lengths"} <= set(both.pictures)
+    assert len(Cells(both._repr_html_()).found) == 8 * 11

@@ -1,0 +1,174 @@
+"""Checkpoints: whole or not at all, and noticed when they are not what was written."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.layouts.texts import layout_of
+from curta.runs import checkpoints
+from curta.training import trainer
+from curta.training.trainer import Member
+from tests import tiny
+
+
+class State(NamedTuple):
+    """A small state with every dtype that members have."""
+
+    weights: tuple[np.ndarray, ...]
+    count: np.ndarray
+    alive: np.ndarray
+
+
+def state(seed: int = 0) -> State:
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(2, 3, 4)).astype(np.float32)
+    special = np.array([np.nan, -np.inf, -0.0, 1e-45], np.float32)
+    return State((weights, special), np.array([7, -1], np.int32), np.array([True, False]))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A folder with the checkpoint of step 5."""
+    checkpoints.save(tmp_path, 5, state())
+    return tmp_path
+
+
+def refused(folder: Path, step: int, like: State, match: str) -> None:
+    with pytest.raises(UserError, match=match) as caught:
+        checkpoints.load(folder, step, like)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
+    assert tiny.same(checkpoints.load(saved, 5, state(1)), state())
+
+
+def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
+    recipe, seeds = tiny.recipe(), jnp.asarray([3, 1])
+    layout = layout_of(recipe)
+    members = trainer.init(recipe, layout, seeds)
+    checkpoints.save(tmp_path, 0, members)
+    loaded = checkpoints.load(
+        tmp_path, 0, jax.eval_shape(lambda: trainer.init(recipe, layout, seeds))
+    )
+    assert isinstance(loaded, Member)
+    assert tiny.same(loaded, members)
+
+
+def test_arrays_in_another_memory_order_survive(tmp_path: Path) -> None:
+    turned = state()._replace(count=np.arange(12, dtype=np.int32).reshape(3, 4).T)
+    checkpoints.save(tmp_path, 1, turned)
+    assert tiny.same(checkpoints.load(tmp_path, 1, turned), turned)
+
+
+def test_scalars_survive(tmp_path: Path) -> None:
+    scalar = state()._replace(count=np.array(7, np.int32))
+    checkpoints.save(tmp_path, 1, scalar)
+    assert tiny.same(checkpoints.load(tmp_path, 1, scalar), scalar)
+
+
+def test_equal_states_are_equal_files(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        checkpoints.save(tmp_path / folder, 5, state())
+    contents = [
+        sorted((path.name, path.read_bytes()) for path in (tmp_path / folder).iterdir())
+        for folder in ("one", "two")
+    ]
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_truncated_file_is_noticed(saved: Path, share: float) -> None:
+    path = saved / "00000005.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
+    refused(saved, 5, state(), "damaged")
+
+
+@pytest.mark.parametrize("place", [0, 20, -1])
+def test_a_flipped_byte_is_noticed(saved: Path, place: int) -> None:
+    path = saved / "00000005.safetensors"
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    refused(saved, 5, state(), "damaged")
+
+
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
+def test_a_missing_file_is_noticed(saved: Path, kind: str) -> None:
+    (saved / f"00000005.{kind}").unlink()
+    refused(saved, 5, state(), "missing or unreadable")
+
+
+@pytest.mark.parametrize("record", ["", "{", "{}", "[]", "3", '{"sha256": null}'])
+def test_a_record_that_vouches_for_nothing_is_noticed(saved: Path, record: str) -> None:
+    (saved / "00000005.json").write_text(record)
+    refused(saved, 5, state(), "missing or unreadable|damaged")
+
+
+def test_a_checkpoint_of_another_shape_is_refused(saved: Path) -> None:
+    refused(saved, 5, state()._replace(count=np.zeros(3, np.int32)), "does not fit .*count")
+
+
+def test_a_checkpoint_that_lacks_an_array_is_refused(saved: Path) -> None:
+    grown = state()._replace(weights=(*state().weights, np.zeros(1, np.float32)))
+    refused(saved, 5, grown, "does not fit")
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
+def test_only_the_newest_are_kept(tmp_path: Path, most: int) -> None:
+    written = [2, 4, 6, 8]
+    for step in written:
+        checkpoints.save(tmp_path, step, state(step), most)
+    newest = written[-most:] if most else written
+    stems = {f"{step:08d}" for step in newest}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{stem}.{kind}" for stem in stems for kind in ("json", "safetensors")
+    }
+    for step in newest:
+        assert tiny.same(checkpoints.load(tmp_path, step, state()), state(step))
+
+
+def test_none_is_removed_before_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints.save(tmp_path, 5, state(), 1)
+
+    def full(*arguments: object) -> None:
+        raise UserError("no space left")
+
+    monkeypatch.setattr("curta.config.files.write", full)
+    with pytest.raises(UserError, match="no space left"):
+        checkpoints.save(tmp_path, 6, state(6), 1)
+    assert tiny.same(checkpoints.load(tmp_path, 5, state()), state())
+
+
+def test_the_latest_is_the_highest_step(tmp_path: Path) -> None:
+    assert checkpoints.latest(tmp_path) is None
+    assert checkpoints.latest(tmp_path / "nowhere") is None
+    for step in (9, 10, 100_000_000):
+        checkpoints.save(tmp_path, step, state())
+        assert checkpoints.latest(tmp_path) == step
+
+
+def test_what_a_killed_write_leaves_behind_is_ignored(saved: Path) -> None:
+    """Files under temporary names, or weights whose record was still to be written."""
+    (saved / ".00000006.json.abc").write_text("{")
+    (saved / ".00000006.safetensors.abc").write_bytes(b"half")
+    (saved / "00000006.safetensors").write_bytes(b"half")
+    (saved / "notes.json").write_text("{}")
+    assert checkpoints.latest(saved) == 5
+    checkpoints.save(saved, 6, state(6))
+    assert tiny.same(checkpoints.load(saved, 6, state()), state(6))
+
+
+def test_the_record_says_what_was_written(saved: Path) -> None:
+    record = json.loads((saved / "00000005.json").read_text())
+    assert record["step"] == 5
+    assert record["bytes"] == (saved / "00000005.safetensors").stat().st_size

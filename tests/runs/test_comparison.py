@@ -1,0 +1,258 @@
+"""Several runs side by side: what is found is what each run found, and nothing is done twice."""
+
+import json
+import shutil
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from curta.evaluation.evaluation_set import refusal
+from curta.frontends.run import Comparison, Run
+from curta.runs import comparison, comparison_spec
+from curta.runs.comparison_spec import Row
+from tests import tiny
+
+WORDS = (
+    "window: addition",
+    "plain: addition layout=plain positions.name=learned positions.length=24",
+)
+pytestmark = pytest.mark.usefixtures("brief")
+
+COMMON = tiny.overrides(
+    training__steps=4,
+    training__checkpoint_every=2,
+    evaluation__digits=[3, 20],
+    evaluation__count=4,
+    evaluation__generated=2,
+    evaluation__grid=0,
+)
+
+
+def planned(*words: str, seeds: int = 2, **changes: Any) -> comparison_spec.Plan:
+    more = {path.replace("__", "."): value for path, value in changes.items()}
+    return comparison_spec.resolve(comparison_spec.draft(words or WORDS), COMMON | more, seeds)
+
+
+def begun(name: str = "two", **changes: Any) -> Comparison:
+    return Comparison.begin(planned(**changes), name, "base")
+
+
+class Trained:
+    """Trains, and keeps the names of what it trained; interrupted before the entry named."""
+
+    def __init__(self, until: str = "") -> None:
+        self.names: list[str] = []
+        self.until = until
+
+    def __call__(self, row: Row, run: Run) -> None:
+        if row.name == self.until:
+            raise KeyboardInterrupt
+        self.names.append(row.name)
+        run.train()
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    paths = sorted(folder.glob("*/checkpoints/*.safetensors"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def times(folder: Path) -> dict[str, int]:
+    """When each file of the runs was written."""
+    paths = [path for path in folder.glob("*/**/*") if path.is_file()]
+    return {str(path): path.stat().st_mtime_ns for path in paths}
+
+
+@pytest.fixture(scope="module")
+def done(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Two small entries of two seeds, carried out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
+        made = begun()
+        assert made.carry_out()
+    return made
+
+
+def copied(done: Comparison, runs_folder: Path) -> Path:
+    shutil.copytree(done.path, runs_folder / done.name)
+    return runs_folder / done.name
+
+
+# What is found.
+
+
+def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
+    table = done.table
+    assert table == json.loads((done.path / "comparison.json").read_text())
+    for row in table["rows"]:
+        folder = done.path / row["run"]
+        info = json.loads((folder / "run.json").read_text())
+        assert info["status"] == row["status"] == "finished"
+        for key in ("steps", "parameters", "training_seconds", "structure"):
+            assert row[key] == info[key]
+        lines = json.loads((folder / "evaluation.json").read_text())["lengths"]
+        assert len(lines) == len(row["exams"]) > 0
+        for line, exam in zip(lines, row["exams"], strict=True):
+            assert exam["members"] == line["exact"]
+            assert (exam["size"], exam["category"]) == (line["size"], line["category"])
+            assert exam["median"] == pytest.approx(median(line["exact"]), abs=1e-6)
+            assert (exam["min"], exam["max"]) == (min(line["exact"]), max(line["exact"]))
+        steps = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert row["loss"]["members"] == [line["loss"] for line in steps[-2:]]
+
+
+def test_a_size_without_positions_is_said_and_the_others_are_examined(done: Comparison) -> None:
+    window, plain = done.table["rows"]
+    assert window["unplaced"] == []
+    assert {exam["size"] for exam in window["exams"]} == {"3", "20"}
+    assert {exam["size"] for exam in plain["exams"]} == {"3"}
+    (missing,) = plain["unplaced"]
+    assert (missing["operator"], missing["size"]) == ("+", "20")
+    assert "too long for this model" in missing["reason"]
+    assert (done.path / "plain" / "report.html").exists()
+
+
+def test_what_is_left_out_is_what_an_exam_refuses(done: Comparison, runs_folder: Path) -> None:
+    run = curta.load(str(copied(done, runs_folder) / "plain"))
+    reasons = [refusal(run.recipe, "+", size) for size in (6, 7)]
+    assert reasons[0] is None
+    run.evaluate(digits=(6,), count=2)
+    with pytest.raises(UserError) as found:
+        run.evaluate(digits=(7,), count=2)
+    assert str(found.value) == reasons[1]
+
+
+def test_grids_and_tables_without_positions_are_left_out() -> None:
+    fields = tiny.DENSE | {
+        "layout": "plain", "positions__name": "learned", "positions__length": 24
+    }  # fmt: skip
+    assert comparison.held(tiny.recipe(**fields, evaluation__table=10**7)) == {"table": 0}
+    assert comparison.held(tiny.recipe(**fields, evaluation__table=10**6 - 1)) == {}
+    assert comparison.held(tiny.recipe(**fields, evaluation__grid=20)) == {"grid": 0}
+    assert comparison.held(tiny.recipe(**fields, evaluation__grid=3)) == {}
+
+
+# Going on.
+
+
+def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path) -> None:
+    folder = copied(done, runs_folder)
+    before, trained = times(folder), Trained()
+    assert begun().carry_out(trained)
+    assert trained.names == []
+    assert times(folder) == before
+
+
+def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
+        begun().carry_out(Trained(until="plain"))
+    waiting = Comparison.load("two").table["rows"]
+    assert [row["status"] for row in waiting] == ["finished", "training"]
+
+    def saved(row: Row, run: Run) -> None:  # as a run that is interrupted within itself ends
+        run.folder.update(status="interrupted")
+
+    assert not Comparison.load("two").carry_out(saved)
+    assert not (runs_folder / "two" / "report.html").exists()
+    trained = Trained()
+    assert Comparison.load("two").carry_out(trained)
+    assert trained.names == ["plain"]
+    assert weights(runs_folder / "two") == weights(done.path)
+
+
+def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
+    done: Comparison, runs_folder: Path
+) -> None:
+    folder = copied(done, runs_folder)
+    shutil.rmtree(folder / "window")
+    trained = Trained()
+    assert Comparison.load("two").carry_out(trained)
+    assert trained.names == ["window"]
+    assert weights(folder) == weights(done.path)
+
+
+def test_an_exam_that_is_missing_is_made_up_for(done: Comparison, runs_folder: Path) -> None:
+    folder, trained = copied(done, runs_folder), Trained()
+    (folder / "plain" / "evaluation.json").unlink()
+    assert begun().carry_out(trained)
+    assert trained.names == []
+    again, first = Comparison.load("two").table["rows"], done.table["rows"]
+    assert [row["exams"] for row in again] == [row["exams"] for row in first]
+
+
+def test_a_comparison_may_grow_even_by_an_entry_that_fails(
+    done: Comparison, runs_folder: Path
+) -> None:
+    copied(done, runs_folder)
+    made = planned(*WORDS, "hot: addition optimizer.learning_rate=1e30")
+    trained = Trained()
+    assert Comparison.begin(made, "two", "base").carry_out(trained)
+    assert trained.names == ["hot"]
+    rows = Comparison.load("two").table["rows"]
+    assert [row["status"] for row in rows] == ["finished", "finished", "stopped"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"training__steps": 5}, {"seeds": 3}, {"words": (*WORDS[:1], "sums")}],
+    ids=["steps", "seeds", "entries"],
+)
+def test_other_content_is_refused_by_name_and_else_numbered(
+    done: Comparison, runs_folder: Path, other: dict[str, Any]
+) -> None:
+    before = times(copied(done, runs_folder))
+    made = planned(*other.pop("words", WORDS), **other)
+    with pytest.raises(UserError, match="'two' exists already with other runs"):
+        Comparison.begin(made, "two", "base")
+    assert Comparison.begin(made, None, "two").name == "two-2"
+    assert Comparison.begin(planned(), None, "two").name == "two"
+    assert times(runs_folder / "two") == before
+
+
+def test_a_folder_that_is_no_comparison_is_left_alone(runs_folder: Path) -> None:
+    (runs_folder / "mine").mkdir(parents=True)
+    assert Comparison.begin(planned(), None, "mine").name == "mine-2"
+    with pytest.raises(UserError, match="exists already"):
+        Comparison.begin(planned(), "mine", "base")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 1}'])
+def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: str) -> None:
+    (copied(done, runs_folder) / "comparison.json").write_text(text)
+    with pytest.raises(UserError, match="comparison 'two' is damaged"):
+        Comparison.load("two")
+
+
+def test_a_newer_file_and_an_unknown_name_are_refused(done: Comparison, runs_folder: Path) -> None:
+    file = copied(done, runs_folder) / "comparison.json"
+    file.write_text(json.dumps(done.table | {"format": 2}))
+    with pytest.raises(UserError, match="made by another version"):
+        Comparison.load("two")
+    with pytest.raises(UserError, match="unknown comparison 'tow': did you mean 'two'"):
+        Comparison.load("tow")
+
+
+# From Python.
+
+
+def test_compare_from_python_goes_on_with_what_there_is(
+    done: Comparison, runs_folder: Path
+) -> None:
+    before = times(copied(done, runs_folder))
+    made = curta.compare(WORDS, 2, "two", COMMON)
+    assert (made.path, made.table) == (runs_folder / "two", done.table)
+    assert made.report.exists()
+    assert times(runs_folder / "two") == before
+
+
+def test_sweep_from_python() -> None:
+    made = curta.sweep("addition", {"optimizer.learning_rate": [0.1, 0.01]}, 2, overrides=COMMON)
+    assert made.name == "addition-by-learning_rate"
+    assert [row["changes"] for row in made.table["rows"]] == [
+        {"optimizer.learning_rate": 0.1},
+        {"optimizer.learning_rate": 0.01},
+    ]
+    assert (made.path / "by-optimizer.learning_rate.svg").exists()

@@ -1,0 +1,198 @@
+"""What is to be compared: words, files and products, all checked before anything trains."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config import recipe as recipes
+from curta.config.errors import UserError
+from curta.runs import comparison_spec
+from tests import tiny
+
+COMMON = tiny.overrides()
+
+
+def resolved(*words: str, **options: Any) -> comparison_spec.Plan:
+    return comparison_spec.resolve(
+        comparison_spec.draft(words), options.pop("common", COMMON), **options
+    )
+
+
+def refused(*words: str, **options: Any) -> str:
+    with pytest.raises(UserError) as found:
+        resolved(*words, **options)
+    assert "\n" not in str(found.value)
+    return str(found.value)
+
+
+# Words of a command line.
+
+
+def test_an_entry_is_a_recipe_with_changes_that_are_toml_values() -> None:
+    text = 'mine: addition positions.name=rope task.digits=[1, 5] evaluation.digits=["4/2", 3]'
+    changes = {
+        "positions.name": "rope",
+        "task.digits": [1, 5],
+        "evaluation.digits": ["4/2", 3],
+    }
+    assert comparison_spec.entry(text) == comparison_spec.Entry("addition", "mine", changes)
+    assert comparison_spec.entry("addition  model.width=64 ") == comparison_spec.Entry(
+        "addition", "addition width=64", {"model.width": 64}
+    )
+    nested = comparison_spec.entry("addition positions.reach={ place = [0, 2] }")
+    assert nested.changes == {"positions.reach": {"place": [0, 2]}}
+
+
+VALUES = st.one_of(
+    st.integers(0, 99).map(str),
+    st.sampled_from(["rope", "true", '"a,b"', "{ place = [0, 1], row = [1, 2] }"]),
+    st.lists(st.integers(0, 9)).map(str),
+    st.lists(st.lists(st.integers(0, 9))).map(str),
+)
+
+
+@given(st.lists(VALUES, min_size=1))
+def test_cutting_leaves_what_stands_in_brackets_and_quotes_whole(values: list[str]) -> None:
+    assert [part.strip() for part in comparison_spec.cut(", ".join(values), ",")] == values
+
+
+def test_what_an_entry_says_itself_wins_over_what_is_common() -> None:
+    made = resolved("addition", "mine: addition training.steps=7")
+    assert [row.recipe.training.steps for row in made.rows] == [20, 7]
+    assert [row.recipe.model.width for row in made.rows] == [16, 16]
+    assert [row.name for row in made.rows] == ["addition", "mine"]
+
+
+def test_seeds_are_those_asked_for_or_three() -> None:
+    assert resolved("addition", "sums").seeds == [0, 1, 2]
+    assert resolved("addition", "sums", seeds=2).seeds == [0, 1]
+    assert resolved("addition", "sums", seeds=[4, 9]).seeds == [4, 9]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("addition",), "'addition' is one recipe: a comparison takes two"),
+        (("encodngs",), "unknown comparison 'encodngs': did you mean 'encodings'?"),
+        (("addition", "additoin"), "unknown recipe 'additoin': did you mean 'addition'?"),
+        (("addition", "sums model.widht=3"), "'sums widht=3': unknown field 'model.widht': did"),
+        (("addition", "sums 64"), "'64' in 'sums 64': write field=value"),
+        (("addition", "addition"), "two entries are called 'addition'"),
+        (("a b: addition", "a-B: sums"), "two entries are called 'a-B'"),
+        (("addition", "x: addition-plain task.digits=[1, 60]"), "too long for this model"),
+        (("missing.toml",), "cannot read comparison 'missing.toml': No such file"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(words: tuple[str, ...], says: str) -> None:
+    assert says in refused(*words)
+
+
+def test_no_seeds_are_refused() -> None:
+    assert "at least one seed" in refused("addition", "sums", seeds=0)
+
+
+# Files.
+
+FILE = """
+title = "Two"
+seeds = [3, 5]
+[common]
+training.steps = 9
+model.width = 16
+[[entries]]
+recipe = "addition"
+changes.model.heads = 2
+changes.positions.name = "rope"
+[[entries]]
+name = "mine"
+recipe = "other.toml"
+changes = { layout = "reversed", training.steps = 5 }
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "two.toml"
+    path.write_text(text)
+    (folder / "other.toml").write_text('[positions]\nname = "nope"\n')
+    return str(path)
+
+
+def test_a_file_says_the_same_as_words(tmp_path: Path) -> None:
+    made = resolved(written(tmp_path, FILE), common={})
+    one, two = made.rows
+    assert (made.title, made.seeds) == ("Two", [3, 5])
+    assert (one.name, two.name) == ("addition heads=2 rope", "mine")
+    assert one.changes == {"model.heads": 2, "positions.name": "rope"}
+    assert (one.recipe.positions.name, one.recipe.training.steps) == ("rope", 9)
+    assert (two.recipe.layout, two.recipe.training.steps) == ("reversed", 5)
+    assert two.recipe.positions.name == "nope"
+    assert {row.recipe.model.width for row in made.rows} == {16}
+
+
+def test_the_command_line_is_laid_over_what_a_file_has_in_common(tmp_path: Path) -> None:
+    made = resolved(written(tmp_path, FILE), common={"training.steps": 2}, seeds=1)
+    assert [row.recipe.training.steps for row in made.rows] == [2, 5]
+    assert made.seeds == [0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("title", "titel", "unknown field 'titel': did you mean 'title'?"),
+        ("name =", "nmae =", "unknown field 'nmae': did you mean 'name'?"),
+        ('"Two"', "2", "title: input should be a valid string"),
+        ('"Two"', '"Two', "is no valid TOML"),
+        ('recipe = "addition"', "", "entries.0.recipe: field required"),
+        ("seeds = [3, 5]", 'seeds = "x"', "seeds"),
+        ("heads", "haeds", "did you mean 'model.heads'?"),
+    ],
+)
+def test_a_mistake_in_a_file_is_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert says in refused(written(tmp_path, FILE.replace(old, new)), common={})
+
+
+@pytest.mark.parametrize("name", comparison_spec.names())
+def test_what_comes_with_the_program_can_be_carried_out(name: str) -> None:
+    made = resolved(name, common={})
+    budgets = {(row.recipe.training.steps, row.recipe.training.batch) for row in made.rows}
+    exams = {str(row.recipe.evaluation) for row in made.rows}
+    assert len(made.rows) > 1
+    assert len(budgets) == len(exams) == 1
+
+
+# Sweeps.
+
+
+def test_a_sweep_has_an_entry_for_every_combination() -> None:
+    values = {
+        "model.width": [16, 32],
+        "positions.name": ["rope", "nope"],
+        "model.blocks": [1, 2, 3],
+    }
+    made = comparison_spec.resolve(
+        comparison_spec.sweep("addition", values), {"model.attending": 1}, 2, tuple(values)
+    )
+    points = [tuple(row.changes.values()) for row in made.rows]
+    assert points == list(itertools.product(*values.values()))
+    assert made.swept == tuple(values)
+    for row, (width, name, blocks) in zip(made.rows, points, strict=True):
+        assert (row.recipe.model.width, row.recipe.model.blocks) == (width, blocks)
+        assert row.recipe.positions.name == name
+    assert made.rows[0].name == "width=16 rope blocks=1"
+
+
+def test_a_sweep_of_nothing_is_refused() -> None:
+    for values in ({}, {"model.width": [16]}):
+        with pytest.raises(UserError, match="nothing is swept"):
+            comparison_spec.sweep("addition", values)
+
+
+def test_every_shipped_comparison_names_shipped_recipes() -> None:
+    for name in comparison_spec.names():
+        assert {entry.recipe for entry in comparison_spec.read(name).entries} <= set(
+            recipes.names()
+        )

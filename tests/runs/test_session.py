@@ -1,0 +1,435 @@
+"""Runs: what they record, and that a kill at any moment changes no bit of the outcome."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from curta.config.sections import Training
+from curta.evaluation import scoring
+from curta.evaluation.generation import completions
+from curta.frontends import api
+from curta.frontends.run import Run
+from curta.problems import tasks
+from curta.problems.problem import parse
+from curta.runs import checkpoints, loop
+from curta.runs.loop import Progress
+from curta.training import records, trainer
+from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+ROWS = ("step", "member", "loss", "exact")
+
+
+def begin(name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+    return api.begin("addition", seeds, name, tiny.overrides(**changes))
+
+
+def trained(name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+    run = begin(name, seeds, **changes)
+    run.train()
+    return run
+
+
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    """The columns of metrics.jsonl that do not depend on the clock."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [tuple(json.loads(line)[column] for column in ROWS) for line in lines]
+
+
+def newest(folder: Path) -> dict[str, bytes]:
+    """Files of the checkpoints that count, by name."""
+    records = sorted((folder / "checkpoints").glob("*.json"))
+    paths = [path for record in records for path in (record, record.with_suffix(".safetensors"))]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+# What a run records.
+
+
+def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints() -> None:
+    run = trained(training__steps=25, training__checkpoint_every=15)
+    steps = (10, 15, 25)  # a chunk ends at 15, and with it an average
+    assert [row[:2] for row in rows(run.folder.path)] == [(s, m) for s in steps for m in (0, 1)]
+    assert all(0 < row[2] < 5 and 0 <= row[3] <= 1 for row in rows(run.folder.path))
+    assert sorted(newest(run.folder.path)) == [
+        f"000000{step}.{kind}" for step in (15, 25) for kind in ("json", "safetensors")
+    ]
+    info = run.folder.info
+    assert info["status"] == "finished"
+    assert info["stopped"] == {}
+    assert info["training_seconds"] > 0
+    assert info["parameters"] == sum(leaf[0].size for leaf in jax.tree.leaves(run.models.stacked))
+
+
+def test_rows_are_means_of_the_steps_they_cover() -> None:
+    run = begin(training__steps=20, training__checkpoint_every=20)
+    mesh = trainer.training_mesh(run.recipe, 2)
+    members = trainer.spread(trainer.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
+    data, rooms = records.recorded(run.recipe, run.layout, [0, 1])
+    step = trainer.compiled(run.recipe, trainer.Written(run.layout, rooms), mesh)
+    _, metrics = step(members, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(20))
+    run.train()
+    for step, member, loss, exact in rows(run.folder.path):
+        covered = slice(step - 10, step)
+        assert loss == pytest.approx(float(metrics.loss[member, covered].mean()), abs=2e-6)
+        assert exact == pytest.approx(float(metrics.exact[member, covered].mean()), abs=2e-6)
+
+
+def test_progress_is_shown_after_every_chunk() -> None:
+    shown: list[Progress] = []
+    begin().train(shown.append)
+    assert [progress.step for progress in shown] == [10, 20]
+    last = shown[-1]
+    assert last.steps == 20
+    assert len(last.loss) == len(last.exact) == 2
+    assert last.seconds > 0
+    assert last.problems_per_second > 0
+
+
+def test_training_a_finished_run_again_changes_nothing() -> None:
+    run = trained()
+    before = newest(run.folder.path), rows(run.folder.path)
+    curta.load("run").train()
+    assert (newest(run.folder.path), rows(run.folder.path)) == before
+    assert run.folder.info["status"] == "finished"
+
+
+def test_a_damaged_newest_checkpoint_is_refused_and_the_one_before_goes_on() -> None:
+    run = trained()
+    before = newest(run.folder.path), rows(run.folder.path)
+    last = run.folder.checkpoints / "00000020.safetensors"
+    last.write_bytes(last.read_bytes()[:-1])
+    with pytest.raises(UserError, match="is damaged"):
+        curta.load("run").train()
+    for kind in ("json", "safetensors"):  # what the message says
+        last.with_suffix(f".{kind}").unlink()
+    curta.load("run").train()
+    assert (newest(run.folder.path), rows(run.folder.path)) == before
+
+
+def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    init = trainer.init
+
+    def hot(*arguments: Any) -> trainer.Member:
+        members = init(*arguments)
+        rates = members.rates._replace(learning_rate=jnp.array([0.01, 1e30]))
+        return members._replace(rates=rates)
+
+    monkeypatch.setattr(trainer, "init", hot)
+    run = trained()
+    assert run.folder.info["status"] == "finished"
+    assert list(run.folder.info["stopped"]) == ["1"]
+    assert 0 <= run.folder.info["stopped"]["1"] < 10
+    values = {(step, member): loss for step, member, loss, _ in rows(run.folder.path)}
+    assert values[20, 1] is None
+    assert values[20, 0] is not None
+    json.loads((run.folder.path / "metrics.jsonl").read_text().splitlines()[-1])
+
+
+def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
+    run = trained(seeds=1, optimizer__learning_rate=1e30)
+    assert run.folder.info["status"] == "stopped"
+    assert list(run.folder.info["stopped"]) == ["0"]
+    assert checkpoints.latest(run.folder.checkpoints) == 10
+    curta.load("run").train()
+    assert run.folder.info["status"] == "stopped"
+
+
+# Validation.
+
+
+def validations(run: Run) -> list[tuple[int, int, float, float]]:
+    found = [row for row in run.folder.metrics() if "validation_loss" in row]
+    return [
+        (row["step"], row["member"], row["validation_loss"], row["validation_exact"])
+        for row in found
+    ]
+
+
+def table(**changes: Any) -> dict[str, Any]:
+    """Sums up to 9 + 9, of which 40 are held out."""
+    split = {"task__values": [0, 9], "task__held_out": 40, "task__special": 0.0}
+    watched = {"training__validate_every": 10, "training__validation": 24}
+    return split | watched | changes
+
+
+def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
+    run = trained(**table())
+    assert [row[:2] for row in validations(run)] == [(s, m) for s in (10, 20) for m in (0, 1)]
+    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    last = validations(run)[-2:]
+    assert [row[2] for row in last] == pytest.approx(scores.loss.tolist(), abs=1e-4)
+    assert [row[3] for row in last] == pytest.approx(scores.right.mean(axis=1).tolist(), abs=1e-6)
+    tokens = [row["validation_tokens"] for row in run.folder.metrics() if row["step"] == 20]
+    assert tokens == pytest.approx(scores.token_accuracy.tolist(), abs=1e-6)
+
+
+def test_the_best_models_are_kept_and_not_the_last() -> None:
+    run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
+    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    for member in (0, 1):
+        seen = [(exact, -loss) for _, m, loss, exact in validations(run) if m == member]
+        found = scores.right.mean(axis=1)[member], -scores.loss[member]
+        assert found == pytest.approx(max(seen), abs=1e-4)
+
+
+def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:
+    plan = {"training__stop_at": 0.04, "training__steps": 400, "training__stop_after": 20}
+    run = trained(**table(**plan))
+    found, last = validations(run), run.folder.info["ended"]
+    enough = [
+        s for s in range(20, 401, 10) if all(e >= 0.04 for step, _, _, e in found if step == s)
+    ]
+    assert last == enough[0] == found[-1][0] < 400
+    assert run.folder.info["status"] == "finished"
+    before = newest(run.folder.path)
+    curta.load("run").train()
+    assert newest(run.folder.path) == before
+
+
+def test_what_is_held_out_is_examined_and_the_split_is_counted() -> None:
+    run = trained(**table())
+    found = run.evaluate(held_out=10)
+    rows = [row for row in found["lengths"] if row["category"] == "held out"]
+    assert [(row["size"], row["count"], row["digits"]) for row in rows] == [("0..9", 10, 1)]
+    assert all(value >= 1 for value in rows[0]["perplexity"])
+    assert found["splits"] == [{"operator": "+", "training": 60, "held_out": 40, "overlap": 0}]
+
+
+def test_one_member_is_examined_alone_and_nothing_is_saved() -> None:
+    run = trained()
+    alone = run.evaluate(member=1)
+    assert run.folder.evaluation == {}
+    every = run.evaluate()
+    for one, both in zip(alone["lengths"], every["lengths"], strict=True):
+        assert one["exact"] == both["exact"][1:]
+        assert one["perplexity"] == pytest.approx(both["perplexity"][1:], rel=1e-5)
+    with pytest.raises(UserError, match="no member 2"):
+        run.evaluate(member=2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"training__keep": "best"}, "validate_every"),
+        ({"training__stop_at": 0.9}, "validate_every"),
+        (table(training__validation=40), "the exam needs others"),
+        (table(task__held_out=100), "more than the table's 100 problems"),
+        (table(task__special=0.5), "task.special must be 0"),
+        (table(task__values=[5, 4]), "a table has 1 to"),
+        ({"task__held_out": 4}, "set task.values"),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        begin(**changes)
+
+
+# Asking.
+
+
+def test_answers_are_what_the_model_wrote() -> None:
+    run = trained()
+    asked = ["1+2", "12+34", "9999+1", "123456789012345678+1", "0+0"]
+    texts = run.write(asked, member=1)
+    assert [run.ask(line, member=1) for line in asked] == [
+        run.layout.answer(parse(line), text) for line, text in zip(asked, texts, strict=True)
+    ]
+    alone = [run.write([line], member=1)[0] for line in asked]
+    assert texts == alone
+
+
+def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -> None:
+    looped = tiny.DENSE | {
+        "model__loops": 2, "model__inject": "block", "positions__name": "rope",
+        "model__blocks": 2, "optimizer__learning_rate": 0.01,
+    }  # fmt: skip
+    run = trained(seeds=1, training__steps=1, **looped)  # so little that it writes nonsense
+    other, asked = curta.load("run", loops=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
+    assert tiny.same(run.models.stacked, other.models.stacked)
+    model, layout = jax.device_put(run.models.member(0)).looped(3), run.models.layout
+    room = layout.room("+", (16, 16))
+    assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], room)
+    assert other.write(asked) != run.write(asked)
+    assert other.evaluate(digits=(3,), count=2)["loops"] == 3
+    assert "Loops in the evaluation" in other.report.read_text()
+    assert "loops" not in run.evaluate(digits=(3,), count=2)
+    assert "Loops in the evaluation" not in run.report.read_text()
+    assert curta.load("run").recipe.model.loops == 2
+
+
+@pytest.mark.parametrize("loops", [0, -1])
+def test_fewer_than_one_loop_is_refused(loops: int) -> None:
+    begin()
+    with pytest.raises(UserError, match=f"loops must be at least 1, not {loops}"):
+        curta.load("run", loops)
+
+
+def test_asking_a_member_that_is_not_there_is_refused() -> None:
+    run = trained()
+    for member in (-1, 2):
+        with pytest.raises(UserError, match=f"no member {member}: run 'run' has 0 to 1"):
+            run.ask("1+1", member)
+
+
+def test_asking_before_the_first_checkpoint_is_refused() -> None:
+    with pytest.raises(UserError, match=r"has no checkpoint yet.*resume run"):
+        begin().ask("1+1")
+
+
+def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
+    run = trained(**tiny.DENSE, positions__name="learned", positions__length=40)
+    with pytest.raises(UserError, match="too long for this model"):
+        run.ask("1" * 30 + "+1")
+
+
+def test_training_on_forgets_the_members_that_were_loaded() -> None:
+    run = trained(training__steps=10)
+    before = np.asarray(run.models.stacked.tokens)
+    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=20))
+    run.train()
+    assert not np.array_equal(before, run.models.stacked.tokens)
+
+
+@pytest.mark.parametrize(("most", "kept"), [(1, [30]), (0, [10, 20, 30])])
+def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: list[int]) -> None:
+    """However few checkpoints there are: even where the best were those of the first."""
+    changes = {"training__checkpoints": most, "training__steps": 30, "training__keep": "best"}
+    run = trained(seeds=1, **table(**changes))
+    assert checkpoints.steps(run.folder.checkpoints) == kept
+    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    seen = [(exact, -loss) for _, _, loss, exact in validations(run)]
+    assert (scores.right.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
+    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))
+    run.train()
+    assert run.folder.info["status"] == "finished"
+    assert checkpoints.latest(run.folder.checkpoints) == 40
+
+
+# Chunks end at the same steps however a run is cut up.
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "kept"),
+    [(1, 1, 0), (250, 70, 0), (1000, 500, 40), (99, 100, 7), (30, 1, 5)],
+)
+def test_chunks_end_at_checkpoints_and_moments_at_the_end_and_at_multiples_of_a_chunk(
+    steps: int, every: int, kept: int
+) -> None:
+    chunk = trainer.CHUNK
+    plan = Training(steps=steps, checkpoint_every=every, history_every=kept)
+    spans = [every, chunk, kept or steps]
+    ends = {s for s in range(1, steps + 1) if s == steps or any(s % span == 0 for span in spans)}
+    for start in range(steps):
+        following = min(end for end in ends if end > start)
+        assert loop._until_boundary(start, plan) == following - start
+
+
+# Kills, in a process of its own.
+
+SCRIPT = """
+import sys, curta, json
+name, overrides = sys.argv[1], json.loads(sys.argv[2])
+from curta.runs import folders
+if name in folders.existing():
+    curta.load(name).train()
+else:
+    curta.train("addition", 2, run=name, overrides=overrides, evaluate=False)
+"""
+LONG = tiny.overrides(
+    training__steps=400, training__checkpoint_every=5,
+    training__validate_every=60, training__validation=8, training__keep="best",
+    training__history_every=25,
+)  # fmt: skip
+
+
+def history_of(folder: Path) -> dict[str, bytes]:
+    """Files of the moments, by name, without what a killed write has left behind."""
+    paths = sorted((folder / "history").glob("*.safetensors"))
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def start(name: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, name, json.dumps(LONG)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def await_change(process: subprocess.Popen[str], path: Path) -> None:
+    """Waits until the file at `path` is another size, or the process has ended."""
+    before = size(path)
+    while process.poll() is None and size(path) == before:
+        time.sleep(0.002)
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The long run without a kill."""
+    runs = tmp_path_factory.mktemp("unbroken")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(runs))
+        finish(start("run"))
+    return runs / "run"
+
+
+def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
+    unbroken: Path, runs_folder: Path
+) -> None:
+    moments, folder, kills = random.Random(0), runs_folder / "run", 0
+    for _ in range(4):
+        process = start("run")
+        await_change(process, folder / "metrics.jsonl")
+        time.sleep(moments.uniform(0, 0.25))
+        kills += process.poll() is None
+        process.kill()
+        process.communicate()
+    finish(start("run"))
+    assert kills >= 2
+    assert rows(folder) == rows(unbroken)
+    assert newest(folder) == newest(unbroken)
+    assert history_of(folder) == history_of(unbroken)
+    info = json.loads((folder / "run.json").read_text())
+    assert info["status"] == "finished"
+
+
+def test_an_interrupt_leaves_a_checkpoint_from_which_the_run_ends_in_the_same_bits(
+    unbroken: Path, runs_folder: Path
+) -> None:
+    process, folder = start("run"), runs_folder / "run"
+    await_change(process, folder / "metrics.jsonl")
+    process.send_signal(signal.SIGINT)
+    finish(process)
+    assert json.loads((folder / "run.json").read_text())["status"] == "interrupted"
+    last = checkpoints.latest(folder / "checkpoints")
+    assert last is not None
+    assert rows(folder)[-1][0] == last < 400
+    finish(start("run"))
+    assert rows(folder) == rows(unbroken)
+    assert newest(folder) == newest(unbroken)
+    assert history_of(folder) == history_of(unbroken)

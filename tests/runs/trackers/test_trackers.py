@@ -1,0 +1,210 @@
+"""Trackers, each by its real library: it has kept just what metrics.jsonl says."""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curta
+from curta.config import optional
+from curta.config.errors import UserError
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.runs import trackers
+from tests import tiny
+
+Kept = dict[tuple[int, str, int], float]
+"""Values by step, metric and seed."""
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
+
+
+def trained(track: str, **changes: Any) -> Run:
+    """A run of two seeds that is validated twice."""
+    changes = {"training__validate_every": 10, "training__validation": 4} | changes
+    run = api.begin("addition", [5, 7], "tracked", tiny.overrides(**changes), track)
+    run.train()
+    return run
+
+
+def written(run: Run) -> Kept:
+    """What metrics.jsonl has."""
+    return {
+        (row["step"], name, run.seeds[row["member"]]): value
+        for row in run.folder.metrics()
+        for name, value in row.items()
+        if name not in ("step", "member") and value is not None
+    }
+
+
+def in_tensorboard(run: Run) -> Kept:
+    """What the event files hold, by tensorboardX's own messages."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    found: Kept = {}
+    for seed in run.seeds:
+        for path in (run.folder.path / "tensorboard" / f"seed-{seed}").iterdir():
+            for record in _records(path.read_bytes()):
+                event = Event.FromString(record)
+                for value in event.summary.value:
+                    found[event.step, value.tag, seed] = value.simple_value
+    return found
+
+
+def _records(content: bytes) -> list[bytes]:
+    """The records of a TensorFlow file: length, checksum, content, checksum."""
+    found = []
+    while content:
+        (length,) = struct.unpack("<Q", content[:8])
+        found.append(content[12 : 12 + length])
+        content = content[12 + length + 4 :]
+    return found
+
+
+def in_wandb(run: Run) -> Kept:
+    """What the offline file holds, by wandb's own messages."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    (path,) = (run.folder.path / "wandb").glob("offline-run-*/*.wandb")
+    found: Kept = {}
+    for content in _logged(path.read_bytes()):
+        items = {_key(item): item for item in Record.FromString(content).history.item}
+        for key, item in items.items():
+            if not key.startswith("_"):
+                step = json.loads(items["_step"].value_json)
+                found[_place(step, key)] = json.loads(item.value_json)
+    return found
+
+
+def _logged(content: bytes) -> list[bytes]:
+    """The records of a LevelDB log: blocks of pieces, each checksum, length, type, content."""
+    found, at, block = [b""], 7, 1 << 15
+    while at + 7 <= len(content):
+        if block - at % block < 7:
+            at += block - at % block
+            continue
+        length, kind = struct.unpack("<HB", content[at + 4 : at + 7])
+        found[-1] += content[at + 7 : at + 7 + length]
+        at += 7 + length
+        found += [b""] if kind in (1, 4) else []  # whole, or the last piece
+    return found[:-1]
+
+
+def _key(item: Any) -> str:
+    return item.key or "/".join(item.nested_key)
+
+
+def in_trackio(run: Run) -> Kept:
+    """What the database holds."""
+    from trackio.sqlite_storage import SQLiteStorage
+
+    rows = SQLiteStorage.get_logs("curta", run.name)
+    return {
+        _place(row["step"], key): value for row in rows for key, value in row.items() if "/" in key
+    }
+
+
+def _place(step: int, key: str) -> tuple[int, str, int]:
+    name, _, seed = key.partition("/seed-")
+    return step, name, int(seed)
+
+
+READERS: dict[str, Callable[[Run], Kept]] = {
+    "tensorboard": in_tensorboard,
+    "wandb": in_wandb,
+    "trackio": in_trackio,
+}
+
+
+def test_every_tracker_is_tested() -> None:
+    assert set(READERS) == set(trackers.TRACKERS)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_tracker_keeps_what_the_run_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = trackers.TRACKERS[name].library
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    pytest.importorskip(library, reason=f"{library} is not installed: pip install 'curta[{name}]'")
+    run = trained(name)
+    expected = written(run)
+    assert {metric for _, metric, _ in expected} == {
+        "loss", "exact", "seconds", "validation_loss", "validation_tokens", "validation_exact",
+    }  # fmt: skip
+    assert READERS[name](run) == pytest.approx(expected)
+
+
+class Remembering(trackers.Tracker):
+    """Keeps everything in a list, to see what the loop says, and when."""
+
+    name, library = "remembering", "json"
+    heard: list[Any]
+
+    def __init__(self, run: trackers.Tracked) -> None:
+        self.heard.append((run.name, run.step, run.settings["model"]["width"]))
+
+    def add(self, rows: Any) -> None:
+        self.heard.append([(row["step"], row["member"]) for row in rows])
+
+    def close(self) -> None:
+        self.heard.append("closed")
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    monkeypatch.setitem(trackers.TRACKERS, "remembering", Remembering)
+    monkeypatch.setattr(Remembering, "heard", [], raising=False)
+    return Remembering.heard
+
+
+def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
+    run = api.begin("addition", 1, "tracked", tiny.overrides(), "remembering")
+
+    def stop(progress: Any) -> None:
+        raise OSError("killed")
+
+    with pytest.raises(OSError, match="killed"):
+        run.train(stop)
+    curta.load("tracked").train()
+    begun, went_on = ("tracked", 0, 16), ("tracked", 10, 16)
+    assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
+
+
+def test_a_tracker_that_is_not_installed_is_refused_before_anything_is_made(
+    heard: list[Any], monkeypatch: pytest.MonkeyPatch, runs_folder: Path
+) -> None:
+    monkeypatch.setattr(Remembering, "library", "no_such_library")
+    line = r"no_such_library is not installed: pip install 'curta\[remembering\]'"
+    with pytest.raises(UserError, match=line):
+        curta.train("addition", track=["remembering"], overrides=tiny.overrides())
+    assert not runs_folder.exists()
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ("tensorbord", "unknown tracker 'tensorbord': did you mean 'tensorboard'?"),
+        ("remembering,remembering", "tracker 'remembering' is named twice"),
+    ],
+)
+def test_a_mistake_in_the_names_is_one_line(
+    heard: list[Any], capsys: pytest.CaptureFixture[str], runs_folder: Path, names: str, says: str
+) -> None:
+    assert main(["train", "addition", "--track", names]) == 2
+    assert capsys.readouterr().err == f"curta: {says}\n"
+    assert not runs_folder.exists()
+
+
+def test_a_library_that_is_there_but_broken_keeps_its_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "half_installed.py").write_text("import something_it_needs\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="something_it_needs"):
+        optional.module("half_installed", "data")

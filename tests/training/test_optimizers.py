@@ -1,0 +1,216 @@
+"""Optimisers: each does what its definition says, to the weights it is meant for."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.layouts import layout_named
+from curta.layouts.batches import padded
+from curta.model.transformer import Transformer
+from curta.training import trainer
+from curta.training.optimizers import Optimizer, Rates, matrices, schedule, transformation
+from tests import tiny
+
+LAYOUT = layout_named("coupled")
+PLAN = tiny.dense().training
+MODEL = tiny.drawn(tiny.dense(model__blocks=2, model__attending=1), LAYOUT)
+PLAIN = Optimizer(name="sgd", momentum=0.0, clip=0.0, schedule="constant", warmup=0.0)
+
+
+def gradients(seed: int) -> Transformer:
+    """Something of the model's shape to be treated as its gradient."""
+    keys = iter(jax.random.split(jax.random.key(seed), len(jax.tree.leaves(MODEL))))
+    return jax.tree.map(lambda leaf: jax.random.normal(next(keys), leaf.shape), MODEL)
+
+
+def updates(settings: Optimizer, rate: float, decay: float, *given: Transformer) -> list[Any]:
+    """The updates that follow from these gradients, one after the other."""
+
+    @jax.jit
+    def run(rates: Rates, given: Any) -> list[Any]:
+        chain = transformation(settings, rates, 10)
+        state, found = chain.init(MODEL), []
+        for gradient in given:
+            update, state = chain.update(gradient, state, MODEL)
+            found.append(update)
+        return found
+
+    return run(Rates(jnp.float32(rate), jnp.float32(decay)), given)
+
+
+def close(found: Any, expected: Any) -> None:
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7), found, expected
+    )
+
+
+# The learning rate over time.
+
+
+def factor(settings: Optimizer, step: int, steps: int) -> float:
+    return float(schedule(settings, jnp.int32(step), steps))
+
+
+@pytest.mark.parametrize("course", ["cosine", "linear", "constant"])
+def test_the_rate_warms_up_linearly_and_ends_at_its_final_share(course: Any) -> None:
+    settings = Optimizer(schedule=course, warmup=0.1, final=0.25)
+    assert [factor(settings, step, 100) for step in (0, 4, 9)] == pytest.approx([0.1, 0.5, 1.0])
+    assert factor(settings, 100, 100) == pytest.approx(1.0 if course == "constant" else 0.25)
+    halfway = {"cosine": 0.625, "linear": 0.625, "constant": 1.0}[course]
+    assert factor(settings, 55, 100) == pytest.approx(halfway)
+
+
+def test_a_cosine_falls_slower_at_first_than_a_line() -> None:
+    quarter = [factor(Optimizer(schedule=c, warmup=0.0), 26, 101) for c in ("cosine", "linear")]
+    assert quarter == pytest.approx([0.5 + 0.5**1.5, 0.75])
+
+
+@given(
+    course=st.sampled_from(["cosine", "linear", "constant"]),
+    warmup=st.floats(0, 1),
+    final=st.floats(0, 1),
+    steps=st.integers(1, 1000),
+)
+def test_the_rate_is_never_negative_nor_above_its_peak(
+    course: Any, warmup: float, final: float, steps: int
+) -> None:
+    settings = Optimizer(schedule=course, warmup=warmup, final=final)
+    factors = jax.vmap(lambda step: schedule(settings, step, steps))(jnp.arange(1001))
+    assert (factors >= 0).all()
+    assert (factors <= 1 + 1e-6).all()
+    assert factors[0] > 0 or steps == 1
+
+
+# Each optimiser against its definition.
+
+
+def test_sgd_goes_down_the_gradient_and_its_momentum_by_hand() -> None:
+    first, second = gradients(1), gradients(2)
+    found = updates(replace(PLAIN, momentum=0.5), 0.1, 0.0, first, second)
+    close(found[0], jax.tree.map(lambda g: -0.1 * g, first))
+    close(found[1], jax.tree.map(lambda g, h: -0.1 * (0.5 * g + h), first, second))
+
+
+def test_sgd_follows_the_schedule() -> None:
+    gradient = gradients(1)
+    found = updates(replace(PLAIN, warmup=0.2), 0.1, 0.0, gradient, gradient, gradient)
+    for update, share in zip(found, (0.5, 1.0, 1.0), strict=True):
+        close(update, jax.tree.map(lambda g, s=share: -0.1 * s * g, gradient))
+
+
+def test_clipping_shortens_a_long_gradient_and_leaves_a_short_one() -> None:
+    gradient = gradients(1)
+    norm = sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(gradient)) ** 0.5
+    (clipped,) = updates(replace(PLAIN, clip=norm / 4), 1.0, 0.0, gradient)
+    close(clipped, jax.tree.map(lambda g: -g / 4, gradient))
+    (whole,) = updates(replace(PLAIN, clip=norm * 4), 1.0, 0.0, gradient)
+    close(whole, jax.tree.map(jnp.negative, gradient))
+
+
+def test_adamw_by_hand() -> None:
+    """Two steps of the textbook's Adam, with decoupled weight decay."""
+    settings = replace(PLAIN, name="adamw", momentum=0.9, beta2=0.98)
+    given = [gradients(1), gradients(2)]
+    found = updates(settings, 0.1, 0.01, *given)
+
+    def textbook(weight: Any, g: Any, h: Any) -> Any:
+        mean = (0.9 * 0.1 * g + 0.1 * h) / (1 - 0.9**2)
+        square = (0.98 * 0.02 * g**2 + 0.02 * h**2) / (1 - 0.98**2)
+        return -0.1 * (mean / (jnp.sqrt(square) + 1e-8) + 0.01 * weight)
+
+    close(found[1], jax.tree.map(textbook, MODEL, *given))
+
+
+def test_adam_is_adamw_without_decay() -> None:
+    adam, adamw = replace(PLAIN, name="adam"), replace(PLAIN, name="adamw")
+    close(updates(adam, 0.1, 0.5, gradients(1)), updates(adamw, 0.1, 0.0, gradients(1)))
+
+
+BLOCK_MATRICES = {
+    ".attention.query",
+    ".attention.key",
+    ".attention.value",
+    ".attention.out",
+    ".mlp.up",
+    ".mlp.down",
+}
+
+
+def by_path(tree: Any, **options: Any) -> dict[str, Any]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree, **options)
+    return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+
+
+def test_muon_treats_the_matrices_of_blocks_and_leaves_the_rest_to_adamw() -> None:
+    """Optax gives Muon's AdamW the look-ahead (Nesterov) that Muon itself has."""
+    settings = replace(PLAIN, name="muon", momentum=0.9)
+    found = by_path(updates(settings, 0.1, 0.01, gradients(1))[0])
+    adamw = optax.adamw(0.1, b1=0.9, b2=settings.beta2, weight_decay=0.01, nesterov=True)
+    with jax.numpy_dtype_promotion("standard"):
+        expected = by_path(adamw.update(gradients(1), adamw.init(MODEL), MODEL)[0])
+    other = {path for path in found if not np.allclose(found[path], expected[path], rtol=1e-3)}
+    assert other == BLOCK_MATRICES
+
+
+def test_muon_marks_exactly_what_it_treats() -> None:
+    """Also where every block attends, so that there are no pointwise ones."""
+    marks = by_path(matrices(MODEL), is_leaf=lambda leaf: hasattr(leaf, "reduction_axis"))
+    assert {path for path, mark in marks.items() if mark is not None} == BLOCK_MATRICES
+
+
+def test_muon_makes_every_direction_of_a_matrix_count_alike() -> None:
+    """Each block's update on its own is near 0.2 sqrt(larger side) times an orthogonal matrix."""
+    settings = replace(PLAIN, name="muon", momentum=0.9)
+    (found,) = updates(settings, 1.0, 0.0, gradients(1))
+    for update in (found.attention.query[0], found.mlp.up[0], found.mlp.up[1], found.mlp.down[1]):
+        stretches = np.linalg.svd(np.asarray(update), compute_uv=False)
+        stretches /= 0.2 * np.sqrt(max(update.shape))
+        assert 0.5 < stretches.min() <= stretches.max() < 1.5
+
+
+def test_rates_of_members_take_effect_member_by_member() -> None:
+    rates = Rates(jnp.array([0.1, 0.3]), jnp.array([0.0, 0.5]))
+    settings, gradient = replace(PLAIN, name="adamw", momentum=0.9), gradients(1)
+
+    @jax.jit
+    @jax.vmap
+    def step(rates: Rates) -> Any:
+        chain = transformation(settings, rates, 10)
+        return chain.update(gradient, chain.init(MODEL), MODEL)[0]
+
+    both = step(rates)
+    for member, (rate, decay) in enumerate([(0.1, 0.0), (0.3, 0.5)]):
+        (alone,) = updates(settings, rate, decay, gradient)
+        close(jax.tree.map(lambda leaf, m=member: leaf[m], both), alone)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "muon"])
+def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
+    settings = Optimizer(name=name, learning_rate=0.02, schedule="constant")
+    room = tiny.room(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(8, 4), room.total)
+    batch = padded(text, LAYOUT.where(text), room)
+    rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(0.0))
+    chain = transformation(settings, rates, 30)
+
+    keys = trainer.step_keys(0, 0)
+
+    def loss(model: Transformer) -> Any:
+        return trainer.loss_and_exact(model, batch, room, keys, PLAN)[0]
+
+    def step(carry: Any, _: None) -> tuple[Any, Any]:
+        model, state = carry
+        value, gradient = jax.value_and_grad(loss)(model)
+        update, state = chain.update(gradient, state, model)
+        return (optax.apply_updates(model, update), state), value
+
+    start = MODEL, chain.init(MODEL)
+    _, losses = jax.jit(lambda start: jax.lax.scan(step, start, None, length=30))(start)
+    assert losses[-1] < 0.8 * losses[0]

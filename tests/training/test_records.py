@@ -1,0 +1,178 @@
+"""What training is given of programs: each member's own windows, or whole texts."""
+
+from collections import Counter
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.layouts.texts import layout_of
+from curta.problems.problem import Problem
+from curta.programs import program_named
+from curta.programs.machine.sampling import refused
+from curta.training import records, trainer
+from curta.training.records import Data
+from tests import paper, tiny
+
+BOTH = {
+    "training__problems": 30,
+    "program": ["addition", "multiplication"],
+    "task": [
+        {"operator": "+", "digits": [1, 3]},
+        {"operator": "*", "digits": [1, 2], "weight": 0.5},
+    ],
+}
+SEEDS = [3, 8]
+
+
+def made(sampling: str = "uniform", seeds: list[int] = SEEDS) -> Data:
+    recipe = tiny.recipe(training__sampling=sampling, **BOTH)
+    data, rooms = records.recorded(recipe, paper.layout(recipe), seeds)
+    assert rooms == ()
+    return jax.device_get(data)
+
+
+@pytest.fixture(scope="module")
+def uniform() -> Data:
+    return made()
+
+
+@pytest.fixture(scope="module")
+def frequency() -> Data:
+    return made("frequency")
+
+
+def shown(data: Data, member: int) -> list[tuple[paper.Window, int]]:
+    """The windows of a member, and what follows each."""
+    places = data.own[0][member, : data.own[1][member]]
+    rows, targets = (part[places].tolist() for part in data.shared)
+    return [(tuple(row), target) for row, target in zip(rows, targets, strict=True)]
+
+
+def counted(seed: int) -> Counter[tuple[paper.Window, int]]:
+    """The windows of a member's problems, by plain loops over its texts."""
+    recipe = tiny.recipe(**BOTH)
+    layout = paper.layout(recipe)
+    return Counter(
+        window
+        for task in recipe.tasks
+        for operands in records.problems(recipe, layout, task, seed)
+        for window in paper.windows(layout, Problem(task.operator, operands))
+    )
+
+
+def test_a_member_is_shown_the_windows_of_its_own_problems_each_once(uniform: Data) -> None:
+    for member, seed in enumerate(SEEDS):
+        found = shown(uniform, member)
+        assert len(set(found)) == len(found)
+        assert set(found) == set(counted(seed))
+    assert set(shown(uniform, 0)) != set(shown(uniform, 1))
+
+
+def test_shares_of_windows_are_their_shares_of_the_tokens(frequency: Data) -> None:
+    assert frequency.own[2] is not None
+    for member, seed in enumerate(SEEDS):
+        counts = counted(seed)
+        shares = np.diff(frequency.own[2][member], prepend=0.0)[: len(counts)]
+        expected = [counts[window] / counts.total() for window in shown(frequency, member)]
+        np.testing.assert_allclose(shares, expected, atol=1e-6)
+
+
+def drawn(data: Data, member: int, count: int) -> np.ndarray:
+    """How often each of a member's windows was drawn."""
+    mine = jax.tree.map(lambda part: jnp.asarray(part[member]), data.own)
+    draw = jax.jit(lambda key: trainer.draw_windows(data._replace(own=mine), key, count))
+    places = np.asarray(draw(jax.random.key(1)))
+    known = data.own[0][member, : data.own[1][member]]
+    assert np.isin(places, known).all()
+    return np.bincount(places, minlength=len(data.shared[0]))[known] / count
+
+
+def test_windows_are_drawn_all_alike_or_by_their_frequency(uniform: Data, frequency: Data) -> None:
+    """Within five standard deviations of 200,000 draws."""
+    for member, seed in enumerate(SEEDS):
+        counts, mine = counted(seed), shown(uniform, member)
+        even = np.full(len(mine), 1 / len(mine))
+        often = np.array([counts[window] / counts.total() for window in shown(frequency, member)])
+        for data, share in ((uniform, even), (frequency, often)):
+            found = drawn(data, member, 200_000)
+            assert (abs(found - share) < 5 * np.sqrt(share / 200_000)).all()
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "frequency"])
+def test_data_is_a_function_of_recipe_and_seed(
+    sampling: str, uniform: Data, frequency: Data
+) -> None:
+    """Whoever else is trained with a member, it draws the same windows."""
+    together = {"uniform": uniform, "frequency": frequency}[sampling]
+    assert tiny.same(together, made(sampling))
+    alone = made(sampling, SEEDS[1:])
+    assert shown(alone, 0) == shown(together, 1)
+    rows = []
+    for data, member in ((alone, 0), (together, 1)):
+        mine = jax.tree.map(lambda part, m=member: jnp.asarray(part[m]), data.own)
+        places = trainer.draw_windows(data._replace(own=mine), jax.random.key(2), 500)
+        rows.append(data.shared[0][np.asarray(places)])
+    np.testing.assert_array_equal(*rows)
+
+
+@pytest.mark.parametrize(
+    ("program", "task"),
+    [
+        ("addition", {"digits": [2, 3]}),
+        ("subtraction", {"operator": "-", "digits": [1, 3]}),
+        ("division", {"operator": "//", "digits": [1, 5], "second": [1, 2]}),
+        ("sorting", {"operator": "sort", "digits": [1, 3], "operands": [2, 4]}),
+        ("gcd", {"operator": "gcd", "digits": [1, 2]}),
+    ],
+)
+def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
+    program: str, task: dict[str, object]
+) -> None:
+    """Special ones may be shorter, none is longer; others have just these sizes."""
+    for special in (0.0, 1.0):
+        recipe = tiny.recipe(
+            program=program, task=task | {"special": special}, training__problems=400
+        )
+        (of,), layout = recipe.tasks, paper.layout(recipe)
+        problems = records.problems(recipe, layout, of, 0)
+        assert len(problems) == 400
+        for operands in problems:
+            assert of.counts[0] <= len(operands) <= of.counts[1]
+            for value, (low, high) in zip(operands, of.spans, strict=False):
+                assert (1 if special else low) <= len(str(value)) <= high
+            assert refused(program_named(program), operands) is None
+    assert len(set(problems)) > 100
+
+
+def test_tasks_have_problems_by_their_weight() -> None:
+    recipe = tiny.recipe(**BOTH)
+    layout = paper.layout(recipe)
+    counts = [len(records.problems(recipe, layout, task, 0)) for task in recipe.tasks]
+    assert counts == [20, 10]
+
+
+def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:
+    recipe = tiny.recipe(positions__name="rope", **BOTH)
+    layout = paper.layout(recipe)
+    data, rooms = records.recorded(recipe, layout, SEEDS)
+    assert data.shared == ()
+    for task, room, texts in zip(recipe.tasks, rooms, data.own, strict=True):
+        for member, seed in enumerate(SEEDS):
+            problems = records.problems(recipe, layout, task, seed)
+            for row, operands in enumerate(problems):
+                tokens, prompt = layout.tokens_of(Problem(task.operator, operands))
+                length = int(texts.lengths[member, row])
+                assert texts.tokens[member, row, :length].tolist() == tokens
+                assert (texts.prompts[member, row], length) == (prompt, len(tokens))
+                assert prompt <= room.prompt
+                assert len(tokens) - prompt <= room.completion
+
+
+def test_a_published_layout_needs_no_data() -> None:
+    recipe = tiny.dense()
+    layout = layout_of(recipe)
+    data, rooms = records.recorded(recipe, layout, SEEDS)
+    assert data == Data()
+    assert rooms == (layout.room("+", (4, 4)),)

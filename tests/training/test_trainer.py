@@ -1,0 +1,397 @@
+"""Training: pure in (seed, step), resumable to the bit, members that do not disturb each other."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.layouts.batches import padded
+from curta.layouts.texts import layout_of
+from curta.runs import checkpoints
+from curta.training import records, trainer
+from curta.training.records import Data
+from curta.training.trainer import Member, Metrics, Written
+from tests import tiny
+
+RECIPE = tiny.recipe()
+DENSE = tiny.dense()
+LAYOUT = layout_of(DENSE)
+NOISY = tiny.dense(
+    model__dropout=0.3, model__loops=2, model__inject="block", training__loop_loss="progressive"
+)
+"""A recipe whose steps draw more than their problems."""
+
+
+@cache
+def program(
+    members: int, devices: int, noisy: bool = False
+) -> Callable[..., tuple[Member, Metrics]]:
+    """A recipe's steps for that many members on that many devices, compiled once."""
+    recipe = NOISY if noisy else RECIPE
+    mesh = trainer.mesh_for(members, recipe.training.batch, jax.devices()[:devices])
+    call = trainer.compiled(recipe, written(recipe), mesh)
+
+    def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
+        data, _ = records.recorded(recipe, layout_of(recipe), state.seed.tolist())
+        state, data = trainer.spread(state, mesh), trainer.placed(data, mesh)
+        after = call(state, data, jnp.int32(first), jnp.int32(count))
+        members, metrics = jax.device_get(after)
+        return members, jax.tree.map(lambda column: column[:, :count], metrics)
+
+    return run
+
+
+def written(recipe: Recipe) -> Written:
+    """How problems are written, with room for those of training."""
+    _, rooms = records.recorded(recipe, layout_of(recipe), [0])
+    return Written(layout_of(recipe), rooms)
+
+
+def begun(recipe: Recipe, *seeds: int) -> Member:
+    return trainer.init(recipe, layout_of(recipe), jnp.asarray(seeds))
+
+
+def fresh(*seeds: int, noisy: bool = False) -> Member:
+    return jax.device_get(begun(NOISY if noisy else RECIPE, *seeds))
+
+
+def member(of: Any, number: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[number], of)
+
+
+@pytest.fixture(scope="module")
+def four() -> tuple[Member, Metrics]:
+    """Seeds 0 and 1 after four steps, on one device."""
+    return program(2, 1)(fresh(0, 1), 0, 4)
+
+
+def test_two_steps_resume_and_two_more_are_four_steps(
+    four: tuple[Member, Metrics], tmp_path: Path
+) -> None:
+    state, before = program(2, 1)(fresh(0, 1), 0, 2)
+    checkpoints.save(tmp_path, 2, state)
+    like = jax.eval_shape(lambda: begun(RECIPE, 0, 1))
+    state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like), 2, 2)
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
+    assert tiny.same(state, four[0])
+    assert tiny.same(joined, four[1])
+
+
+def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metrics]) -> None:
+    again = program(2, 1)(fresh(0, 1), 0, 4)
+    assert tiny.same(again, four)
+    losses = [program(2, 1)(fresh(5, 5), step, 1)[1].loss[:, 0] for step in range(6, 10)]
+    assert all(one == two for one, two in losses)  # equal seeds, equal steps
+    assert len({float(one) for one, _ in losses}) == 4  # the same weights, each step's problems
+
+
+def test_dropout_and_loops_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
+    """Resumed to the bit, alone as among others; dropout differs from step to step."""
+    run = program(2, 1, noisy=True)
+    whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
+    state, before = run(fresh(0, 1, noisy=True), 0, 2)
+    checkpoints.save(tmp_path, 2, state)
+    like = jax.eval_shape(lambda: begun(NOISY, 0, 1))
+    state, after = run(checkpoints.load(tmp_path, 2, like), 2, 2)
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
+    assert tiny.same((state, joined), (whole, metrics))
+    swapped, _ = run(fresh(1, 0, noisy=True), 0, 4)
+    assert tiny.same(member(swapped, 1), member(whole, 0))
+
+
+def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_loops() -> None:
+    mesh = trainer.mesh_for(1, 8, jax.devices()[:2])
+
+    def local() -> Any:
+        steps = [trainer.step_keys(0, number) for number in (0, 1)]
+        own = [trainer._own(keys, task) for keys in steps for task in (0, 1)]
+        return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
+
+    part = jax.sharding.PartitionSpec("batch")
+    spread = jax.shard_map(local, mesh=mesh, in_specs=(), out_specs=part, check_vma=False)
+    found = jax.tree.map(np.asarray, jax.jit(spread)())
+
+    def several(name: str) -> int:
+        return len({row.tobytes() for keys in found for row in getattr(keys, name)})
+
+    assert several("dropout") == 8  # two devices, tasks and steps
+    assert several("problems") == 4  # every device draws them whole
+    assert several("loops") == several("starts") == 2
+
+
+def test_other_seeds_have_other_weights_and_other_problems(four: tuple[Member, Metrics]) -> None:
+    one, two = member(fresh(0, 1), 0), member(fresh(0, 1), 1)
+    assert not np.array_equal(one.model.tokens, two.model.tokens)
+    swapped = one._replace(seed=two.seed)
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), one, swapped)
+    _, metrics = program(2, 1)(stacked, 0, 1)
+    assert metrics.loss[0] == four[1].loss[0, 0]
+    assert metrics.loss[1] != metrics.loss[0]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_member_trained_with_another_is_the_member_trained_alone(
+    four: tuple[Member, Metrics], number: int
+) -> None:
+    alone = program(1, 1)(fresh(number), 0, 4)
+    assert tiny.same(member(alone, 0), member(four, number))
+
+
+def test_members_on_their_own_devices_are_the_members_on_one(
+    four: tuple[Member, Metrics],
+) -> None:
+    """Up to rounding: XLA arranges another program's additions in another order."""
+    state, metrics = program(2, 2)(fresh(0, 1), 0, 4)
+    np.testing.assert_allclose(metrics.loss, four[1].loss, atol=1e-5)
+    np.testing.assert_array_equal(metrics.exact, four[1].exact)
+    assert tiny.same(program(2, 2)(fresh(0, 1), 0, 4), (state, metrics))
+
+
+def test_a_batch_divided_over_devices_has_the_loss_of_the_whole_batch(
+    four: tuple[Member, Metrics],
+) -> None:
+    """Up to rounding: each device adds up its own half first."""
+    state, metrics = program(1, 2)(fresh(0), 0, 4)
+    np.testing.assert_allclose(metrics.loss[0], four[1].loss[0], atol=1e-5)
+    np.testing.assert_array_equal(metrics.exact[0], four[1].exact[0])
+    assert state.alive.all()
+
+
+def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a_batch() -> None:
+    """Hints and starts: one device's half of a batch is not the other's."""
+    recipe = tiny.with_encoding("position-coupling", layout="hints", training__batch=4)
+    losses = []
+    for devices in (1, 2):
+        mesh = trainer.mesh_for(1, 4, jax.devices()[:devices])
+        state = trainer.spread(begun(recipe, 0), mesh)
+        call = trainer.compiled(recipe, written(recipe), mesh)
+        _, metrics = call(state, Data(), jnp.int32(0), jnp.int32(3))
+        losses.append(np.asarray(metrics.loss)[0, :3])
+    np.testing.assert_allclose(*losses, atol=1e-5)
+
+
+def test_every_text_of_every_task_has_keys_of_its_own() -> None:
+    groups = [trainer._keys_of_each(jax.random.key(1), task, 8) for task in (0, 1)]
+    keys = np.concatenate([jax.random.key_data(part) for group in groups for part in group])
+    assert len(np.unique(keys, axis=0)) == 32
+
+
+def with_second(state: Member, change: Callable[[Any], Any]) -> Member:
+    """The same members, with the second one's model changed."""
+
+    def changed(leaf: Any) -> Any:
+        copy = np.array(leaf)
+        copy[1] = change(copy[1])
+        return copy
+
+    return state._replace(model=jax.tree.map(changed, state.model))
+
+
+def test_a_poisoned_member_stops_and_the_other_never_notices(
+    four: tuple[Member, Metrics],
+) -> None:
+    poisoned = with_second(fresh(0, 1), lambda leaf: np.full_like(leaf, np.nan))
+    after, metrics = program(2, 1)(poisoned, 0, 4)
+    assert after.alive.tolist() == [True, False]
+    assert not np.isfinite(metrics.loss[1]).any()
+    assert tiny.same(member(after._replace(alive=poisoned.alive), 1), member(poisoned, 1))
+    assert tiny.same(member(after, 0), member(four[0], 0))
+
+
+def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
+    four: tuple[Member, Metrics],
+) -> None:
+    start = fresh(0, 1)
+    rates = start.rates._replace(learning_rate=np.array([0.01, 1e30], np.float32))
+    after, _ = program(2, 1)(start._replace(rates=rates), 0, 4)
+    assert after.alive.tolist() == [True, False]
+    assert tiny.same(member(after.model, 1), member(start.model, 1))
+    assert tiny.same(member(after.model, 0), member(four[0].model, 0))
+    harmless = after._replace(rates=start.rates)
+    later, _ = program(2, 1)(harmless, 4, 1)
+    assert later.alive.tolist() == [True, False]
+    assert tiny.same(member(later.model, 1), member(start.model, 1))
+
+
+def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
+    start = fresh(3, 3)
+    rates = start.rates._replace(learning_rate=np.array([0.01, 0.0], np.float32))
+    after, metrics = program(2, 1)(start._replace(rates=rates), 0, 1)
+    assert metrics.loss[0, 0] == metrics.loss[1, 0]
+    assert tiny.same(member(after.model, 1), member(start.model, 1))
+    assert not np.array_equal(after.model.tokens[0], start.model.tokens[0])
+
+
+def test_a_fresh_model_is_about_as_good_as_guessing(four: tuple[Member, Metrics]) -> None:
+    guessing = math.log(len(layout_of(RECIPE).characters))
+    assert 0.7 * guessing < four[1].loss[:, 0].mean() < 1.5 * guessing
+
+
+def test_members_start_alive_with_their_seeds_and_rates() -> None:
+    state = fresh(4, 9)
+    assert state.seed.tolist() == [4, 9]
+    assert state.alive.all()
+    assert state.rates.learning_rate.tolist() == [np.float32(0.01)] * 2
+
+
+# What is scored.
+
+
+def test_loss_and_exact_are_those_computed_by_hand() -> None:
+    """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
+    model, room = tiny.drawn(DENSE, LAYOUT), tiny.room(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
+    logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), room))
+    losses, flawless = [], []
+    for row, (start, end) in enumerate(zip(text.prompts.tolist(), text.lengths.tolist())):  # noqa: B905
+        right = []
+        for index in range(start, end):
+            scores, truth = logits[row, index - 1], int(text.tokens[row, index])
+            losses.append(np.log(np.exp(scores).sum()) - scores[truth])
+            right.append(scores.argmax() == truth)
+        flawless.append(all(right))
+    where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
+    batch = padded(text, where, room)
+    loss, exact = trainer.loss_and_exact(model, batch, room, keys, DENSE.training)
+    assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
+    assert float(exact) == pytest.approx(np.mean(flawless))
+
+
+def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
+    """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
+    model, room = tiny.drawn(DENSE, LAYOUT), tiny.room(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
+    where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
+    batch = padded(text, where, room)
+    plain, numeric = (
+        trainer.loss_and_exact(model, batch, room, keys, replace(DENSE.training, loss=loss))[0]
+        for loss in ("answer", "numeric")
+    )
+    logits = np.asarray(model(batch.tokens, batch.where, batch.queries, room))
+    penalties = []
+    for row, column in np.argwhere(np.asarray(batch.scored)):
+        goal, scores = int(batch.goals[row, column]), np.exp(logits[row, column, :10])
+        expected = sum(digit * share for digit, share in enumerate(scores / scores.sum()))
+        penalties.append(((expected - goal) / 9) ** 2 if goal < 10 else 0.0)
+    assert float(numeric) == pytest.approx(float(plain) + np.mean(penalties), rel=1e-5)
+
+
+def alone(call: Callable[[], Any]) -> Any:
+    """As on one device, for which a step divides its batch."""
+    mesh = jax.make_mesh((1,), ("batch",), devices=jax.devices()[:1])
+    specs = jax.sharding.PartitionSpec()
+    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=(), out_specs=specs, check_vma=False))()
+
+
+TASKS = [{"operator": o, "digits": [1, 3], "weight": w} for o, w in (("+", 1.0), ("-", 3.0))]
+
+
+def test_tasks_count_by_their_share_of_the_batch() -> None:
+    """Loss and exact match of a recipe with two tasks are those of both, weighted."""
+    recipe = tiny.dense(layout="reversed", task=TASKS)
+    layout, how = layout_of(recipe), written(recipe)
+    assert recipe.shares == (2, 6)
+    model, keys = tiny.drawn(recipe, layout), trainer.step_keys(3, 0)
+    parts = []
+    for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
+        data = jax.random.fold_in(keys.problems, number) if number else keys.problems
+        room = layout.room(task.operator, task.widest)
+        text = layout.tokens(task.operator, task.draw(data, share), room)
+        batch = padded(text, layout.where(text), room)
+        parts.append(trainer.loss_and_exact(model, batch, room, keys, recipe.training))
+    whole = alone(lambda: trainer.objective(model, recipe, how, Data(), keys, 1, lambda x: x))
+    expected = np.array([0.25, 0.75]) @ np.array(parts)
+    np.testing.assert_allclose(np.array(whole), expected, rtol=1e-5)
+
+
+def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
+    """Cross entropy in NumPy; exact match is the share of windows that are right."""
+    model, keys = tiny.drawn(RECIPE, layout_of(RECIPE)), trainer.step_keys(3, 0)
+    data, _ = records.recorded(RECIPE, layout_of(RECIPE), [5])
+    data = data._replace(own=member(data.own, 0))
+    found = alone(
+        lambda: trainer.objective(model, RECIPE, written(RECIPE), data, keys, 1, lambda x: x)
+    )
+    places = np.asarray(trainer.draw_windows(data, keys.problems, RECIPE.training.batch))
+    rows, targets = (np.asarray(part)[places] for part in data.shared)
+    logits = np.asarray(model.of_windows(jnp.asarray(rows)))
+    right = logits[np.arange(len(rows)), targets]
+    losses = np.log(np.exp(logits).sum(axis=1)) - right
+    expected = losses.mean(), (logits.argmax(axis=1) == targets).mean()
+    np.testing.assert_allclose(np.array(found), expected, rtol=1e-4)
+
+
+def test_a_program_is_trained_on_whole_texts_where_all_earlier_tokens_are_seen() -> None:
+    """Recorded ones: the loss falls on the few that there are."""
+    recipe = tiny.recipe(positions__name="rope", training__problems=4)
+    mesh = trainer.mesh_for(1, 8, jax.devices()[:1])
+    data, _ = records.recorded(recipe, layout_of(recipe), [0])
+    call = trainer.compiled(recipe, written(recipe), mesh)
+    state, data = trainer.spread(begun(recipe, 0), mesh), trainer.placed(data, mesh)
+    _, metrics = call(state, data, jnp.int32(0), jnp.int32(60))
+    loss = np.asarray(metrics.loss)[0, :60]
+    assert loss[-5:].mean() < 0.7 * loss[:5].mean()
+
+
+def test_cores_divide_every_task_evenly_and_no_batch_of_windows() -> None:
+    tasks = [{"operator": o, "weight": w} for o, w in (("+", 1.0), ("-", 2.0))]
+    odd = tiny.dense(layout="reversed", task=tasks, training__batch=9)
+    assert odd.shares == (3, 6)
+    assert trainer.training_mesh(odd, 1).shape["batch"] == 1
+    even = tiny.dense(layout="reversed", task=tasks, training__batch=12)
+    assert trainer.training_mesh(even, 1).shape["batch"] == 2
+    assert trainer.training_mesh(tiny.recipe(training__batch=8), 1).shape["batch"] == 1
+
+
+# Devices.
+
+
+@pytest.mark.parametrize(
+    ("members", "batch", "devices", "shape"),
+    [
+        (1, 8, 2, (1, 2)),
+        (2, 8, 2, (2, 1)),
+        (3, 8, 2, (1, 2)),
+        (4, 8, 2, (2, 1)),
+        (1, 7, 2, (1, 1)),
+        (5, 8, 1, (1, 1)),
+    ],
+)
+def test_a_mesh_gives_devices_to_members_first_and_to_the_batch_then(
+    members: int, batch: int, devices: int, shape: tuple[int, int]
+) -> None:
+    mesh = trainer.mesh_for(members, batch, jax.devices()[:devices])
+    assert mesh.devices.shape == shape
+    assert mesh.axis_names == ("member", "batch")
+
+
+# A recipe whose training problems do not fit its own encoding.
+
+
+ROOM_FIELDS = ("length", "rows")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"positions__name": "learned", "positions__length": 12},
+        {"positions__name": "abacus", "positions__rows": 16, "positions__max_offset": 20},
+        {"positions__name": "coupled", "positions__rows": 16, "positions__max_start": 20},
+    ],
+    ids=lambda changes: changes["positions__name"],
+)
+def test_a_recipe_whose_encoding_is_too_short_for_its_own_problems_is_refused(
+    changes: dict[str, Any],
+) -> None:
+    """Else rows beyond the table are silently those of its end."""
+    with pytest.raises(UserError, match=rf"positions\.({'|'.join(ROOM_FIELDS)})"):
+        tiny.dense(task__digits=[1, 10], **changes)
