@@ -15,8 +15,8 @@ import optax
 import torch
 from torch import nn
 
+from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.model.positions.window import Window
 from curta.model.transformer import Transformer
 from curta.training import trainer
 from curta.training.optimizers import Rates, transformation

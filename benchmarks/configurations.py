@@ -17,13 +17,14 @@ class Configuration:
     steps: int
 
     def recipe(self) -> "Recipe":
-        from curta.config import recipe as recipes
+        from curta.config.recipe import with_overrides
+        from curta.model import recipes
 
-        fields = recipes.with_overrides(self._base(), self.fields)
+        fields = with_overrides(self._base(), self.fields)
         return recipes.parse(fields, where=f"configuration {self.name!r}")
 
     def _base(self) -> dict[str, Any]:
-        from curta.config import recipe as recipes
+        from curta.model import recipes
 
         return recipes.read("addition") if self.name == "c" else {}
 

@@ -14,14 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
+from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.layouts import Room, Text
 from curta.layouts.batches import Batch, padded
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.positions.learned import LearnedEncoding
-from curta.model.positions.window import Window, WindowEncoding
+from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
+from curta.problems import tasks
 from curta.training import records, trainer
 
 from .configurations import CONFIGURATIONS
@@ -74,7 +76,7 @@ def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
 
 def room(recipe: Recipe) -> Room:
     (task,) = recipe.tasks
-    return layout_of(recipe).room(task.operator, task.widest)
+    return layout_of(recipe).room(task.operator, tasks.widest(task))
 
 
 def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
@@ -83,7 +85,7 @@ def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
 
     @jax.jit
     def one(key: jax.Array) -> Text:
-        drawn = task.draw(key, recipe.training.batch)
+        drawn = tasks.draw(task, key, recipe.training.batch)
         return layout.tokens(task.operator, drawn, room(recipe))
 
     return [one(key) for key in keys]

@@ -8,11 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from curta.config import recipe as recipes
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, with_overrides
 from curta.layouts import Layout, Numbers, Room, Text
 from curta.layouts.texts import layout_of
-from curta.model import deferred_init, transformer
+from curta.model import deferred_init, recipes, transformer
 from curta.model.transformer import Transformer
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
@@ -52,7 +51,7 @@ WRITTEN = {"layout": "coupled", "program": []}
 def recipe(**overrides: Any) -> Recipe:
     """The tiny recipe, with `section__field=value` laid on top; a layout replaces the program."""
     paths = _paths(overrides)
-    return recipes.parse(recipes.with_overrides(TINY, paths), where="tiny")
+    return recipes.parse(with_overrides(TINY, paths), where="tiny")
 
 
 def with_encoding(name: str, **overrides: Any) -> Recipe:

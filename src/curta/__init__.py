@@ -6,7 +6,8 @@ run.ask("2+2")
 run.evaluate(digits=(20, 100, 1000))
 curta.compare(["addition", "addition-plain"], seeds=8).table
 
-A program of one's own is written with `Answer, Given, Paper, Sign, program, written`.
+A program of one's own is written with `Answer, Given, Paper, Sign, program, written`, a position
+encoding with `Encoding, normal`, a probe with `Finding, Probe, option`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from curta.config.errors import UserError
     from curta.frontends.api import compare, load, probe, sweep, train
     from curta.frontends.run import Comparison, Run
+    from curta.model.deferred_init import normal
+    from curta.model.positions.base import Encoding
+    from curta.probes.base import Finding, Probe, option
     from curta.programs.machine import Answer, Given, Paper, Program, Sign
     from curta.programs.machine.program import program, written
     from curta.programs.user.checking import check
@@ -23,8 +27,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Comparison",
+    "Encoding",
+    "Finding",
     "Given",
     "Paper",
+    "Probe",
     "Program",
     "Run",
     "Sign",
@@ -32,6 +39,8 @@ __all__ = [
     "check",
     "compare",
     "load",
+    "normal",
+    "option",
     "probe",
     "program",
     "register",
@@ -44,6 +53,8 @@ _HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train"), "frontend
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )
+_HOMES |= {"Encoding": "model.positions.base", "normal": "model.deferred_init"}
+_HOMES |= dict.fromkeys(("Finding", "Probe", "option"), "probes.base")
 _HOMES |= {"check": "programs.user.checking", "register": "programs.user.registry"}
 _HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
 

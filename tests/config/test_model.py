@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
 from curta.config.model import Model
+from curta.config.recipe import dump
+from curta.model import recipes
 from tests import tiny
 
 
@@ -72,5 +73,5 @@ def test_a_design_survives_dump_and_load() -> None:
         model__init="normal", model__init_std=0.1, model__dropout=0.25,
         training__loop_loss="progressive", training__progressive_alpha=0.5,
     )  # fmt: skip
-    assert recipes.parse(tomllib.loads(recipes.dump(recipe)), where="dump") == recipe
+    assert recipes.parse(tomllib.loads(dump(recipe)), where="dump") == recipe
     assert recipe.model.key_value_heads == 2

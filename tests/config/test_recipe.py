@@ -8,12 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
-from curta.config.recipe import Recipe
-from curta.model.positions.abacus import Abacus
-from curta.model.positions.rope import RoPE
-from curta.model.positions.window import Window
+from curta.config.positions import Abacus, RoPE, Window
+from curta.config.recipe import (
+    Recipe,
+    dump,
+    field_paths,
+    lookup,
+    parse_value,
+    shipped_names,
+    with_overrides,
+)
+from curta.model import recipes
 from curta.problems.problem import parse
 from tests import tiny
 
@@ -21,7 +27,7 @@ SEEING = {"positions.name": "rope"}
 
 
 def parsed(overrides: dict[str, Any], base: dict[str, Any] = tiny.TINY) -> Recipe:
-    return recipes.parse(recipes.with_overrides(base, overrides), where="recipe 'mine'")
+    return recipes.parse(with_overrides(base, overrides), where="recipe 'mine'")
 
 
 def refusal(overrides: dict[str, Any]) -> str:
@@ -196,10 +202,10 @@ def test_the_named_problems_of_the_source_with_five_operations(name: str) -> Non
 # What is dumped can be read again, and says everything.
 
 
-@pytest.mark.parametrize("name", recipes.names())
+@pytest.mark.parametrize("name", shipped_names())
 def test_every_shipped_recipe_survives_dump_and_load(name: str, tmp_path: Path) -> None:
     recipe, path = recipes.load(name), tmp_path / "again.toml"
-    path.write_text(recipes.dump(recipe), "utf-8")
+    path.write_text(dump(recipe), "utf-8")
     assert recipes.load(str(path)) == recipe
     assert recipe.summary
 
@@ -216,19 +222,19 @@ def test_any_recipe_survives_dump_and_load(
     recipe = tiny.with_encoding(
         name, task__digits=list(digits), optimizer__learning_rate=rate, summary=summary
     )
-    assert recipes.parse(tomllib.loads(recipes.dump(recipe)), where="dump") == recipe
+    assert recipes.parse(tomllib.loads(dump(recipe)), where="dump") == recipe
 
 
 def test_a_dump_holds_every_field_defaults_included() -> None:
-    table = tomllib.loads(recipes.dump(recipes.parse({"program": "addition"}, where="little")))
+    table = tomllib.loads(dump(recipes.parse({"program": "addition"}, where="little")))
     optional = {  # TOML has no None
         "layout",
         *("task.second", "task.operands", "task.values"),
         *("model.key_value_heads", "training.stop_at"),
     }
-    for path in recipes.field_paths():
+    for path in field_paths():
         if not path.startswith("positions.") and path not in optional:
-            assert recipes.lookup(table, path) is not None, path
+            assert lookup(table, path) is not None, path
 
 
 def test_a_recipe_of_a_program_alone_is_the_defaults() -> None:
@@ -244,7 +250,7 @@ def test_a_recipe_has_either_a_program_or_a_layout(fields: dict[str, str]) -> No
 def test_a_layout_takes_the_place_of_a_program_and_the_other_way_round() -> None:
     dense = parsed({"layout": "plain"} | SEEING)
     assert (dense.layout, dense.programs) == ("plain", ())
-    back = recipes.with_overrides({"layout": "plain"}, {"program": "sums"})
+    back = with_overrides({"layout": "plain"}, {"program": "sums"})
     assert back == {"program": "sums"}
 
 
@@ -274,7 +280,7 @@ def test_a_window_needs_a_program_and_a_model_that_is_a_function_of_it(
 
 
 def test_overrides_change_their_fields_and_no_other() -> None:
-    before = recipes.with_overrides(tiny.TINY, {})
+    before = with_overrides(tiny.TINY, {})
     changed = parsed({"model.width": 32, "layout": "reversed"} | SEEING)
     assert (changed.model.width, changed.layout, changed.positions) == (32, "reversed", RoPE())
     assert changed.task == tiny.recipe().task
@@ -305,5 +311,5 @@ def test_an_override_reaches_into_a_table() -> None:
     [("3", 3), ("3.5", 3.5), ("true", True), ("[1, 2]", [1, 2]), ("adamw", "adamw"), ("1_0", 10)],
 )
 def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
-    assert recipes.value(text) == meaning
-    assert type(recipes.value(text)) is type(meaning)
+    assert parse_value(text) == meaning
+    assert type(parse_value(text)) is type(meaning)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.config.recipe import load, names
+from curta.config.recipe import shipped_names
 from curta.config.sections import Evaluation
 from curta.evaluation import exact_match, scoring, teacher_forcing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts import layout_named
+from curta.model.recipes import load
+from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.problems.tasks import categories, problems
 from curta.training import trainer
@@ -219,7 +221,7 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     teacher_forcing.compiled.cache_clear()
 
 
-DIRECT = [n for n in names() if n.startswith("sources/") and load(n).layout is not None]
+DIRECT = [n for n in shipped_names() if n.startswith("sources/") and load(n).layout is not None]
 
 
 @pytest.mark.parametrize("name", DIRECT)
@@ -229,7 +231,7 @@ def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) ->
     layout = layout_named(recipe.layout)
     member = trainer.init(recipe, layout, jnp.array([0]))
     for task in recipe.tasks:
-        problem = Problem(task.operator, tuple(10 ** (width - 1) for width in task.widest))
+        problem = Problem(task.operator, tuple(10 ** (width - 1) for width in tasks.widest(task)))
         room = scoring.room_for(Models(member.model, layout, 1), [problem])
         assert room is not None
         assert room.total >= len(layout.write(problem))

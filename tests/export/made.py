@@ -9,14 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.layouts import Room, Text
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
+from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import Task
 from curta.programs import program_named
 from curta.programs.machine.machine import Machine, Role
 from curta.programs.machine.survey import survey
@@ -82,7 +83,7 @@ def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 def program(name: str) -> ProgramLayout:
     """A program's machine, of a small survey."""
     one = program_named(name)
-    sizes = Task(one.operator, digits=(1, 3)).sizes
+    sizes = tasks.sizes(Task(one.operator, digits=(1, 3)))
     found = survey([one], {one.operator: sizes})
     return ProgramLayout(found.machine, found.windows, found.recorder)
 

@@ -14,10 +14,10 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from curta.config import recipe as recipes
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import prompt
 from curta.frontends.run import Run
+from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine.writing import write_one
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from curta.config.model import Model
+from curta.config.positions import Learned, NoPE, Positions
 from curta.layouts import layout_named
 from curta.model import blocks
 from curta.model.deferred_init import Normal
-from curta.model.positions import Positions
-from curta.model.positions.learned import Learned
-from curta.model.positions.nope import NoPE
 from curta.model.transformer import build
 from tests import tiny
 

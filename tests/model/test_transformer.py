@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from curta.config import recipe as recipes
 from curta.config.recipe import Recipe
 from curta.layouts import Layout, Room, Text, Where, layout_named
 from curta.layouts.texts import layout_of
+from curta.model import recipes
 from curta.model.positions import Encoding
 from curta.model.transformer import Transformer, build, parameters
 from curta.problems.problem import Problem

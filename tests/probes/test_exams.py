@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.task import Task
 from curta.evaluation.scoring import exact
 from curta.frontends.api import load
 from curta.frontends.run import Run
@@ -23,7 +24,7 @@ from curta.probes.single_digits import SingleDigits, table
 from curta.probes.values import PARTNERS, OperandRange, edge
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, Task, problems
+from curta.problems.tasks import RANDOM, problems
 from tests import tiny
 
 from .asked import found, generated, only

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from curta.config import recipe as recipes
+from curta.config.recipe import dump
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
+from curta.model import recipes
+from curta.problems.sizes import Sizes
 from curta.programs.machine import drawing, store
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import Sizes, drawn
+from curta.programs.machine.sampling import drawn
 from curta.programs.machine.table import WindowTable
 
 from . import sample
@@ -36,7 +38,7 @@ def write_certified(
     """A run of a program with its certificate; `changes` go into certificate.json."""
     sample.write_run(folder, members, name=name, recipe=name, operators=[])
     layout = layout_named(name)
-    (folder / "recipe.toml").write_text(recipes.dump(recipes.load(name)), encoding="utf-8")
+    (folder / "recipe.toml").write_text(dump(recipes.load(name)), encoding="utf-8")
     sample.write_json(folder / "machine.json", store.dump(layout.machine, layout.windows))
     content, arrays = certificate(layout, members, problems, wrong)
     content |= changes

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from curta.config.errors import UserError
+from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
 from curta.report import figures, write_report
 from curta.report.categories import CATEGORIES
@@ -161,7 +162,7 @@ def test_only_sizes_that_occur_are_explained(tmp_path: Path) -> None:
 
 
 def test_every_category_of_every_operation_is_described(page: Page) -> None:
-    names = {name for operation in OPERATIONS.values() for name in operation.cases}
+    names = {name for one in [*OPERATIONS.values(), *ARITHMETIC.values()] for name in one.cases}
     assert set(CATEGORIES) == {"random", "special", "held out", *names}
     assert "carry: carries that run far" in visible(page)
     assert CATEGORIES["one"] not in visible(page)

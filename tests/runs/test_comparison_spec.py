@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
+from curta.config.recipe import shipped_names
 from curta.runs import comparison_spec
 from tests import tiny
 
@@ -194,5 +194,5 @@ def test_a_sweep_of_nothing_is_refused() -> None:
 def test_every_shipped_comparison_names_shipped_recipes() -> None:
     for name in comparison_spec.names():
         assert {entry.recipe for entry in comparison_spec.read(name).entries} <= set(
-            recipes.names()
+            shipped_names()
         )

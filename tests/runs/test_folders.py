@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import curta
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
+from curta.config.recipe import dump
 from curta.layouts.texts import layout_of
+from curta.model import recipes
 from curta.runs import folders
 from curta.runs.folders import Folder
 from tests import tiny
@@ -185,7 +186,7 @@ def test_a_run_keeps_the_recipe_it_was_made_of_whatever_happens_to_the_shipped_o
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(recipes.dump(tiny.recipe()))
+    path.write_text(dump(tiny.recipe()))
     recipe = recipes.load(str(path))
     folder = folders.create(recipe, layout_of(recipe), str(path), [0], None)
     path.write_text("")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.programs import program_named
 from curta.programs.machine.sampling import refused
@@ -139,8 +140,8 @@ def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
         problems = records.problems(recipe, layout, of, 0)
         assert len(problems) == 400
         for operands in problems:
-            assert of.counts[0] <= len(operands) <= of.counts[1]
-            for value, (low, high) in zip(operands, of.spans, strict=False):
+            assert tasks.counts(of)[0] <= len(operands) <= tasks.counts(of)[1]
+            for value, (low, high) in zip(operands, tasks.spans(of), strict=False):
                 assert (1 if special else low) <= len(str(value)) <= high
             assert refused(program_named(program), operands) is None
     assert len(set(problems)) > 100

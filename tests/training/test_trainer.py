@@ -16,6 +16,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts.batches import padded
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
 from curta.training.records import Data
@@ -304,8 +305,8 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
     parts = []
     for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
         data = jax.random.fold_in(keys.problems, number) if number else keys.problems
-        room = layout.room(task.operator, task.widest)
-        text = layout.tokens(task.operator, task.draw(data, share), room)
+        room = layout.room(task.operator, tasks.widest(task))
+        text = layout.tokens(task.operator, tasks.draw(task, data, share), room)
         batch = padded(text, layout.where(text), room)
         parts.append(trainer.loss_and_exact(model, batch, room, keys, recipe.training))
     whole = alone(lambda: trainer.objective(model, recipe, how, Data(), keys, 1, lambda x: x))

@@ -16,12 +16,13 @@ from jaxtyping import Int
 
 from curta.config import files
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import sources, unchanging
+from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import Task
+from curta.problems.sizes import Sizes
 from curta.programs.machine import Program
-from curta.programs.machine.sampling import Sizes
 from curta.programs.proof.closure import Closure
 from curta.programs.proof.completing import prove
 from curta.programs.proof.listing import Lister, Listing, list_windows
@@ -98,7 +99,7 @@ def found(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
 def _key(layout: ProgramLayout, program: Program, task: Task, budget: int) -> str:
     """What a list follows from, as a hash."""
     machine, made = layout.machine, (program.name, program.base, program.file)
-    asked = (made, task.operator, task.sizes, budget, FIRST, SECONDS)
+    asked = (made, task.operator, tasks.sizes(task), budget, FIRST, SECONDS)
     key = hashlib.sha256(repr((asked, machine.tokens, machine.roles, layout.windows)).encode())
     for path in sources():
         key.update(path.read_bytes())
@@ -113,10 +114,10 @@ def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) ->
     assert layout.recorder is not None
     vocabulary = layout.recorder.vocabularies[task.operator]
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
-    listing = list_windows(lister, task.sizes, budget=min(FIRST, budget))
-    closure = prove(lister, task.sizes, seconds=SECONDS)
+    listing = list_windows(lister, tasks.sizes(task), budget=min(FIRST, budget))
+    closure = prove(lister, tasks.sizes(task), seconds=SECONDS)
     if not closure.closed and budget > FIRST:
-        listing = list_windows(lister, task.sizes, seed=1, budget=lister.tokens + budget)
+        listing = list_windows(lister, tasks.sizes(task), seed=1, budget=lister.tokens + budget)
     return _told(lister, listing, closure)
 
 

@@ -23,9 +23,9 @@ from curta.evaluation.catalogue import Found
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
+from curta.problems.sizes import Sizes
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import Sizes
 from curta.programs.machine.table import WindowIndex, WindowTable
 
 FORMAT = 1

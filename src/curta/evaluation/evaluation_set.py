@@ -12,12 +12,14 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
+from curta.model.positions import encoding
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
+from curta.problems.sizes import Sizes
 from curta.problems.tasks import RANDOM, as_size, problems
 from curta.problems.tasks import categories as known_categories
 from curta.programs.machine import Program
-from curta.programs.machine.sampling import Sizes, draw, rare
+from curta.programs.machine.sampling import draw, rare
 from curta.programs.user.kept import StoredTexts
 
 SPECIAL = "special"
@@ -64,7 +66,7 @@ def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
     layout, digits = layout_named(recipe.layout), as_size(size, operator)
     try:
         layout.accept(operator, len(digits))
-        recipe.encoding(layout).check(layout.room(operator, digits))
+        encoding(recipe, layout).check(layout.room(operator, digits))
     except UserError as error:
         return str(error)
     return None

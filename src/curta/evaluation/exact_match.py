@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from curta.config.sections import Evaluation
+from curta.config.task import Task
 from curta.evaluation.evaluation_set import categories, drawn
 from curta.evaluation.first_error import slip
 from curta.evaluation.generation import completions
@@ -20,7 +21,7 @@ from curta.layouts import Layout, Room
 from curta.layouts.program import ProgramLayout
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, widths
-from curta.problems.tasks import RANDOM, Task, held_out
+from curta.problems.tasks import RANDOM, held_out
 from curta.programs.machine.writing import write
 
 Written = tuple[list[int], Answer | None]

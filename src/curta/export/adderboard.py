@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
+from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.export.base import Exported, Exporter, machine_data, parts_of
-from curta.model.positions.window import Window
 from curta.model.transformer import Transformer, parameters
 
 IMPORT = "\nfrom .huggingface.asking_curta import answer, prompt\n"

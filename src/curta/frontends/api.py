@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from curta.config import recipe as recipes
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, with_overrides
 from curta.export import dataset, html
 from curta.frontends.run import Comparison, Run
 from curta.layouts.texts import layout_of
+from curta.model import recipes
 from curta.programs.user import userfiles
 from curta.report import write_together
 from curta.report.document import Part
@@ -65,7 +65,7 @@ def begin(
 
 def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
     """A recipe, by name or by path, with fields changed; every field is checked."""
-    fields = recipes.with_overrides(recipes.read(recipe), overrides)
+    fields = with_overrides(recipes.read(recipe), overrides)
     return recipes.parse(fields, where=f"recipe {recipe!r}")
 
 

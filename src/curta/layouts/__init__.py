@@ -14,7 +14,7 @@ from curta.layouts.plain import Plain
 from curta.layouts.position_coupling import PositionCoupling
 from curta.layouts.reversed import Reversed
 from curta.layouts.spaced import Spaced, SpacedApart
-from curta.problems.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout

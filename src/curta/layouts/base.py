@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from curta.config.errors import UserError, unknown
 from curta.layouts.automaton import Automaton, Entry, State, tabulated
 from curta.layouts.forms import Form, Reading
-from curta.problems.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 

@@ -14,8 +14,8 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Kind, Piece, Room
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import Form
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
-from curta.problems.digits import Numbers
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 

@@ -14,7 +14,7 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Kind
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import Reading
-from curta.problems.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers
 
 BLANK = len(DirectLayout.kinds)
 

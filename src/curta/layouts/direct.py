@@ -24,9 +24,11 @@ from curta.layouts.base import (
     sign,
 )
 from curta.layouts.forms import NUMBERS, Form, Reading, ordered
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.base import Result
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
-from curta.problems.digits import Numbers
-from curta.problems.operations import OPERATIONS, Result
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
@@ -89,7 +91,7 @@ class DirectLayout(RuledLayout):
 
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         mark = OPERATIONS[operator].mark
-        result = OPERATIONS[operator].answer(operands)
+        result = ARITHMETIC[operator].answer(operands)
         before, between = (mark, ",") if mark.isalpha() else ("", mark)
         batch = len(operands.digits)
         prompt = self.opening(operands, room)

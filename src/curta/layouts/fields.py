@@ -14,9 +14,10 @@ from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Kind, Room, RuledLayout, Text
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
-from curta.problems.digits import Numbers
-from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
@@ -74,7 +75,7 @@ class Fields(RuledLayout):
         values = _fitted(operands.digits, WIDTH)
         blank = jnp.arange(WIDTH) >= operands.lengths[..., None]
         first, second = jnp.moveaxis(jnp.where(blank, self._code(" "), values)[..., ::-1], 1, 0)
-        result = OPERATIONS[operator].answer(operands._replace(digits=values))
+        result = ARITHMETIC[operator].answer(operands._replace(digits=values))
         answer = _fitted(result.numbers.digits[:, 0], GROUPS)
         carries = _carries(values) if operator == "*" else jnp.zeros_like(answer)
         groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1).reshape(batch, -1)

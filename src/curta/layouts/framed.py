@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Kind, Piece, Room, Text, join, number
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
-from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
@@ -55,7 +56,7 @@ class Framed(DirectLayout):
         width = 2 * jnp.maximum(-(-longest // STEP) * STEP, LEAST) + 3
         free = jnp.arange(room.prompt) < (width - written)[:, None]
         filling = Piece(jnp.full(free.shape, self.characters.index(FILL)), free)
-        answer = OPERATIONS[operator].answer(operands).numbers
+        answer = ARITHMETIC[operator].answer(operands).numbers
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
         prompt = [equals, second, mark, first, filling]
         return join(prompt, work, room.total, self.characters.index(END))

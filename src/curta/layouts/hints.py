@@ -22,8 +22,8 @@ from curta.config.errors import UserError
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Kind, Piece, Room, Text, flipped, number
 from curta.layouts.direct import DirectLayout
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
-from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 

@@ -23,8 +23,9 @@ from curta.layouts.base import (
     number,
     sign,
 )
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
-from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
@@ -75,7 +76,7 @@ class Labelled(RuledLayout):
         prompt = [
             piece for place in reversed(range(count)) for piece in self._labelled(operands, place)
         ]
-        answer = OPERATIONS[operator].answer(operands).numbers
+        answer = ARITHMETIC[operator].answer(operands).numbers
         places = jnp.sum(answer.digits * 10 ** jnp.arange(answer.digits.shape[-1]), axis=-1)
         letters = flipped(Piece(self._code("a") - 1 + places, answer.lengths > 0))
         end = self._code(END)

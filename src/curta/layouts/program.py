@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, of_machine
 from curta.layouts.base import Kind, Layout, Room, Text, Where
-from curta.problems.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS

@@ -14,9 +14,9 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Kind, Piece, Room, Text, flipped, join, number
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import Reading
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
-from curta.problems.digits import Numbers
-from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
@@ -51,7 +51,7 @@ class Spaced(DirectLayout):
 
     def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
         batch = len(operands.digits)
-        answer = OPERATIONS[operator].answer(operands).numbers
+        answer = ARITHMETIC[operator].answer(operands).numbers
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
         return join(self._prompt(operands), work, room.total, self.characters.index(END))
 

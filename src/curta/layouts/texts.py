@@ -11,12 +11,13 @@ from curta.config import files
 from curta.config.errors import UserError, unknown
 from curta.config.files import cache_folder
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.problems.tasks import Task
+from curta.problems import tasks
+from curta.problems.sizes import Sizes
 from curta.programs.machine import Program, store
 from curta.programs.machine.machine import Machine, Neighbour, Windows
-from curta.programs.machine.sampling import Sizes
 from curta.programs.machine.survey import survey
 from curta.programs.user import registry
 
@@ -45,12 +46,12 @@ def stored(recipe: Recipe, machine: Machine, windows: Windows) -> ProgramLayout:
 @lru_cache
 def _of_programs(
     known: tuple[Program, ...],
-    tasks: tuple[Task, ...],
+    drawn: tuple[Task, ...],
     others: tuple[str, ...],
     fixed: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> ProgramLayout:
-    chosen = [_for(task, known) for task in tasks]
-    sizes = {task.operator: task.sizes for task in tasks}
+    chosen = [_for(task, known) for task in drawn]
+    sizes = {task.operator: tasks.sizes(task) for task in drawn}
     more = [program for name in others for program in registry.programs_of(name)]
     machine, windows = _surveyed(chosen, sizes, more)
     windows = windows | _fixed(machine, dict(fixed))

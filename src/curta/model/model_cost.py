@@ -12,8 +12,10 @@ import jax
 from curta.config.recipe import Recipe
 from curta.layouts import Layout, Room
 from curta.layouts.texts import layout_of
+from curta.model import positions
 from curta.model.deferred_init import Normal
 from curta.model.transformer import build
+from curta.problems import tasks
 from curta.problems.problem import Problem
 
 BYTES = 4
@@ -53,12 +55,12 @@ def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
     if problem is not None:
         layout.accept(problem.operator, len(problem.operands))
         return _seen(recipe, layout, layout.room_of([problem]))
-    rooms = (layout.room(task.operator, task.widest) for task in recipe.tasks)
+    rooms = (layout.room(task.operator, tasks.widest(task)) for task in recipe.tasks)
     return max(_seen(recipe, layout, room) for room in rooms)
 
 
 def _seen(recipe: Recipe, layout: Layout, room: Room) -> Seen:
-    encoding = recipe.encoding(layout)
+    encoding = positions.encoding(recipe, layout)
     encoding.check(room)
     if recipe.model.causal:
         return Seen(encoding.fan_in(room), room.total)

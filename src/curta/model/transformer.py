@@ -16,12 +16,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.model import Model
+from curta.config.positions import Positions
 from curta.layouts import Layout, Room, Where
 from curta.layouts.program import ProgramLayout
 from curta.model import blocks
 from curta.model.blocks import MLP, UNROLLED, Attention, Flat, Kept, at, dropped, through
 from curta.model.deferred_init import Weight, normal, rescaled
-from curta.model.positions import Encoding, Links, Positions, Shape
+from curta.model.positions import Encoding, Links, Shape
+from curta.model.positions import build as build_positions
 from curta.model.positions.window import WindowEncoding
 from curta.model.states import BlockContext, Cache, States, pick, rows_of
 
@@ -366,7 +368,7 @@ def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
     model = Transformer(
         tokens=normal(_vectors(settings, layout), width, scale=1.0),
         kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
-        positions=positions.build(Shape(layout, width, settings.heads, attending)),
+        positions=build_positions(positions, Shape(layout, width, settings.heads, attending)),
         attention=blocks.attention(settings),
         mlp=blocks.mlp(settings),
         gain=None if settings.norm == "plain" else jnp.ones(width),

@@ -10,6 +10,7 @@ from typing import Any
 from curta.config import files
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.probes.attention import Attention
 from curta.probes.base import Finding, Probe
 from curta.probes.carries import CarryChains
@@ -23,7 +24,6 @@ from curta.probes.subject import Subject
 from curta.probes.tokens import Tokens
 from curta.probes.top import Top
 from curta.probes.values import OperandRange
-from curta.problems.tasks import Task
 from curta.programs.user import userfiles
 from curta.programs.user.guarding import watched
 from curta.runs import folders

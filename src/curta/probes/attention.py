@@ -19,6 +19,7 @@ from curta.model.transformer import Transformer
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 
@@ -48,7 +49,7 @@ class Attention(Probe):
             return _one(subject, subject.problem(self.problem))
         rows = []
         for task in subject.tasks:
-            exam = problems(task.operator, RANDOM, task.widest, self.count, self.seed)
+            exam = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
             room = subject.room(exam)
             looks = [look(subject, problem, room) for problem in exam]
             rows += _rows(subject, looks, task.operator)

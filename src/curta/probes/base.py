@@ -15,9 +15,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from curta.config.errors import UserError
 from curta.config.model import Model
+from curta.config.task import Task
 from curta.probes.pictures import Picture
 from curta.probes.subject import Subject
-from curta.problems.tasks import Task
+from curta.problems import tasks
 
 Row = dict[str, Any]
 
@@ -76,7 +77,7 @@ SPREAD = ("median", "min", "max", "members")
 
 def pairs(task: Task) -> bool:
     """Whether problems of this task may have two operands."""
-    low, high = task.operation.least, task.operation.most
+    low, high = tasks.operation(task).least, tasks.operation(task).most
     return low <= 2 and (high is None or high >= 2)
 
 

@@ -12,11 +12,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from curta.config.task import Task
 from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import Task
 from curta.runs.embedding_history import thinned
 
 LENGTHS = 12
@@ -57,7 +58,7 @@ class CarryChains(Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:
-            for digits in (task.widest[0], 2 * task.widest[0]):
+            for digits in (tasks.widest(task)[0], 2 * tasks.widest(task)[0]):
                 found = self._rows(subject, task, digits)
                 panels.append(_panel(task, digits, found, len(subject.members)))
                 rows += found

@@ -6,12 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from curta.config.task import Task
 from curta.probes.base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, Task, problems
+from curta.problems.tasks import RANDOM, problems
 
 Answers = Sequence[Sequence[Answer | None]]
 
@@ -28,7 +30,7 @@ class Commutativity(Probe):
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return pairs(task) and task.operation.commutes
+        return pairs(task) and tasks.operation(task).commutes
 
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in self._rows(subject, task)]
@@ -51,7 +53,7 @@ class Commutativity(Probe):
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Two rows for operands as long as the longest in training, and two for twice that."""
         rows = []
-        for digits in (task.widest[0], 2 * task.widest[0]):
+        for digits in (tasks.widest(task)[0], 2 * tasks.widest(task)[0]):
             exam = self.pairs(task, digits)
             turned = [Problem(task.operator, p.operands[::-1]) for p in exam]
             asked = {"operator": task.operator, "digits": digits, "pairs": len(exam)}

@@ -22,13 +22,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
+from curta.config.task import Task
 from curta.layouts import Layout, Room
 from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, Task, problems
+from curta.problems.tasks import RANDOM, problems
 
 FARTHEST = 12
 """Effects at more tokens or places than this are left out of the table."""
@@ -89,7 +91,7 @@ class Counterfactual(Probe):
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Changes by tokens, from the next one on, and by places."""
-        exam = problems(task.operator, RANDOM, task.widest, self.count, self.seed)
+        exam = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
         rng = Random(self.seed)
         changes = [change for p in exam for change in at_random(p, subject.layout, rng)]
         if not changes:
@@ -110,7 +112,9 @@ class Counterfactual(Probe):
         exam = [
             problem
             for category in (RANDOM, *IMPLIED_CASES)
-            for problem in problems(task.operator, category, task.widest, self.count, self.seed)
+            for problem in problems(
+                task.operator, category, tasks.widest(task), self.count, self.seed
+            )
         ]
         changes = [change for p in exam for change in IMPLIED[task.operator](p, subject.layout)]
         if not changes:

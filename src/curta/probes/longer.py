@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from curta.config.task import Task
 from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Shares, Subject
+from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, Task, problems
+from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Longer(Probe):
         return Finding(columns, rows, {"shows": shows, "panels": panels})
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
-        most = task.widest[0]
+        most = tasks.widest(task)[0]
         rows = []
         for together in (range(most, 2 * most + 1), (3 * most,)):
             sizes = [size(task, digits) for digits in together]
@@ -44,8 +46,8 @@ class Longer(Probe):
 
 def size(task: Task, digits: int) -> tuple[int, ...]:
     """Digits of every operand when the first has so many, in the proportions of training."""
-    longest = task.widest[0]
-    return tuple(-(-digits * high // longest) for high in task.widest)
+    longest = tasks.widest(task)[0]
+    return tuple(-(-digits * high // longest) for high in tasks.widest(task))
 
 
 def _row(task: Task, digits: tuple[int, ...], exam: list[Problem], shares: Shares | None) -> Row:
@@ -61,7 +63,7 @@ def _row(task: Task, digits: tuple[int, ...], exam: list[Problem], shares: Share
 def _panel(task: Task, rows: list[Row], members: int) -> Panel:
     return {
         "form": "lines",
-        "title": f"{task.operator} (trained on up to {task.widest[0]} digits)",
+        "title": f"{task.operator} (trained on up to {tasks.widest(task)[0]} digits)",
         "across": "digits of the first operand",
         "points": [str(row["digits"]) for row in rows],
         "curves": curves(rows, members),

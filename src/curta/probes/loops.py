@@ -11,12 +11,14 @@ import jax
 import numpy as np
 
 from curta.config.model import Model
+from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
 from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
 from curta.probes.longer import size
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems.tasks import RANDOM, Task, problems
+from curta.problems import tasks
+from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Loops(Probe):
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (trained,))
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
-        longest = task.widest[0]
+        longest = tasks.widest(task)[0]
         return [
             self._row(subject, task, digits, 2**power)
             for digits in dict.fromkeys((longest, longest * 3 // 2, 2 * longest))

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from curta.config.task import Task
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text
-from curta.problems.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Patterns(Probe):
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return bool(task.operation.patterns)
+        return bool(tasks.operation(task).patterns)
 
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in _rows(subject, task)]
@@ -42,7 +43,8 @@ class Patterns(Probe):
 def _rows(subject: Subject, task: Task) -> list[Row]:
     """What the members write for themselves; problems without positions are not asked."""
     named = {
-        name: Problem(task.operator, operands) for name, operands in task.operation.patterns.items()
+        name: Problem(task.operator, operands)
+        for name, operands in tasks.operation(task).patterns.items()
     }
     asked = [problem for problem in named.values() if subject.fits([problem])]
     found = dict(zip(asked, zip(*subject.answers(asked), strict=True), strict=True))

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from curta.config.task import Task
 from curta.probes.base import SPREAD, Finding, Probe, Row, pairs, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import Task
 
 TEN = range(10)
 
@@ -42,7 +43,7 @@ def table(task: Task) -> list[Problem]:
         Problem(task.operator, (first, second))
         for first in TEN
         for second in TEN
-        if task.operation.refuse((first, second)) is None
+        if tasks.operation(task).refuse((first, second)) is None
     ]
 
 

@@ -10,14 +10,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from curta.config.errors import UserError
+from curta.config.task import Task
 from curta.evaluation import teacher_forcing
 from curta.evaluation.scoring import Models, exact, room_for
 from curta.layouts import Layout, Room, Text
 from curta.layouts.batches import Shown, shown
 from curta.model.transformer import Transformer
+from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
-from curta.problems.tasks import Task
 from curta.runs.session import Session
 from curta.training.records import padded_texts
 
@@ -49,7 +50,7 @@ class Subject:
 
     def problem(self, text: str | None) -> Problem:
         """The problem that was asked for; without one, an example of the first task."""
-        found = parse(text or self.tasks[0].operation.example)
+        found = parse(text or tasks.operation(self.tasks[0]).example)
         self.run.accept([found])
         return found
 

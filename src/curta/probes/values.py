@@ -10,12 +10,13 @@ from itertools import pairwise
 from random import Random
 from typing import ClassVar
 
+from curta.config.task import Task
 from curta.probes.base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
+from curta.problems import tasks
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
-from curta.problems.tasks import Task
 
 STEPS = (1, 2, 5, 10, 100)
 """Ends of the ranges beyond the limit, as multiples of it."""
@@ -87,7 +88,7 @@ def edge(task: Task, limit: int) -> list[Problem]:
 
 def _problem(task: Task, first: int, second: int) -> list[Problem]:
     """The problem, unless it has no answer."""
-    if task.operation.refuse((first, second)) is not None:
+    if tasks.operation(task).refuse((first, second)) is not None:
         return []
     return [Problem(task.operator, (first, second))]
 
@@ -116,7 +117,7 @@ def _note(task: Task, limit: int) -> str:
     text = to_text(limit)
     value = f"{limit:,}" if len(text) <= 15 else f"10^{len(text) - 1} or more"
     asked = ", ".join(map(str, edge(task, limit))) if len(text) <= 5 else "L with 1 ... 13 with L"
-    trained = f"the largest operand of training has {task.widest[0]} digits"
+    trained = f"the largest operand of training has {tasks.widest(task)[0]} digits"
     if task.values:
         trained = f"training had operands of {task.values[0]} to {task.values[1]}"
     return f"{task.operator}: L is {value}; {trained}. At L: {asked}."

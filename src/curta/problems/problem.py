@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from curta.config.errors import UserError, unknown
 from curta.problems.decimals import to_exact, to_int, to_text
-from curta.problems.notation import literals, written
-from curta.problems.operations import BUILT_IN, OPERATIONS, Answer, Operation
-from curta.programs.machine import to_digits
+from curta.problems.notation import literals, to_digits, written
+from curta.problems.operations import OPERATIONS, Answer, Operation
 
 MAX_DIGITS = 100_000
 """Longest operand accepted anywhere: a bound on memory, not on the method."""
@@ -83,7 +82,7 @@ def parse(text: str) -> Problem:
     problem or has no answer.
     """
     pair = _PAIR.match(text)
-    if pair is not None and pair[2] in BUILT_IN:
+    if pair is not None and pair[2] in PLAIN:
         return Problem(pair[2], (to_int(pair[1]), to_int(pair[3])))
     plain = text.strip().removesuffix("=").rstrip()
     try:
@@ -97,6 +96,9 @@ def parse(text: str) -> Problem:
     except UserError as error:
         raise UserError(f"cannot read {_shortened(text)}: {error}") from None
 
+
+PLAIN = frozenset(OPERATIONS)
+"""Operators that nothing else ever replaces, of problems of whole numbers."""
 
 _PAIR = re.compile(r"([1-9][0-9]{0,999})([-+*/%]{1,2})([1-9][0-9]{0,999})$")
 """What most problems look like, read at once."""

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt
 
-from curta.problems import digits
-from curta.problems.digits import Numbers
+from curta.problems.arithmetic import digits
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS
 
 ROUNDS = 6

@@ -1,12 +1,14 @@
 """Algorithms that come with Curta. A new one is one file and one line here."""
 
 from curta.config.errors import unknown
+from curta.problems.operations import OPERATIONS
 from curta.programs.addition import addition
 from curta.programs.binary import binary
 from curta.programs.carried import carried
 from curta.programs.comparison import comparison
 from curta.programs.copying import copy
 from curta.programs.decimal import decimal
+from curta.programs.declared import Declared
 from curta.programs.division import division, modulo
 from curta.programs.fractions import fractions
 from curta.programs.gcd import gcd
@@ -44,6 +46,14 @@ PROGRAMS: dict[str, Program] = {
         reverse,
     )
 }
+
+
+OPERATIONS |= {
+    program.operator: Declared.of(program) for program in PROGRAMS.values() if program.truth
+}
+
+BUILT_IN = frozenset(OPERATIONS)
+"""Operators that nothing else ever replaces."""
 
 
 def program_named(name: str) -> Program:

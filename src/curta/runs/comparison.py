@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from curta.config import files
-from curta.config import recipe as recipes
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, as_table
 from curta.evaluation.evaluation_set import refusal
 from curta.layouts.texts import layout_of
+from curta.model import recipes
 from curta.problems.tasks import as_size
 from curta.runs import folders
 from curta.runs.comparison_spec import Plan, Row
@@ -210,7 +210,7 @@ def _asked(row: Row) -> dict[str, Any]:
         "recipe": row.source,
         "changes": json.loads(json.dumps(row.changes, default=str)),
         "structure": folders.structure(row.recipe),
-        "settings": recipes.as_table(row.recipe),
+        "settings": as_table(row.recipe),
     }
 
 

@@ -20,9 +20,9 @@ from annotated_types import MinLen
 from pydantic import TypeAdapter, ValidationError
 
 from curta.config import files
-from curta.config import recipe as recipes
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, parse_value, shipped_names, with_overrides
+from curta.model import recipes
 from curta.runs import folders
 
 SEEDS = 3
@@ -179,10 +179,10 @@ def _open(text: str) -> bool:
 
 
 def _setting(word: str, text: str) -> tuple[str, Any]:
-    path, equals, value = word.partition("=")
-    if not (path and equals and value):
+    path, equals, text_of = word.partition("=")
+    if not (path and equals and text_of):
         raise UserError(f"{word!r} in {text!r}: write field=value, such as model.width=64")
-    return path, recipes.value(value)
+    return path, parse_value(text_of)
 
 
 def _name(recipe: str, changes: Changes) -> str:
@@ -200,7 +200,7 @@ def _named(changes: Changes) -> list[str]:
 def _row(entry: Entry, common: Changes) -> Row:
     changes = _flat(entry.changes)
     name = entry.name or _name(entry.recipe, changes)
-    fields = recipes.with_overrides(recipes.read(entry.recipe), common | changes)
+    fields = with_overrides(recipes.read(entry.recipe), common | changes)
     return Row(name, entry.recipe, changes, recipes.parse(fields, where=f"entry {name!r}"))
 
 
@@ -226,7 +226,7 @@ def _folder() -> resources.abc.Traversable:
 def _shipped(name: str) -> str:
     if name in names():
         return (_folder() / f"{name}.toml").read_text("utf-8")
-    if name in recipes.names():
+    if name in shipped_names():
         raise UserError(f"{name!r} is one recipe: a comparison takes two, or more")
     raise unknown("comparison", name, names())
 

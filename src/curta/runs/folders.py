@@ -24,13 +24,15 @@ from typing import Any
 import jax
 
 from curta.config import files
-from curta.config import recipe as recipes
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe
+from curta.config.positions import UserEncoding
+from curta.config.recipe import Recipe, dump
 from curta.evaluation import certificate
 from curta.layouts import Layout, layout_named, texts
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.own import Own
+from curta.model import recipes
+from curta.model.positions import user
+from curta.problems import tasks
 from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.runs import checkpoints
@@ -185,7 +187,7 @@ def create(
         "structure": structure(recipe),
         "stopped": {},
     }
-    files.write(path / "recipe.toml", recipes.dump(recipe))
+    files.write(path / "recipe.toml", dump(recipe))
     if isinstance(layout, ProgramLayout):
         machine = store.dump(layout.machine, layout.windows)
         files.write(path / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
@@ -227,8 +229,9 @@ def versions() -> dict[str, str]:
 
 def structure(recipe: Recipe) -> str:
     """What the model is given that a plain transformer would have to find, in one sentence."""
-    settings = recipe.positions
-    settings = settings.made if isinstance(settings, Own) and settings.known else settings
+    settings: Any = recipe.positions
+    if isinstance(settings, UserEncoding) and user.is_known(settings):
+        settings = user.made(settings)
     positions = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".")
     positions = positions.replace("`", "")
     fields = {name: value for name, value in vars(settings).items() if value != {}}
@@ -272,7 +275,7 @@ def _plainly(value: Any) -> str:
 
 def trained_digits(recipe: Recipe) -> list[int]:
     """The fewest and the most digits of any operand in training."""
-    spans = [span for task in recipe.tasks for span in task.spans]
+    spans = [span for task in recipe.tasks for span in tasks.spans(task)]
     return [min(low for low, _ in spans), max(high for _, high in spans)]
 
 

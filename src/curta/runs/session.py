@@ -14,13 +14,13 @@ import jax
 import jax.numpy as jnp
 
 from curta.config.errors import UserError, unknown
+from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, scoring
 from curta.evaluation.sampling import named, written
 from curta.evaluation.suite import exam
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.window import Window
 from curta.model.transformer import Transformer, parameters
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse

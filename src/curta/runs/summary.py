@@ -7,10 +7,10 @@ from statistics import fmean, median
 from typing import Any
 
 from curta.config import files
-from curta.config import recipe as recipes
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, as_table
+from curta.config.task import Task
 from curta.model.model_cost import layers
-from curta.problems.tasks import Task
+from curta.problems import tasks
 from curta.runs import checkpoints
 from curta.runs.folders import Folder, layout_in
 
@@ -35,9 +35,7 @@ def summary(folder: Folder) -> dict[str, Any]:
         "runtime": _some(folder.info, "versions", "device", "platform"),
         "data": _data(folder, recipe),
         "model": _model(folder, recipe),
-        "hyperparameters": _some(
-            recipes.as_table(recipe), "positions", "model", "optimizer", "training"
-        ),
+        "hyperparameters": _some(as_table(recipe), "positions", "model", "optimizer", "training"),
         "training": _training(folder, recipe),
         "results": _results(exam),
         "named": exam.get("named", []),
@@ -64,7 +62,7 @@ def _some(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 def _data(folder: Folder, recipe: Recipe) -> dict[str, Any]:
     """How problems are written, what each task draws, and its split as the exam counted it."""
-    table = recipes.as_table(recipe)["task"]
+    table = as_table(recipe)["task"]
     fields = table if isinstance(table, list) else [table]
     tasks = [
         _settings(own) | {"problems_a_step": share} | _rows(task)
@@ -84,9 +82,9 @@ def _settings(task: dict[str, Any]) -> dict[str, Any]:
 
 def _rows(task: Task) -> dict[str, int]:
     """Rows of a task's table, and those that are trained on; none if it has no table."""
-    if task.table is None:
+    if not task.values:
         return {}
-    return {"table_rows": task.table.rows, "trained_rows": len(task.trained)}
+    return {"table_rows": tasks.table(task).rows, "trained_rows": len(tasks.trained(task))}
 
 
 def _model(folder: Folder, recipe: Recipe) -> dict[str, Any]:

@@ -4,32 +4,16 @@ Learning rate and weight decay are arrays, one value per member, so that sweepin
 them compiles nothing anew; everything else is part of the program.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from annotated_types import Ge, Gt, Le, Lt
 from jaxtyping import Array, Float, Int, PyTree
 from optax.contrib import MuonDimensionNumbers
 
+from curta.config.optimizer import Optimizer
 from curta.model.transformer import Transformer
-
-
-@dataclass(frozen=True)
-class Optimizer:
-    """Which optimiser, how its rate runs, and at what norm gradients are clipped (0: never)."""
-
-    name: Literal["sgd", "adam", "adamw", "muon"] = "adamw"
-    learning_rate: Annotated[float, Gt(0.0)] = 1e-2
-    weight_decay: Annotated[float, Ge(0.0)] = 0.01
-    momentum: Annotated[float, Ge(0.0), Lt(1.0)] = 0.9
-    beta2: Annotated[float, Ge(0.0), Lt(1.0)] = 0.98
-    clip: Annotated[float, Ge(0.0)] = 1.0
-    schedule: Literal["cosine", "linear", "constant"] = "cosine"
-    warmup: Annotated[float, Ge(0.0), Le(1.0)] = 0.1
-    final: Annotated[float, Ge(0.0), Le(1.0)] = 0.0
 
 
 class Rates(NamedTuple):

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from curta.config.positions import Window
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.layouts import Layout, Room, Text
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.window import Window
-from curta.problems.tasks import Task
+from curta.problems import tasks
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.sampling import drawn
 from curta.programs.machine.survey import Text as Recorded
@@ -53,7 +54,9 @@ def recorded(
     problems are drawn on the device.
     """
     if not isinstance(layout, ProgramLayout):
-        return Data(), tuple(layout.room(task.operator, task.widest) for task in recipe.tasks)
+        return Data(), tuple(
+            layout.room(task.operator, tasks.widest(task)) for task in recipe.tasks
+        )
     if isinstance(recipe.positions, Window):
         tables = shown or [shown_to(recipe, layout, seed) for seed in seeds]
         return _windows(recipe, tables), ()
@@ -62,22 +65,24 @@ def recorded(
 
 def problems(recipe: Recipe, layout: ProgramLayout, task: Task, seed: int) -> list[Any]:
     """The operands of a member's problems of one task."""
-    if task.table is not None:
+    if task.values:
         return _of_table(recipe, task, seed)
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
     whole = sum(one.weight for one in recipe.tasks)
     count = max(1, round(recipe.training.problems * task.weight / whole))
     name = f"training {seed} {task.operator}"
-    return list(islice(drawn(program, task.sizes, name, task.special), count))
+    return list(islice(drawn(program, tasks.sizes(task), name, task.special), count))
 
 
 def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
     """Rows of the table that are trained on, each at most once."""
-    assert task.table is not None
-    rng, count = np.random.default_rng(seed), min(recipe.training.problems, len(task.trained))
-    places = task.trained.start + rng.choice(len(task.trained), count, replace=False)
-    return [tuple(pair) for pair in np.asarray(task.table.pairs(jnp.asarray(places))).tolist()]
+    assert task.values
+    rng, rows = np.random.default_rng(seed), tasks.trained(task)
+    count = min(recipe.training.problems, len(rows))
+    places = rows.start + rng.choice(len(rows), count, replace=False)
+    pairs = tasks.table(task).pairs(jnp.asarray(places))
+    return [tuple(pair) for pair in np.asarray(pairs).tolist()]
 
 
 def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:

@@ -19,13 +19,15 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
+from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, Room, Text
 from curta.layouts.batches import Batch, errors, padded, whole
 from curta.model.deferred_init import draw
-from curta.model.positions.window import Window, WindowEncoding
+from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer, build
+from curta.problems import tasks
 from curta.training.optimizers import Rates, transformation
 from curta.training.records import Data
 from curta.training.recurrence_loss import readings
@@ -201,7 +203,7 @@ def _text(
         chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
         return Text(*(part[_share(chosen, shards)] for part in texts))
     layout, room = written
-    drawn = _share(task.draw(keys.problems, share), shards)
+    drawn = _share(tasks.draw(task, keys.problems, share), shards)
     writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
     return layout.vary(layout.tokens(task.operator, drawn, room[number]), writing)
 

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curta.config.task import Task
 from curta.export.dataset.columns import Columns, keys
 from curta.export.dataset.splits import TRAIN, Recorded, Source
 from curta.frontends import api
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from curta.problems.problem import Problem, parse
-from curta.problems.tasks import Task
 from tests import paper, tiny
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'curta[data]'")
@@ -31,7 +32,7 @@ CASES = {
 def tables(name: str, columns: Columns) -> tuple[Any, Any]:
     """The first rows of a task: made on arrays, and row by row."""
     layout, task = layout_named(CASES[name][0]), CASES[name][1]
-    source = Source(task, layout, TRAIN, ROWS, places=range(ROWS) if task.table else None)
+    source = Source(task, layout, TRAIN, ROWS, places=range(ROWS) if tasks.table(task) else None)
     written, mine = next(source.batches())
     mine = mine & (np.arange(len(mine)) < ROWS)
     problems = [

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.task import Task
 from curta.export.dataset import splits
 from curta.export.dataset.columns import Columns
 from curta.export.dataset.splits import (
@@ -31,9 +32,9 @@ from curta.export.dataset.splits import (
 )
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.problems.problem_table import numbers
-from curta.problems.tasks import Task
 from tests import tiny
 
 TABLE = {"task__values": (0, 19), "task__special": 0.0, "task__held_out": 100}
@@ -129,7 +130,7 @@ def test_the_splits_of_a_table_are_ranges_of_its_order_without_repetition() -> N
     every = [pair for split in SPLITS for source in found[split] for pair in pairs(source)]
     assert [source.rows for split in SPLITS for source in found[split]] == [250, 30, 40]
     assert len(every) == len(set(every)) == 320
-    table = found[TRAIN][0].task.table
+    table = tasks.table(found[TRAIN][0].task)
     assert table is not None
     assert set(every[:250]) <= set(map(tuple, table.pairs(jnp.arange(100, 400)).tolist()))
     assert set(every[250:]) == set(map(tuple, table.pairs(jnp.arange(70)).tolist()))

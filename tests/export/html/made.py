@@ -11,18 +11,18 @@ import jax
 import numpy as np
 import pytest
 
-from curta.config import recipe as recipes
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, with_overrides
+from curta.config.task import Task
 from curta.export.html.assembled import render
 from curta.export.html.folded import refuse
 from curta.layouts.program import ProgramLayout
+from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
-from curta.problems.tasks import Task
+from curta.problems.sizes import Sizes
 from curta.programs import program_named
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
-from curta.programs.machine.sampling import Sizes
 from curta.programs.machine.survey import survey
 from curta.programs.machine.writing import write
 from tests import tiny
@@ -115,7 +115,7 @@ def recipe(name: str, **changes: Any) -> Recipe:
     small = {"model.width": 16, "model.heads": 2, "model.mlp_factor": 2, "model.kinds": True}
     given = {path.replace("__", "."): value for path, value in changes.items()}
     fields = recipes.read("addition" if name == "own" else name)
-    made = recipes.parse(recipes.with_overrides(fields, small | given), where=name)
+    made = recipes.parse(with_overrides(fields, small | given), where=name)
     tasks = tuple(Task(p.operator, digits=(1, 3)) for p in OWN.get(name, []))
     return replace(made, task=tasks) if tasks else made
 

@@ -10,13 +10,13 @@ import jax
 import numpy as np
 import pytest
 
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
 from curta.export import import_run
 from curta.export.huggingface import HuggingFace, family_of
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
+from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine.writing import limit_of
 from tests import tiny

@@ -11,14 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.positions import FIRE, T5, ALiBi, Positions, Randomised, Sinusoidal
 from curta.layouts import Where, layout_named
 from curta.model import deferred_init
-from curta.model.positions import Encoding, Positions, Shape
-from curta.model.positions.alibi import ALiBi
-from curta.model.positions.fire import FIRE
-from curta.model.positions.randomised import Randomised
-from curta.model.positions.sinusoidal import Sinusoidal
-from curta.model.positions.t5 import T5
+from curta.model.positions import Encoding, Shape, build
 from tests import tiny
 
 WIDTH, HEADS, BLOCKS, TIME = 8, 2, 3, 14
@@ -26,7 +22,7 @@ LAYOUT = layout_named("reversed")
 
 
 def built(settings: Positions, heads: int = HEADS) -> Encoding:
-    encoding = settings.build(Shape(LAYOUT, WIDTH, heads, BLOCKS))
+    encoding = build(settings, Shape(LAYOUT, WIDTH, heads, BLOCKS))
     return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
@@ -62,7 +58,7 @@ def test_sinusoidal_pairs_are_sine_and_cosine_of_the_index_by_its_wavelength(
 
 def test_sinusoidal_needs_pairs_of_features() -> None:
     with pytest.raises(UserError, match=r"model\.width must be even"):
-        Sinusoidal().build(Shape(LAYOUT, 7, 1, 1))
+        build(Sinusoidal(), Shape(LAYOUT, 7, 1, 1))
 
 
 # ALiBi.

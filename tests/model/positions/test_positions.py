@@ -12,15 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.positions import Abacus, Coupled, Learned, NoPE, PositionCoupling, Positions, RoPE
 from curta.layouts import Layout, Where, layout_named
 from curta.model import deferred_init
-from curta.model.positions import Encoding, Positions, Shape
-from curta.model.positions.abacus import Abacus
-from curta.model.positions.coupled import Coupled
-from curta.model.positions.learned import Learned
-from curta.model.positions.nope import NoPE
-from curta.model.positions.position_coupling import PositionCoupling
-from curta.model.positions.rope import RoPE
+from curta.model.positions import Encoding, Shape, build
 from curta.problems.problem import Problem
 from tests import tiny
 
@@ -29,7 +24,7 @@ WIDTH, HEADS = 8, 2
 
 def built(settings: Positions, layout: str | Layout = "reversed") -> Encoding:
     chosen = layout_named(layout) if isinstance(layout, str) else layout
-    encoding = settings.build(Shape(chosen, WIDTH, HEADS, attending=1))
+    encoding = build(settings, Shape(chosen, WIDTH, HEADS, attending=1))
     return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
@@ -262,7 +257,7 @@ def test_encodings_without_tables_take_any_length(settings: Positions) -> None:
 
 def test_rope_needs_pairs_of_features() -> None:
     with pytest.raises(UserError, match="must be even"):
-        RoPE().build(Shape(layout_named("reversed"), 6, 2, 1))
+        build(RoPE(), Shape(layout_named("reversed"), 6, 2, 1))
 
 
 DENSE = [name for name in tiny.ENCODINGS if name != "window"]

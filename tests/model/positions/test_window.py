@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.positions import Window
 from curta.layouts import Room, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.model.positions import Shape
-from curta.model.positions.window import Window, WindowEncoding
+from curta.model.positions import Shape, build
+from curta.model.positions.window import WindowEncoding
 from tests import paper, tiny
 
 TIME = 16
@@ -97,4 +98,4 @@ def test_a_window_takes_any_length_and_leaves_coordinates_alone() -> None:
 
 def test_a_window_needs_a_program() -> None:
     with pytest.raises(UserError, match="positions 'window' need a program; 'coupled' is a layout"):
-        Window().build(Shape(layout_named("coupled"), 8, 2, 1))
+        build(Window(), Shape(layout_named("coupled"), 8, 2, 1))

@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.problems import tasks
-from curta.problems.digits import Numbers
-from curta.problems.operations import OPERATIONS, Operation, Result
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.base import Result
+from curta.problems.arithmetic.digits import Numbers
+from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.problem import Problem
 from tests import tiny
 
 BATCH, WIDTH, COUNT, SEVERAL = 8, 12, 300, 3
 
 every_operator = pytest.mark.parametrize("symbol", tiny.ON_DEVICE)
-answer = jax.jit(lambda symbol, operands: OPERATIONS[symbol].answer(operands), static_argnums=0)
+answer = jax.jit(lambda symbol, operands: ARITHMETIC[symbol].answer(operands), static_argnums=0)
 
 
 def several(operation: Operation) -> int:
@@ -76,12 +78,12 @@ def test_long_answers_on_the_device_are_pythons(symbol: str) -> None:
     count, nines = several(OPERATIONS[symbol]), 10**100 - 1
     rows = [(nines,) * count, (nines, *[1] * (count - 1)), (0, *[nines] * (count - 1))]
     problems = [Problem(symbol, row) for row in rows]
-    check_answers(problems, OPERATIONS[symbol].answer(tiny.numbers(problems, 100)))
+    check_answers(problems, ARITHMETIC[symbol].answer(tiny.numbers(problems, 100)))
 
 
 def test_the_sum_of_many_numbers_has_room() -> None:
     problems = [Problem("+", (99,) * 120), Problem("+", (9,) * 120)]
-    check_answers(problems, OPERATIONS["+"].answer(tiny.numbers(problems, 2)))
+    check_answers(problems, ARITHMETIC["+"].answer(tiny.numbers(problems, 2)))
 
 
 @pytest.mark.parametrize("numbers", [(), (1, 2)])
@@ -101,7 +103,7 @@ def test_the_order_of_twelve_numbers_has_places_of_two_digits() -> None:
     problems = [Problem("order", tuple(range(12, 0, -1))), Problem("order", (5, 7, 5))]
     assert problems[0].truth == tuple(range(12, 0, -1))
     assert problems[1].truth == (1, 3, 2)
-    check_answers(problems, OPERATIONS["order"].answer(tiny.numbers(problems, 2)))
+    check_answers(problems, ARITHMETIC["order"].answer(tiny.numbers(problems, 2)))
 
 
 def test_only_one_and_zero_say_whether_a_number_is_less() -> None:
@@ -140,7 +142,9 @@ def made(symbol: str, case: str, width: int = 6, seed: int = 0) -> Made:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, width + 1, (COUNT, count)).astype(np.int32)
     bits = rng.integers(0, 1 << 32, (COUNT, 2 * count * width), np.uint32)
-    kinds = [np.full(COUNT, kind, np.int32) for kind in (0, 1 + [*operation.cases].index(case))]
+    kinds = [
+        np.full(COUNT, kind, np.int32) for kind in (0, 1 + [*ARITHMETIC[symbol].cases].index(case))
+    ]
     return Made(*(ints(tasks._examined(symbol, lengths, bits, kind)) for kind in kinds))
 
 
@@ -150,13 +154,13 @@ def sizes(operands: tuple[int, ...]) -> list[int]:
 
 every_case = pytest.mark.parametrize(
     ("symbol", "case"),
-    [(s, case) for s, one in OPERATIONS.items() if one.on_device for case in one.cases],
+    [(s, case) for s, one in ARITHMETIC.items() for case in one.cases],
 )
 
 
 def with_case(name: str) -> Any:
     """For every operation that has a case of this name."""
-    holders = [symbol for symbol, operation in OPERATIONS.items() if name in operation.cases]
+    holders = [symbol for symbol, one in ARITHMETIC.items() if name in one.cases]
     return pytest.mark.parametrize("symbol", holders)
 
 
@@ -176,12 +180,12 @@ def test_special_problems_are_many_different_ones(symbol: str, case: str) -> Non
 
 @pytest.mark.parametrize(
     ("symbol", "case"),
-    [(symbol, case) for symbol in ("+", "sort", "order") for case in OPERATIONS[symbol].cases],
+    [(symbol, case) for symbol in ("+", "sort", "order") for case in ARITHMETIC[symbol].cases],
 )
 def test_absent_operands_stay_absent(symbol: str, case: str) -> None:
     lengths = np.array([[4, 5, 0, 0], [3, 0, 0, 0], [1, 1, 1, 1]] * 9, np.int32)
     bits = np.random.default_rng(0).integers(0, 1 << 32, (27, 4 * 2 * 5), np.uint32)
-    kind = np.full(27, 1 + [*OPERATIONS[symbol].cases].index(case), np.int32)
+    kind = np.full(27, 1 + [*ARITHMETIC[symbol].cases].index(case), np.int32)
     found = tasks._examined(symbol, lengths, bits, kind)
     check_written_form(found)
     assert ((np.asarray(found.lengths) > 0) == (lengths > 0)).all()

@@ -5,10 +5,10 @@ import pytest
 
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem, parse
+from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import GAP, NONE, Cut, Line, Mark, Sheet
-from curta.programs.machine.sampling import Sizes
 from curta.programs.machine.survey import survey
 
 

@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from curta.problems.sizes import Sizes
 from curta.programs.addition import addition
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recall import FEWEST, Recall
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import Sizes
 from tests.programs.machine import machines
 
 COUNT = 3 * FEWEST

@@ -6,11 +6,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from curta.problems.sizes import Sizes
 from curta.programs import program_named
 from curta.programs.machine import Given, Program
 from curta.programs.machine.draws import Drawer
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.sampling import Sizes
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME
 from curta.programs.proof.beside import Cell, at_home, fixed

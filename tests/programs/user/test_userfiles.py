@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 import curta
-from curta.config import recipe
 from curta.config.errors import UserError
+from curta.config.recipe import as_table
 from curta.frontends.cli import main
 from curta.frontends.serve.site import answer
-from curta.problems.operations import BUILT_IN, OPERATIONS
+from curta.model import recipes
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
+from curta.programs import BUILT_IN
 from curta.programs.machine import Answer, Given, Program, Sign, check, survey, written
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import guarding, kept, registry, userfiles
@@ -191,9 +193,9 @@ def test_a_recipe_names_a_file_beside_it(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         'program = "mine.py"\n[task]\noperator = "digitsum"\n[model]\nattending = 1\n'
     )
-    read = recipe.load(str(tmp_path / "mine.toml"))
+    read = recipes.load(str(tmp_path / "mine.toml"))
     assert read.programs == (userfiles.load(tmp_path / "mine.py").tag,)
-    assert recipe.parse(recipe.as_table(read), "again") == read
+    assert recipes.parse(as_table(read), "again") == read
 
 
 MODULO = written(
@@ -275,7 +277,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax.numpy as jnp
 
-from curta.positions import Encoding
+from curta import Encoding
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,7 @@ PROBE = """
 from dataclasses import dataclass
 from typing import ClassVar
 
-from curta.probes.base import Finding, Probe, option
+from curta import Finding, Probe, option
 
 
 @dataclass(frozen=True)

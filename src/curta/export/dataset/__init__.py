@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
 from curta.config.optional import module
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, dump
 from curta.export.dataset.card import Summary, card
 from curta.export.dataset.columns import FITS, Columns, keys
 from curta.export.dataset.formats import FORMATS, Format, format_named
@@ -26,6 +25,7 @@ from curta.export.dataset.splits import SPLITS, TEST_OOD, TRAIN, Source, beyond,
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.tasks import as_size
 from curta.programs.machine import store
@@ -67,7 +67,7 @@ def write(
         export = _Export(recipe, layout, columns, kind, folder, show)
         for split in (*SPLITS[1:], TRAIN):
             export.split(split, found[split])
-        files.write(folder / "recipe.toml", recipes.dump(recipe))
+        files.write(folder / "recipe.toml", dump(recipe))
         if columns.program is not None:
             machine = store.dump(columns.program.machine, columns.program.windows)
             files.write(folder / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
@@ -144,7 +144,7 @@ def _columns(recipe: Recipe, layout: Layout) -> Columns:
         (task.operator, size)
         for task in recipe.tasks
         for size in (
-            task.widest,
+            tasks.widest(task),
             *(as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)),
         )
     ]

@@ -17,8 +17,9 @@ from curta.config.optional import module
 from curta.layouts import Layout
 from curta.layouts.base import Text
 from curta.layouts.program import ProgramLayout
-from curta.problems.digits import Numbers
-from curta.problems.operations import Answer, Result
+from curta.problems.arithmetic.base import Result
+from curta.problems.arithmetic.digits import Numbers
+from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text
 
 FITS = 18

@@ -20,16 +20,17 @@ from jaxtyping import Array, Bool, Int, UInt
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
+from curta.config.task import Task
 from curta.evaluation.evaluation_set import categories, drawn
 from curta.export.dataset.columns import Columns, Written
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
+from curta.problems import tasks
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
-from curta.problems.digits import Numbers
-from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import Table, mixed
-from curta.problems.tasks import Task
 from curta.programs.machine import sampling
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
@@ -71,7 +72,7 @@ class Source:
     @cached_property
     def size(self) -> int:
         """Problems of one batch: a power of two that fits, and no larger than is needed."""
-        room = self.layout.room(self.task.operator, self.task.widest)
+        room = self.layout.room(self.task.operator, tasks.widest(self.task))
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
         return 1 << max(5, min(14, (TOKENS // room.total).bit_length() - 1, needed.bit_length()))
 
@@ -118,13 +119,13 @@ class Recorded(Source):
 
     def _values(self) -> Iterator[list[tuple[int, ...]]]:
         """Operands, batch by batch, without end."""
-        if self.task.table is not None:
-            yield from self._from_table(self.task.table)
+        if self.task.values:
+            yield from self._from_table(tasks.table(self.task))
         assert isinstance(self.layout, ProgramLayout)
         assert self.layout.recorder is not None
         program = self.layout.recorder.programs[self.task.operator]
         name = f"data {self.seed} {self.split} {self.task.operator}"
-        every = sampling.drawn(program, self.task.sizes, name, self.task.special)
+        every = sampling.drawn(program, tasks.sizes(self.task), name, self.task.special)
         while True:
             yield list(itertools.islice(every, self.size))
 
@@ -188,17 +189,19 @@ def larger_than_trained(task: Task, problem: Problem) -> bool:
     """Whether training can never draw the problem, since an operand, or their number, is more."""
     if task.values:
         return max(problem.operands) > task.values[1]
-    if len(problem.operands) > len(task.widest):
+    if len(problem.operands) > len(tasks.widest(task)):
         return True
-    return any(width > most for width, most in zip(widths(problem), task.widest, strict=False))
+    return any(
+        width > most for width, most in zip(widths(problem), tasks.widest(task), strict=False)
+    )
 
 
 def _source(
     task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
 ) -> Source:
-    layout.accept(task.operator, task.counts[1])
+    layout.accept(task.operator, tasks.counts(task)[1])
     kind = Recorded if isinstance(layout, ProgramLayout) else Source
-    if task.table is None:
+    if not task.values:
         return kind(task, layout, split, rows, seed)
     places = _places(task, split, rows, held)
     return kind(task, layout, split, len(places), seed, places)
@@ -207,12 +210,13 @@ def _source(
 def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
     """Where a split's problems stand in the table; none of them twice."""
     if split == TRAIN:
-        if rows > len(task.trained):
+        most = len(tasks.trained(task))
+        if rows > most:
             raise UserError(
-                f"the table of {task.operator} has {len(task.trained):,} problems to train on,"
+                f"the table of {task.operator} has {most:,} problems to train on,"
                 f" not {rows:,}: ask for fewer --rows"
             )
-        return task.trained[:rows]
+        return tasks.trained(task)[:rows]
     if task.held_out < sum(held):
         raise UserError(
             f"task.held_out {task.held_out:,} of {task.operator}: validation and test take"
@@ -244,14 +248,14 @@ def _ahead(begin: Callable[[int], T], depth: int) -> Iterator[T]:
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> Batch:
     """A batch on the device; `count` is the first place in a table, or what to draw from."""
-    if task.table is None:
+    if not task.values:
         keys = [jax.random.key(0), *count[1:]]
-        numbers = task.draw(reduce(jax.random.fold_in, keys), size)
+        numbers = tasks.draw(task, reduce(jax.random.fold_in, keys), size)
     else:
-        places = jnp.minimum(count[0] + jnp.arange(size), task.table.rows - 1)
-        numbers = task.table.numbers(places)
-    answer = OPERATIONS[task.operator].answer(numbers)
-    text = layout.tokens(task.operator, numbers, layout.room(task.operator, task.widest))
+        places = jnp.minimum(count[0] + jnp.arange(size), tasks.table(task).rows - 1)
+        numbers = tasks.table(task).numbers(places)
+    answer = ARITHMETIC[task.operator].answer(numbers)
+    text = layout.tokens(task.operator, numbers, layout.room(task.operator, tasks.widest(task)))
     answer = answer._replace(numbers=_small(answer.numbers))
     text = text._replace(tokens=text.tokens.astype(jnp.uint8))
     bucket = (fingerprint(numbers) % BUCKETS).astype(jnp.int32)

@@ -3,14 +3,15 @@
 from typing import Any
 
 from curta.config.recipe import Recipe
+from curta.config.task import Task
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
+from curta.problems import tasks
+from curta.problems.notation import DIGITS as SYMBOLS
 from curta.problems.notation import written
 from curta.problems.operations import OPERATIONS
-from curta.problems.tasks import Task
 from curta.programs.machine import Given, Sign, compound, store
 from curta.programs.machine.prompt import Format
-from curta.programs.machine.tokens import DIGITS as SYMBOLS
 from curta.runs import folders
 
 TOKENS = 12_000
@@ -47,7 +48,10 @@ def _operation(layout: ProgramLayout, task: Task) -> dict[str, Any]:
     return {
         "name": known.name if known else task.operator,
         "example": known.example if known and plain else example(task.operator, form),
-        "trained": [min(low for low, _ in task.spans), max(high for _, high in task.spans)],
+        "trained": [
+            min(low for low, _ in tasks.spans(task)),
+            max(high for _, high in tasks.spans(task)),
+        ],
         "known": known is not None,
     }
 

@@ -12,8 +12,7 @@ from typing import Any
 import safetensors.numpy
 
 from curta.config import files
-from curta.config import recipe as recipes
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, as_table, dump
 from curta.evaluation.evaluation_set import refusal
 from curta.export.base import Exported, Exporter, Importer, machine_data
 from curta.export.huggingface import parts, tokenizer
@@ -25,6 +24,7 @@ from curta.export.huggingface.llama import Llama
 from curta.export.huggingface.own import Own
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
+from curta.problems import tasks
 from curta.problems.tasks import as_size
 from curta.programs.machine.writing import limit_of
 
@@ -68,7 +68,7 @@ def _content(member: Exported) -> dict[str, bytes | str]:
         ),
         "config.json": files.json_text(config),
         "generation_config.json": files.json_text(generation),
-        "recipe.toml": recipes.dump(recipe),
+        "recipe.toml": dump(recipe),
         "README.md": card(member, family, made, config),
         **tokenizer.written(model.layout, config.get("n_positions")),
         **family.code(model),
@@ -82,7 +82,7 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
         "format": FORMAT,
         "run": member.run,
         "seed": member.seed,
-        "recipe": recipes.as_table(member.recipe),
+        "recipe": as_table(member.recipe),
         "fixed": [part.name for part in made if isinstance(part, parts.Constant)],
         "former": parts.former(made, model),
         "machine": machine_data(model.layout),
@@ -117,7 +117,7 @@ def _longest(member: Exported) -> int:
 def _asked(recipe: Recipe) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Operators and digit counts that models of this recipe are trained on or can be asked."""
     for task in recipe.tasks:
-        yield task.operator, task.widest
+        yield task.operator, tasks.widest(task)
         for size in recipe.evaluation.sizes(task.operator):
             if refusal(recipe, task.operator, size) is None:
                 yield task.operator, as_size(size, task.operator)

@@ -5,14 +5,15 @@ from fractions import Fraction
 from typing import Any
 
 from curta.config.errors import UserError
+from curta.config.positions import Window
 from curta.export.base import Exported
 from curta.export.huggingface.base import Family
 from curta.export.huggingface.parts import Constant, Parts
 from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.model.positions.window import Window
 from curta.model.transformer import parameters
+from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 from curta.runs.folders import structure, versions
@@ -150,8 +151,8 @@ def _training(member: Exported) -> Iterator[str]:
     else:
         yield f"{steps:,} steps of {training.batch:,} problems:\n"
     for task in member.recipe.tasks:
-        low, high = min(a for a, _ in task.spans), max(b for _, b in task.spans)
-        counts = " to ".join(map(str, dict.fromkeys(task.counts)))
+        low, high = min(a for a, _ in tasks.spans(task)), max(b for _, b in tasks.spans(task))
+        counts = " to ".join(map(str, dict.fromkeys(tasks.counts(task))))
         yield (
             f"- {OPERATIONS[task.operator].name} (`{task.operator}`) of {counts} operands of"
             f" {low} to {high} digits"

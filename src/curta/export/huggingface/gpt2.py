@@ -6,11 +6,10 @@ whose matrices are zeros, so it adds nothing. The scale of a tied head stands in
 
 from typing import Any
 
+from curta.config.positions import Learned, Randomised
 from curta.config.recipe import Recipe
 from curta.export.huggingface.base import Family, first, shared, tied_scale
 from curta.export.huggingface.parts import Constant, Part, Parts, weights_of
-from curta.model.positions.learned import Learned
-from curta.model.positions.randomised import Randomised
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_new", "relu": "relu", "relu2": "relu2", "silu": "silu"}

@@ -10,7 +10,6 @@ import numpy as np
 import safetensors.flax
 
 from curta.config import files
-from curta.config import recipe as recipes
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.export.base import Exported
@@ -19,6 +18,7 @@ from curta.export.huggingface.base import Family
 from curta.export.huggingface.parts import Tensors
 from curta.layouts import Layout, layout_named
 from curta.layouts.texts import stored
+from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine import store
 from curta.programs.user.kept import formats_known

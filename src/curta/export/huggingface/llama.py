@@ -8,10 +8,11 @@ stands in the last norm, and scores that are not divided are multiplied beforeha
 import math
 from typing import Any
 
+from curta.config.positions import RoPE
 from curta.config.recipe import Recipe
 from curta.export.huggingface.base import Family, first, shared, tied_scale
 from curta.export.huggingface.parts import Constant, Part, Parts
-from curta.model.positions.rope import RoPE, RoPEEncoding
+from curta.model.positions.rope import RoPEEncoding
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_pytorch_tanh", "relu": "relu", "relu2": "relu2", "silu": "silu"}

@@ -28,10 +28,10 @@ def version(options: Namespace) -> int:
 
 
 def train(options: Namespace) -> int:
-    from curta.config.recipe import value
+    from curta.config.recipe import parse_value
     from curta.frontends.api import begin
 
-    overrides = {path: value(text) for path, text in given(options).items()}
+    overrides = {path: parse_value(text) for path, text in given(options).items()}
     run = begin(options.recipe, seeds(options), options.run, overrides, options.track or ())
     return _train_on(run, not options.no_exam)
 
@@ -148,9 +148,9 @@ def probe(options: Namespace) -> int:
 
 
 def show(options: Namespace) -> int:
-    from curta.config import recipe as recipes
     from curta.frontends.cli.display import console
     from curta.frontends.cli.layers import layers_view
+    from curta.model import recipes
 
     if options.steps and options.problem is None:
         raise UserError("--steps needs a problem, such as 12+34")
@@ -184,7 +184,7 @@ def _paper(options: Namespace, problem: Any) -> Any:
 
 def _make_known(name: str, trust: bool) -> None:
     """Reads a recipe, or else a run, so that its operators can be read."""
-    from curta.config import recipe as recipes
+    from curta.model import recipes
     from curta.programs.user import userfiles
     from curta.runs import folders as store
 
@@ -198,17 +198,17 @@ def _make_known(name: str, trust: bool) -> None:
 
 
 def _is_run(name: str) -> bool:
-    from curta.config import recipe as recipes
+    from curta.config.recipe import shipped_names
     from curta.runs import folders as store
 
     whole = Path(name, "run.json").exists()
-    return whole or (name in store.existing() and name not in recipes.names())
+    return whole or (name in store.existing() and name not in shipped_names())
 
 
 def _layout(name: str) -> Any:
     """How a recipe, or else a run, writes problems."""
-    from curta.config import recipe as recipes
     from curta.layouts.texts import layout_of
+    from curta.model import recipes
     from curta.runs import folders as store
 
     if _is_run(name):
@@ -230,11 +230,11 @@ def runs(options: Namespace) -> int:
 
 
 def recipes(options: Namespace) -> int:
-    from curta.config import recipe as store
+    from curta.config.recipe import shipped, shipped_names
 
-    widest = max(map(len, store.names()))
-    for name in store.names():
-        print(f"{name:{widest}} {store.read(name).get('summary', '')}")
+    widest = max(map(len, shipped_names()))
+    for name in shipped_names():
+        print(f"{name:{widest}} {shipped(name).get('summary', '')}")
     return 0
 
 

@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 def compare(options: Namespace) -> int:
-    from curta.config.recipe import value
+    from curta.config.recipe import parse_value
     from curta.frontends.api import begin_comparison
     from curta.runs import comparison_spec
 
     if not options.entries:
         return _list_comparisons()
-    common = {path: value(text) for path, text in given(options).items()}
+    common = {path: parse_value(text) for path, text in given(options).items()}
     made = comparison_spec.resolve(comparison_spec.draft(options.entries), common, seeds(options))
     base = comparison_spec.base(options.entries)
     return _carry_out(begin_comparison(made, options.run, base), options.json)
 
 
 def sweep(options: Namespace) -> int:
-    from curta.config.recipe import value
+    from curta.config.recipe import parse_value
     from curta.frontends.api import begin_comparison
     from curta.runs import comparison_spec
 
     values_of = {
-        path: [value(part.strip()) for part in comparison_spec.cut(text, ",")]
+        path: [parse_value(part.strip()) for part in comparison_spec.cut(text, ",")]
         for path, text in given(options).items()
     }
     swept = {path: values for path, values in values_of.items() if len(values) > 1}

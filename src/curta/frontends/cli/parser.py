@@ -153,14 +153,17 @@ def _together(parser: Parser) -> None:
 
 def _overrides(parser: Parser, names: Sequence[str]) -> None:
     """An option for every field, showing the recipes' own value as default."""
-    from curta.config import recipe as recipes
+    from curta.config.recipe import as_table, field_paths, lookup
+    from curta.model import recipes
+    from curta.model.positions import user
 
-    tables = [recipes.as_table(recipes.load(name)) for name in dict.fromkeys(names)]
+    tables = [as_table(recipes.load(name)) for name in dict.fromkeys(names)]
+    paths = [path for table in tables for path in field_paths(table, user.every())]
     groups: dict[str, Any] = {}
-    for path in dict.fromkeys(path for table in tables for path in recipes.field_paths(table)):
+    for path in dict.fromkeys(paths):
         section, _, _ = path.rpartition(".")
         group = groups.setdefault(section, parser.add_argument_group(section or "recipe"))
-        shown = _shown([recipes.lookup(table, path) for table in tables])
+        shown = _shown([lookup(table, path) for table in tables])
         group.add_argument(f"--{path}", dest=f"set {path}", metavar="VALUE", help=f"({shown})")
 
 

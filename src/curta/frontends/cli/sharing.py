@@ -7,11 +7,11 @@ from curta.frontends.cli.options import given
 
 
 def data(options: Namespace) -> int:
-    from curta.config.recipe import value
+    from curta.config.recipe import parse_value
     from curta.frontends.api import write_data
     from curta.frontends.cli.display import Status, data_lines, notice
 
-    overrides = {path: value(text) for path, text in given(options).items()}
+    overrides = {path: parse_value(text) for path, text in given(options).items()}
     begun = time.perf_counter()
     with Status("writing") as status:
         summary = write_data(

@@ -1,24 +1,69 @@
-"""Position encodings. A new one is one file and one line here."""
+"""Position encodings. A new one is one file, its settings, and one line here."""
 
-from curta.model.positions.abacus import Abacus
-from curta.model.positions.alibi import ALiBi
+from collections.abc import Callable
+from typing import Any
+
+from curta.config.positions import (
+    FIRE,
+    T5,
+    Abacus,
+    ALiBi,
+    Coupled,
+    Learned,
+    NoPE,
+    PositionCoupling,
+    Positions,
+    Randomised,
+    RoPE,
+    Sinusoidal,
+    UserEncoding,
+    Window,
+)
+from curta.config.recipe import Recipe
+from curta.layouts import Layout
+from curta.model.positions import (
+    abacus,
+    alibi,
+    coupled,
+    fire,
+    learned,
+    nope,
+    position_coupling,
+    randomised,
+    rope,
+    sinusoidal,
+    t5,
+    user,
+    window,
+)
 from curta.model.positions.base import Encoding, Links, Shape
-from curta.model.positions.coupled import Coupled
-from curta.model.positions.fire import FIRE
-from curta.model.positions.learned import Learned
-from curta.model.positions.nope import NoPE
-from curta.model.positions.own import Own
-from curta.model.positions.position_coupling import PositionCoupling
-from curta.model.positions.randomised import Randomised
-from curta.model.positions.rope import RoPE
-from curta.model.positions.sinusoidal import Sinusoidal
-from curta.model.positions.t5 import T5
-from curta.model.positions.window import Window
 
-Positions = (
-    Learned | NoPE | Sinusoidal | Randomised | RoPE | ALiBi | T5 | FIRE
-    | Abacus | Coupled | PositionCoupling | Window | Own
-)  # fmt: skip
-"""Settings of every encoding; `name` in a recipe tells them apart."""
+BUILD: dict[type, Callable[[Any, Shape], Encoding]] = {
+    Abacus: abacus.build,
+    ALiBi: alibi.build,
+    Coupled: coupled.build,
+    FIRE: fire.build,
+    Learned: learned.build,
+    NoPE: nope.build,
+    PositionCoupling: position_coupling.build,
+    Randomised: randomised.build,
+    RoPE: rope.build,
+    Sinusoidal: sinusoidal.build,
+    T5: t5.build,
+    UserEncoding: user.build,
+    Window: window.build,
+}
+"""How an encoding is made of its settings."""
 
-__all__ = ["Encoding", "Links", "Positions", "Shape"]
+__all__ = ["BUILD", "Encoding", "Links", "Shape", "build", "encoding"]
+
+
+def build(settings: Positions, shape: Shape) -> Encoding:
+    """The encoding, its weights described but not drawn; UserError where it does not fit."""
+    return BUILD[type(settings)](settings, shape)
+
+
+def encoding(recipe: Recipe, layout: Layout) -> Encoding:
+    """The encoding of a recipe, for texts of that layout."""
+    model = recipe.model
+    return build(recipe.positions, Shape(layout, model.width, model.heads, model.attending))

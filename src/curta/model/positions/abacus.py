@@ -11,8 +11,7 @@ all blocks share one table.
 Source: McLeish et al., arXiv 2405.17399.
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -20,24 +19,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from curta.config.errors import UserError
+from curta.config.positions import Abacus
 from curta.layouts import Layout, Room, Where
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Heads, Shape, is_digit
 
 
-@dataclass(frozen=True)
-class Abacus:
-    """A learned vector for each digit's index in its number, randomly displaced in training."""
-
-    name: Literal["abacus"] = "abacus"
-    rows: int = 1024
-    max_offset: int = 100
-    inject: Literal["embedding", "queries_keys"] = "embedding"
-
-    def build(self, shape: Shape) -> Encoding:
-        table = normal(self.rows, shape.width, scale=1.0)
-        kind = AbacusEncoding if self.inject == "embedding" else InnerAbacusEncoding
-        return kind(table, self.max_offset, shape.layout)
+def build(settings: Abacus, shape: Shape) -> Encoding:
+    table = normal(settings.rows, shape.width, scale=1.0)
+    kind = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
+    return kind(table, settings.max_offset, shape.layout)
 
 
 class AbacusEncoding(Encoding):

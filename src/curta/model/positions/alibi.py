@@ -7,30 +7,23 @@ there, and each attending block then has its own.
 Source: Press et al., arXiv 2108.12409.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from curta.config.positions import ALiBi
 from curta.model.deferred_init import Weight, given
 from curta.model.positions.base import Encoding, Links, Shape, distances, one_for_all
 
 
-@dataclass(frozen=True)
-class ALiBi:
-    """A penalty in proportion to the distance, with fixed or `learned` slopes."""
-
-    name: Literal["alibi"] = "alibi"
-    learned: bool = False
-
-    def build(self, shape: Shape) -> Encoding:
-        slopes = series(shape.heads)
-        if not self.learned:
-            return ALiBiEncoding(tuple(slopes.tolist()))
-        return LearnedALiBiEncoding(given(np.tile(slopes, (shape.attending, 1))))
+def build(settings: ALiBi, shape: Shape) -> Encoding:
+    slopes = series(shape.heads)
+    if not settings.learned:
+        return ALiBiEncoding(tuple(slopes.tolist()))
+    return LearnedALiBiEncoding(given(np.tile(slopes, (shape.attending, 1))))
 
 
 class ALiBiEncoding(Encoding):

@@ -7,8 +7,7 @@ Source: Cho et al., Position Coupling, arXiv 2405.20671 (there with a start for
 each problem, and operands in the usual order and zero-padded).
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -16,22 +15,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from curta.config.errors import UserError
+from curta.config.positions import Coupled
 from curta.layouts import Room, Where
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Shape
 
 
-@dataclass(frozen=True)
-class Coupled:
-    """A learned vector for each coordinate, with a random start in training."""
-
-    name: Literal["coupled"] = "coupled"
-    rows: int = 128
-    max_start: int = 100
-
-    def build(self, shape: Shape) -> Encoding:
-        tables = normal(len(shape.layout.axes), self.rows, shape.width, scale=1.0)
-        return CoupledEncoding(tables, self.max_start)
+def build(settings: Coupled, shape: Shape) -> Encoding:
+    tables = normal(len(shape.layout.axes), settings.rows, shape.width, scale=1.0)
+    return CoupledEncoding(tables, settings.max_start)
 
 
 class CoupledEncoding(Encoding):

@@ -12,16 +12,16 @@ otherwise they are the indices. This is McLeish et al.'s form (arXiv 2405.17399,
 normal times a factor for deep networks, which is left out here, with biases of 0.
 """
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from annotated_types import Ge
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from curta.config.positions import FIRE
 from curta.layouts import Room, Where
 from curta.model.deferred_init import Weight, given, normal
 from curta.model.positions.base import Encoding, Links, Shape, one_for_all
@@ -31,25 +31,17 @@ THRESHOLD = 512.0
 """Position below which distances are not taken relative to the query's, times `m`."""
 
 
-@dataclass(frozen=True)
-class FIRE:
-    """A bias learned from logarithmic distances; random positions below `max_length` if not 0."""
-
-    name: Literal["fire"] = "fire"
-    hidden: Annotated[int, Ge(1)] = 32
-    max_length: Annotated[int, Ge(0)] = 0
-
-    def build(self, shape: Shape) -> Encoding:
-        blocks, hidden, heads = shape.attending, self.hidden, shape.heads
-        maps = Maps(
-            scale=given(np.full(blocks, 0.1)),
-            threshold=given(np.ones(blocks)),
-            up=normal(blocks, hidden, scale=(2 / (1 + hidden)) ** 0.5),
-            up_bias=given(np.zeros((blocks, hidden))),
-            down=normal(blocks, hidden, heads, scale=(2 / (hidden + heads)) ** 0.5),
-            down_bias=given(np.zeros((blocks, heads))),
-        )
-        return FIREEncoding(maps, len(shape.layout.axes), self.max_length)
+def build(settings: FIRE, shape: Shape) -> Encoding:
+    blocks, hidden, heads = shape.attending, settings.hidden, shape.heads
+    maps = Maps(
+        scale=given(np.full(blocks, 0.1)),
+        threshold=given(np.ones(blocks)),
+        up=normal(blocks, hidden, scale=(2 / (1 + hidden)) ** 0.5),
+        up_bias=given(np.zeros((blocks, hidden))),
+        down=normal(blocks, hidden, heads, scale=(2 / (hidden + heads)) ** 0.5),
+        down_bias=given(np.zeros((blocks, heads))),
+    )
+    return FIREEncoding(maps, len(shape.layout.axes), settings.max_length)
 
 
 class Maps(eqx.Module):

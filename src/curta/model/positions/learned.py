@@ -1,25 +1,16 @@
 """Learned absolute positions: one vector for each index in the text."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
+from curta.config.positions import Learned
 from curta.layouts import Room, Where
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Shape
 
 
-@dataclass(frozen=True)
-class Learned:
-    """One learned vector for each of `length` indices in the text."""
-
-    name: Literal["learned"] = "learned"
-    length: int = 512
-
-    def build(self, shape: Shape) -> Encoding:
-        return LearnedEncoding(normal(self.length, shape.width, scale=1.0))
+def build(settings: Learned, shape: Shape) -> Encoding:
+    return LearnedEncoding(normal(settings.length, shape.width, scale=1.0))
 
 
 class LearnedEncoding(Encoding):

@@ -3,17 +3,9 @@
 Source: Kazemnejad et al., arXiv 2305.19466.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
+from curta.config.positions import NoPE
 from curta.model.positions.base import Encoding, Shape
 
 
-@dataclass(frozen=True)
-class NoPE:
-    """No positions are given to the model."""
-
-    name: Literal["nope"] = "nope"
-
-    def build(self, shape: Shape) -> Encoding:
-        return Encoding()
+def build(settings: NoPE, shape: Shape) -> Encoding:
+    return Encoding()

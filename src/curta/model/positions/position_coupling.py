@@ -9,30 +9,22 @@ does, other layouts lend their coordinates.
 Source: Cho et al., arXiv 2405.20671.
 """
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
-from annotated_types import Ge
 from jaxtyping import Array, Float, Int, Key
 
 from curta.config.errors import UserError
+from curta.config.positions import PositionCoupling
 from curta.layouts import Room, Where
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Shape
 
 
-@dataclass(frozen=True)
-class PositionCoupling:
-    """A learned vector for each of `max_position` ids, with a start of each problem's own."""
-
-    name: Literal["position-coupling"] = "position-coupling"
-    max_position: Annotated[int, Ge(1)] = 202
-
-    def build(self, shape: Shape) -> Encoding:
-        axes = len(shape.layout.axes)
-        return PositionCouplingEncoding(normal(axes, self.max_position + 1, shape.width, scale=1.0))
+def build(settings: PositionCoupling, shape: Shape) -> Encoding:
+    axes = len(shape.layout.axes)
+    return PositionCouplingEncoding(normal(axes, settings.max_position + 1, shape.width, scale=1.0))
 
 
 class PositionCouplingEncoding(Encoding):

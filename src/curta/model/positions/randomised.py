@@ -7,34 +7,26 @@ each batch too, but goes on drawing in its tests, where this is McLeish et al.'s
 Source: Ruoss et al., arXiv 2305.16843.
 """
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from dataclasses import replace
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from annotated_types import Ge
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.errors import UserError
+from curta.config.positions import Learned, Randomised, Sinusoidal
 from curta.layouts import Room, Where
+from curta.model.positions import learned, sinusoidal
 from curta.model.positions.base import Encoding, Shape
-from curta.model.positions.learned import Learned
-from curta.model.positions.sinusoidal import Sinusoidal
 
 
-@dataclass(frozen=True)
-class Randomised:
-    """Learned or sinusoidal vectors, at random indices below `max_length` in training."""
-
-    name: Literal["randomised"] = "randomised"
-    of: Literal["learned", "sinusoidal"] = "learned"
-    max_length: Annotated[int, Ge(1)] = 512
-
-    def build(self, shape: Shape) -> Encoding:
-        learned = self.of == "learned"
-        vectors = Learned(length=self.max_length) if learned else Sinusoidal()
-        return RandomisedEncoding(vectors.build(shape), self.max_length)
+def build(settings: Randomised, shape: Shape) -> Encoding:
+    if settings.of == "learned":
+        vectors = learned.build(Learned(length=settings.max_length), shape)
+    else:
+        vectors = sinusoidal.build(Sinusoidal(), shape)
+    return RandomisedEncoding(vectors, settings.max_length)
 
 
 class RandomisedEncoding(Encoding):

@@ -3,28 +3,19 @@
 Source: Su et al., RoFormer, arXiv 2104.09864.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 
 from curta.config.errors import UserError
+from curta.config.positions import RoPE
 from curta.layouts import Where
 from curta.model.positions.base import Encoding, Heads, Shape
 
 
-@dataclass(frozen=True)
-class RoPE:
-    """Rotary embedding; the slowest pair of features turns with period 2 pi `base`."""
-
-    name: Literal["rope"] = "rope"
-    base: float = 10_000.0
-
-    def build(self, shape: Shape) -> Encoding:
-        if shape.width // shape.heads % 2:
-            raise UserError("positions 'rope' turns pairs: model.width / model.heads must be even")
-        return RoPEEncoding(self.base)
+def build(settings: RoPE, shape: Shape) -> Encoding:
+    if shape.width // shape.heads % 2:
+        raise UserError("positions 'rope' turns pairs: model.width / model.heads must be even")
+    return RoPEEncoding(settings.base)
 
 
 class RoPEEncoding(Encoding):

@@ -5,29 +5,20 @@ length has its vectors and nothing is learned.
 Source: Vaswani et al., arXiv 1706.03762, section 3.5.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
+from curta.config.positions import Sinusoidal
 from curta.layouts import Where
 from curta.model.positions.base import Encoding, Shape
 
 
-@dataclass(frozen=True)
-class Sinusoidal:
-    """Fixed waves; the slowest pair of features has a period just below 2 pi `base`."""
-
-    name: Literal["sinusoidal"] = "sinusoidal"
-    base: float = 10_000.0
-
-    def build(self, shape: Shape) -> Encoding:
-        if shape.width % 2:
-            raise UserError("positions 'sinusoidal' has pairs: model.width must be even")
-        return SinusoidalEncoding(self.base, shape.width)
+def build(settings: Sinusoidal, shape: Shape) -> Encoding:
+    if shape.width % 2:
+        raise UserError("positions 'sinusoidal' has pairs: model.width must be even")
+    return SinusoidalEncoding(settings.base, shape.width)
 
 
 class SinusoidalEncoding(Encoding):

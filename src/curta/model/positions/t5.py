@@ -6,39 +6,22 @@ As in T5, one table serves all blocks. Its queries are not scaled down, ours are
 Source: Raffel et al., arXiv 1910.10683, and `_relative_position_bucket` of its code.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from annotated_types import Ge
 from jaxtyping import Array, Float, Int
 
-from curta.config.errors import UserError
+from curta.config.positions import T5
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Links, Shape, distances, one_for_all
 
 
-@dataclass(frozen=True)
-class T5:
-    """A score bias for each of `num_buckets` ranges of distances, shared by all blocks."""
-
-    name: Literal["t5"] = "t5"
-    num_buckets: Annotated[int, Ge(2)] = 32
-    max_distance: int = 128
-
-    def __post_init__(self) -> None:
-        if self.max_distance <= self.num_buckets // 2:
-            raise UserError(
-                f"positions.max_distance must be more than half of positions.num_buckets:"
-                f" {self.max_distance} is not more than {self.num_buckets // 2}"
-            )
-
-    def build(self, shape: Shape) -> Encoding:
-        table = normal(self.num_buckets, shape.heads, scale=shape.width**-0.5)
-        return T5Encoding(table, self.max_distance)
+def build(settings: T5, shape: Shape) -> Encoding:
+    table = normal(settings.num_buckets, shape.heads, scale=shape.width**-0.5)
+    return T5Encoding(table, settings.max_distance)
 
 
 class T5Encoding(Encoding):

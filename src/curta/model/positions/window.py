@@ -8,8 +8,7 @@ that, a query beside a token equal to its own would see just what it sees alone.
 same as attention over whole texts, by a mask.
 """
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,30 +17,20 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from curta.config.errors import UserError
+from curta.config.positions import Window
 from curta.layouts import Layout, Room, Where
 from curta.layouts.program import ProgramLayout
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import HIDDEN, Encoding, Keys, Links, Queries, Shape
 
 
-@dataclass(frozen=True)
-class Window:
-    """Attention to the neighbours in which the next token is a function.
-
-    `neighbours` fixes them for some roles, such as `sum = ["a place+1", "b place+1"]`; those of
-    all others are found.
-    """
-
-    name: Literal["window"] = "window"
-    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def build(self, shape: Shape) -> Encoding:
-        layout = shape.layout
-        if not isinstance(layout, ProgramLayout):
-            raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
-        cells = 1 + max(map(len, layout.windows.values()), default=0)
-        biases = normal(shape.attending, shape.heads, len(layout.kinds) * cells, scale=1.0)
-        return WindowEncoding(biases, cells, layout)
+def build(settings: Window, shape: Shape) -> Encoding:
+    layout = shape.layout
+    if not isinstance(layout, ProgramLayout):
+        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+    cells = 1 + max(map(len, layout.windows.values()), default=0)
+    biases = normal(shape.attending, shape.heads, len(layout.kinds) * cells, scale=1.0)
+    return WindowEncoding(biases, cells, layout)
 
 
 class WindowEncoding(Encoding):

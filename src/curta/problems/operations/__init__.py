@@ -1,16 +1,14 @@
 """What Curta can calculate. A new operation is one file and one line here."""
 
 from curta.problems.operations.addition import Addition
-from curta.problems.operations.base import Answer, Case, Noise, Operation, Result
+from curta.problems.operations.base import Answer, Operation
 from curta.problems.operations.comparison import Comparison
 from curta.problems.operations.copying import Copy, Reverse
-from curta.problems.operations.declared import Declared
 from curta.problems.operations.division import Quotient, Remainder
 from curta.problems.operations.multiplication import Multiplication
 from curta.problems.operations.ordering import Ordering
 from curta.problems.operations.sorting import Sorting
 from curta.problems.operations.subtraction import Subtraction
-from curta.programs import PROGRAMS
 
 OPERATIONS: dict[str, Operation] = {
     operation.symbol: operation
@@ -27,11 +25,6 @@ OPERATIONS: dict[str, Operation] = {
         Reverse(),
     )
 }
-OPERATIONS |= {
-    program.operator: Declared.of(program) for program in PROGRAMS.values() if program.truth
-}
+"""Operations by their symbols. Programs add their own: see `programs`."""
 
-BUILT_IN = frozenset(OPERATIONS)
-"""Operators that nothing else ever replaces."""
-
-__all__ = ["BUILT_IN", "OPERATIONS", "Answer", "Case", "Noise", "Operation", "Result"]
+__all__ = ["OPERATIONS", "Answer", "Operation"]

@@ -3,12 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
-
-from curta.problems import digits
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Addition(Operation):
@@ -17,12 +12,6 @@ class Addition(Operation):
     example = "12+34"
     most = None
     commutes = True
-    cases: ClassVar[Mapping[str, Case]] = {
-        "unequal": cases.unequal,
-        "carry": cases.carry,
-        "nines": cases.nines,
-        "zero": cases.zero,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "carry through nines": (999_999, 1),
         "the other way round": (1, 999_999),
@@ -36,9 +25,3 @@ class Addition(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (max(digits) + len(str(len(digits) - 1)),)
-
-    def answer(self, operands: Numbers) -> Result:
-        wide = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
-        columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, wide)))
-        total = digits.carried(columns)[:, None]
-        return Result(Numbers(total, digits.length(total)), jnp.zeros(len(total), bool))

@@ -1,33 +1,18 @@
-"""The contract of an operation: its truth, its digit arithmetic, its special cases.
+"""The contract of an operation: its truth, and how its problems are written and read.
 
-The truth is Python's own: plain ints, nothing of ours. `answer` computes the same
-on the device for a whole batch of digit arrays. A special case turns random
-problems into rare ones; training draws a stated share from them, and each is a
-category of the examination, so that a report shows where errors are.
+The truth is Python's own: plain ints, nothing of ours. `problems.arithmetic` computes the same on
+the device, for the operations of published layouts.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from jaxtyping import Array, Bool, UInt
-
-from curta.problems.digits import Numbers
+from curta.problems.sizes import Sizes
 
 Answer = int | bool | tuple[int, ...] | Fraction
 """What a problem comes to: a number, true or false, several numbers in order, or a fraction."""
-
-Noise = UInt[Array, "batch numbers width"]
-Case = Callable[[Numbers, Noise], Numbers]
-"""Random problems into problems of one kind, given fresh random bits for each digit."""
-
-
-class Result(NamedTuple):
-    """Answers of a batch: one or more numbers each, and whether they are below zero."""
-
-    numbers: Numbers
-    negative: Bool[Array, " batch"]
 
 
 class Operation(ABC):
@@ -52,8 +37,9 @@ class Operation(ABC):
     answer_base: int | None = None
     """The base of the answer, where it is not that of the operands."""
     on_device: ClassVar[bool] = True
-    """Whether `answer` and `cases` are there, so that problems can be drawn on the device."""
-    cases: ClassVar[Mapping[str, Case]]
+    """Whether `problems.arithmetic` has it, so that problems can be drawn on the device."""
+    cases: Mapping[str, Any] = {}
+    """What draws special cases of an operation that is not `on_device`, each by its name."""
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {}
     """Operands of single telling problems, each with a name: hard ones that chance hardly draws."""
 
@@ -61,9 +47,13 @@ class Operation(ABC):
     def truth(self, *operands: int) -> Answer:
         """The answer, by Python itself."""
 
-    @abstractmethod
-    def answer(self, operands: Numbers) -> Result:
-        """The answer on the device."""
+    def tests(self, category: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
+        """Test problems without end, of an operation that is not `on_device`."""
+        raise NotImplementedError
+
+    def training(self, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
+        """Training problems without end, of an operation that is not `on_device`."""
+        raise NotImplementedError
 
     @abstractmethod
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
@@ -76,10 +66,6 @@ class Operation(ABC):
     def value(self, numbers: Sequence[int]) -> Answer | None:
         """The answer that these numbers write down; None if they cannot be one."""
         return numbers[0] if len(numbers) == 1 else None
-
-    def admit(self, operands: Numbers) -> Numbers:
-        """Random operands, with those replaced that have no answer."""
-        return operands
 
     @property
     def compound(self) -> bool:

@@ -3,12 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
-
-from curta.problems import digits
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Comparison(Operation):
@@ -17,11 +12,6 @@ class Comparison(Operation):
     symbol = mark = "<"
     name = "comparison"
     example = "12<34"
-    cases: ClassVar[Mapping[str, Case]] = {
-        "unequal": cases.unequal,
-        "equal": cases.equal,
-        "near": cases.near,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "equal": (10**15, 10**15),
         "one less": (10**15 - 1, 10**15),
@@ -37,11 +27,6 @@ class Comparison(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (1,)
-
-    def answer(self, operands: Numbers) -> Result:
-        _, less = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
-        number = less.astype(jnp.int32)[:, None, None]
-        return Result(Numbers(number, jnp.ones_like(number[..., 0])), jnp.zeros_like(less))
 
     def value(self, numbers: Sequence[int]) -> bool | None:
         return bool(numbers[0]) if list(numbers) in ([0], [1]) else None

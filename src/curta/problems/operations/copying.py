@@ -3,23 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
-
-from curta.problems import digits
 from curta.problems.decimals import to_int, to_text
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Single(Operation):
     """What operations on the digits of one number share."""
 
     least = most = 1
-    cases: ClassVar[Mapping[str, Case]] = {
-        "few digits": cases.few_digits,
-        "trailing zeros": cases.trailing_zeros,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "a power of ten": (10**15,),
         "digits in a row": (1_234_567_890,),
@@ -43,9 +34,6 @@ class Copy(Single):
     def truth(self, *operands: int) -> int:
         return operands[0]
 
-    def answer(self, operands: Numbers) -> Result:
-        return Result(operands, jnp.zeros(len(operands.digits), bool))
-
 
 class Reverse(Single):
     """The number whose decimal digits stand in opposite order: 120 gives 21."""
@@ -56,7 +44,3 @@ class Reverse(Single):
 
     def truth(self, *operands: int) -> int:
         return to_int(to_text(operands[0])[::-1])
-
-    def answer(self, operands: Numbers) -> Result:
-        turned = digits.reverse(operands.digits, operands.lengths)
-        return Result(Numbers(turned, digits.length(turned)), jnp.zeros(len(turned), bool))

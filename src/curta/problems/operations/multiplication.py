@@ -3,12 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
-
-from curta.problems import digits
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Multiplication(Operation):
@@ -16,14 +11,6 @@ class Multiplication(Operation):
     name = "multiplication"
     example = "12*34"
     commutes = True
-    cases: ClassVar[Mapping[str, Case]] = {
-        "unequal": cases.unequal,
-        "nines": cases.nines,
-        "trailing zeros": cases.trailing_zeros,
-        "sparse": cases.sparse,
-        "zero": cases.zero,
-        "one": cases.one,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "nines": (999_999, 999_999),
         "by one": (1, 999_999),
@@ -39,7 +26,3 @@ class Multiplication(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (sum(digits),)
-
-    def answer(self, operands: Numbers) -> Result:
-        product = digits.multiply(operands.digits[:, 0], operands.digits[:, 1])[:, None]
-        return Result(Numbers(product, digits.length(product)), jnp.zeros(len(product), bool))

@@ -3,12 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
-
-from curta.problems import digits
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Ordering(Operation):
@@ -19,14 +14,6 @@ class Ordering(Operation):
     name = "ordering"
     example = "order 210,7,33"
     least, most = 1, None
-    cases: ClassVar[Mapping[str, Case]] = {
-        "unequal": cases.unequal,
-        "same length": cases.same_length,
-        "one digit": cases.one_digit,
-        "ties": cases.ties,
-        "near": cases.near,
-        "in order": cases.in_order,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "in order already": (1, 2, 3, 4, 5, 6, 7),
         "in opposite order": (7, 6, 5, 4, 3, 2, 1),
@@ -41,14 +28,6 @@ class Ordering(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (len(str(len(digits))),) * len(digits)
-
-    def answer(self, operands: Numbers) -> Result:
-        there = jnp.sort(operands.lengths > 0, axis=1, descending=True)
-        places = jnp.where(there, 1 + digits.order(operands), 0)
-        powers = 10 ** jnp.arange(len(str(places.shape[1])))
-        written = places[..., None] // powers % 10
-        lengths = jnp.where(there, digits.length(written), 0)
-        return Result(Numbers(written, lengths), jnp.zeros(len(places), bool))
 
     def text(self, operands: tuple[str, ...]) -> str:
         return f"order {','.join(operands)}"

@@ -3,12 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
-
-from curta.problems import digits
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Sorting(Operation):
@@ -18,13 +13,6 @@ class Sorting(Operation):
     example = "sort 210,7,33"
     least, most = 1, None
     commutes = True
-    cases: ClassVar[Mapping[str, Case]] = {
-        "unequal": cases.unequal,
-        "equal": cases.equal,
-        "near": cases.near,
-        "few digits": cases.few_digits,
-        "zero": cases.zero,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "in order already": (1, 2, 3, 4, 5, 6, 7),
         "in opposite order": (7, 6, 5, 4, 3, 2, 1),
@@ -39,10 +27,6 @@ class Sorting(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (max(digits),) * len(digits)
-
-    def answer(self, operands: Numbers) -> Result:
-        ordered = digits.ascending(operands)
-        return Result(ordered, jnp.zeros(len(ordered.digits), bool))
 
     def text(self, operands: tuple[str, ...]) -> str:
         return f"sort {','.join(operands)}"

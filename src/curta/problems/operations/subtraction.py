@@ -3,10 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from curta.problems import digits
-from curta.problems.digits import Numbers
-from curta.problems.operations import cases
-from curta.problems.operations.base import Case, Operation, Result
+from curta.problems.operations.base import Operation
 
 
 class Subtraction(Operation):
@@ -14,13 +11,6 @@ class Subtraction(Operation):
     name = "subtraction"
     example = "12-34"
     signed = True
-    cases: ClassVar[Mapping[str, Case]] = {
-        "unequal": cases.unequal,
-        "borrow": cases.borrow,
-        "equal": cases.equal,
-        "near": cases.near,
-        "zero": cases.zero,
-    }
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "borrow through zeros": (1_000_000, 1),
         "below zero": (1, 1_000_000),
@@ -36,7 +26,3 @@ class Subtraction(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         return (max(digits),)
-
-    def answer(self, operands: Numbers) -> Result:
-        rest, negative = digits.distance(operands.digits[:, 0], operands.digits[:, 1])
-        return Result(Numbers(rest[:, None], digits.length(rest)[:, None]), negative)

@@ -1,9 +1,9 @@
 """Squared paper, and the one machine on which every program runs."""
 
+from curta.problems.notation import to_digits, to_number
 from curta.programs.machine.paper import Paper, ProgramError
 from curta.programs.machine.program import Program, program, written
 from curta.programs.machine.prompt import Answer, Given, Sign
-from curta.programs.machine.tokens import to_digits, to_number
 
 __all__ = [
     "Answer",

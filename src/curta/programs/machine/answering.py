@@ -4,9 +4,9 @@ from fractions import Fraction
 from typing import Any
 
 from curta.problems.decimals import places_of
+from curta.problems.notation import to_digits
 from curta.programs.machine.paper import Paper, ProgramError
 from curta.programs.machine.prompt import Format, Given
-from curta.programs.machine.tokens import to_digits
 
 
 def write_answer(paper: Paper, form: Format, answer: Any) -> None:

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from curta.config.errors import UserError
+from curta.problems.sizes import Sizes
 from curta.programs.machine.conflicts import Explained, explain
 from curta.programs.machine.finding import find
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.program import Program
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import Sizes, drawn
+from curta.programs.machine.sampling import drawn
 from curta.programs.machine.survey import FACTORS, Text, machine_of
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME, arrow

@@ -9,8 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from curta.problems.notation import DIGITS, to_digits, to_number
 from curta.programs.machine.paper import Key
-from curta.programs.machine.tokens import DIGITS, HOME, Token, to_digits, to_number
+from curta.programs.machine.tokens import HOME, Token
 
 
 @dataclass(frozen=True)

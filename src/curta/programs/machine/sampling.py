@@ -2,8 +2,10 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from curta.config.errors import UserError
+from curta.problems.operations import OPERATIONS
+from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
 from curta.programs.machine.prompt import Given
 
@@ -11,45 +13,8 @@ TRIES = 1_000
 """Draws after which a program that refuses them all is told to draw its own problems."""
 
 
-Span = tuple[int, int]
-"""The fewest and the most, both included."""
-
-
-class Sizes(NamedTuple):
-    """Fewest and most digits of the first operand and of each further one, and of operands."""
-
-    first: Span
-    others: Span
-    operands: Span
-
-    @classmethod
-    def exactly(cls, digits: Sequence[int]) -> "Sizes":
-        """Sizes of problems with just these digit counts; all further operands have the last."""
-        first, others = digits[0], digits[-1]
-        return cls((first, first), (others, others), (len(digits), len(digits)))
-
-    def times(self, factor: int) -> "Sizes":
-        """Sizes whose upper ends are so many times as large; operands only where they vary."""
-        few, many = self.operands
-        return Sizes(
-            (self.first[0], factor * self.first[1]),
-            (self.others[0], factor * self.others[1]),
-            (few, many if few == many else factor * many),
-        )
-
-    def short(self) -> "Sizes":
-        """The same fewest, and at most two more."""
-        return Sizes(*((few, min(many, few + 2)) for few, many in self))
-
-    def digits(self, place: int) -> Span:
-        """Digit counts of the operand at that place."""
-        return self.others if place else self.first
-
-
 def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
     """A problem of these sizes: digit counts uniform and independent, digits uniform."""
-    from curta.config.errors import UserError
-
     for _ in range(TRIES):
         values = propose(program, sizes, rng)
         if not refused(program, values):
@@ -106,8 +71,6 @@ def refused(program: Program, values: Sequence[int]) -> str | None:
     """Why these operands have no answer, if they have none."""
     if program.refuse is not None:
         return program.refuse(*values)
-    from curta.problems.operations import OPERATIONS
-
     known = OPERATIONS.get(program.operator)
     return None if known is None else known.refuse(tuple(values))
 

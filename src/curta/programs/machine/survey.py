@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows, joined
 from curta.programs.machine.paper import Key, Vocabulary, token_of
 from curta.programs.machine.program import Program
 from curta.programs.machine.prompt import Format, Part, Sign
 from curta.programs.machine.recording import Recording
-from curta.programs.machine.sampling import Sizes, drawn
+from curta.programs.machine.sampling import drawn
 from curta.programs.machine.tokens import HOME, Token
 
 FACTORS = (1, 2, 4)

@@ -6,8 +6,8 @@ from random import Random
 
 import numpy as np
 
+from curta.problems.sizes import Sizes
 from curta.programs.machine.prompt import Given
-from curta.programs.machine.sampling import Sizes
 from curta.programs.proof.closure import CARE, Closure, Open, Proof, close
 from curta.programs.proof.listing import Lister, search
 

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curta.problems.sizes import Sizes
 from curta.programs.machine.draws import Digits, Drawer
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import ProgramError, Vocabulary
 from curta.programs.machine.program import Program
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import Sizes, refused
+from curta.programs.machine.sampling import refused
 from curta.programs.machine.table import WindowTable
 
 BATCH = 16_000

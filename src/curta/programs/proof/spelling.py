@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from curta.problems.notation import to_number
 from curta.programs.machine.prompt import Given
-from curta.programs.machine.tokens import to_number
 from curta.programs.proof.beside import Cell, Place, at_home
 from curta.programs.proof.rules import Rules
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from curta.problems.decimals import to_exact
 from curta.problems.notation import written
-from curta.problems.operations import BUILT_IN, OPERATIONS
+from curta.problems.operations import OPERATIONS
+from curta.problems.sizes import Sizes
+from curta.programs import BUILT_IN
 from curta.programs.machine import Program
 from curta.programs.machine.check import Checked, Wrong
 from curta.programs.machine.check import check as check_program
-from curta.programs.machine.sampling import Sizes
 from curta.programs.user import generic, registry
 
 

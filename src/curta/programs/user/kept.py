@@ -17,12 +17,13 @@ from typing import Any, NoReturn
 
 from curta.config import files
 from curta.config.errors import UserError
+from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe
-from curta.model.positions.own import Own
 from curta.problems.decimals import of_exact, to_exact
-from curta.problems.operations import BUILT_IN, OPERATIONS, Answer
-from curta.problems.operations.declared import Declared
+from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
+from curta.programs import BUILT_IN
+from curta.programs.declared import Declared
 from curta.programs.machine import store
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.survey import Recorder, Text
@@ -40,7 +41,7 @@ TOKENS = 20_000
 def keep(path: Path, recipe: Recipe) -> list[dict[str, str]]:
     """Copies the user's files into a run folder; what run.json says of them."""
     tags = {name: f"program{i or ''}.py" for i, name in enumerate(_files(recipe.programs))}
-    if isinstance(recipe.positions, Own):
+    if isinstance(recipe.positions, UserEncoding):
         tags[recipe.positions.file] = "positions.py"
     found = []
     for tag, name in tags.items():

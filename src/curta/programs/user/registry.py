@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
 from curta.config.errors import UserError, unknown
-from curta.problems.operations import BUILT_IN, OPERATIONS
-from curta.problems.operations.declared import Declared
-from curta.programs import PROGRAMS
+from curta.problems.operations import OPERATIONS
+from curta.programs import BUILT_IN, PROGRAMS
+from curta.programs.declared import Declared
 from curta.programs.machine import Given, Program
 from curta.programs.user import userfiles
 

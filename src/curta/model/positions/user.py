@@ -8,47 +8,37 @@ encoding here does; its other fields are fields of the recipe. A recipe says
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from curta.config.errors import UserError
+from curta.config.positions import UserEncoding
 from curta.model.positions.base import Encoding, Shape
 from curta.programs.user import userfiles
 
-NAME = "(file)"
+
+def made(positions: UserEncoding) -> Any:
+    """The user's own settings; UserError where the file was not executed."""
+    file = userfiles.known(positions.file)
+    if file is None:
+        raise UserError(
+            f"the code of position encoding {userfiles.shown(positions.file)} was not run:"
+            " add --trust to run the copy that came with the run"
+        )
+    return settings_class(file)(**positions.settings)
 
 
-@dataclass(frozen=True)
-class Own:
-    """A position encoding from a file of the user's."""
+def build(positions: UserEncoding, shape: Shape) -> Encoding:
+    built = made(positions).build(shape)
+    if not isinstance(built, Encoding):
+        raise UserError(f"{userfiles.shown(positions.file)}: build(shape) gives no Encoding")
+    return built
 
-    name: Literal["(file)"] = "(file)"
-    file: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def known(self) -> bool:
-        """Whether the file was executed in this process."""
-        return userfiles.known(self.file) is not None
-
-    @property
-    def made(self) -> Any:
-        """The user's own settings; UserError where the file was not executed."""
-        file = userfiles.known(self.file)
-        if file is None:
-            raise UserError(
-                f"the code of position encoding {userfiles.shown(self.file)} was not run:"
-                " add --trust to run the copy that came with the run"
-            )
-        return settings_class(file)(**self.settings)
-
-    def build(self, shape: Shape) -> Encoding:
-        built = self.made.build(shape)
-        if not isinstance(built, Encoding):
-            raise UserError(f"{userfiles.shown(self.file)}: build(shape) gives no Encoding")
-        return built
+def is_known(positions: object) -> bool:
+    """Whether these are settings of Curta's own, or of a file executed in this process."""
+    return not isinstance(positions, UserEncoding) or userfiles.known(positions.file) is not None
 
 
 def settings_class(file: userfiles.UserFile) -> type[Any]:
@@ -62,9 +52,10 @@ def settings_class(file: userfiles.UserFile) -> type[Any]:
     return found[0]
 
 
-def is_encoding(file: userfiles.UserFile) -> bool:
-    """Whether a file defines one."""
-    return len(_settings(file)) == 1
+def every() -> list[type[Any]]:
+    """The settings in all files that were executed in this process and define an encoding."""
+    found = map(_settings, userfiles.KNOWN.values())
+    return [one for settings in found if len(settings) == 1 for one in settings]
 
 
 def _settings(file: userfiles.UserFile) -> list[type[Any]]:
@@ -86,12 +77,7 @@ def taken(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     file = userfiles.known(tag)
     if file is not None:
         rest = _checked(settings_class(file), rest, where)
-    return dict(fields) | {"positions": {"name": NAME, "file": tag, "settings": rest}}
-
-
-def table_of(positions: Own) -> dict[str, Any]:
-    """The section of a recipe, as `taken` reads it."""
-    return {"name": positions.file} | positions.settings
+    return dict(fields) | {"positions": {"name": "(file)", "file": tag, "settings": rest}}
 
 
 def _checked(settings: type[Any], given: dict[str, Any], where: str) -> dict[str, Any]:

@@ -6,9 +6,9 @@ Lengths may shrink but never grow, so a case fits wherever its problems did.
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt
 
-from curta.problems import digits
-from curta.problems.digits import Numbers, cut
-from curta.problems.operations.base import Noise
+from curta.problems.arithmetic import digits
+from curta.problems.arithmetic.base import Noise
+from curta.problems.arithmetic.digits import Numbers, cut
 
 
 def unequal(operands: Numbers, noise: Noise) -> Numbers:

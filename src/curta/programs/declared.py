@@ -5,16 +5,16 @@ whose program is not known here there is a stand-in, made of the prompt's format
 can be read and written, but it has no truth, except for the problems that the run has kept.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
 
 from curta.config.errors import UserError
-from curta.problems.digits import Numbers
-from curta.problems.notation import written
-from curta.problems.operations.base import Answer, Operation, Result
-from curta.programs.machine import Given, Program, compound
+from curta.problems.notation import DIGITS, written
+from curta.problems.operations.base import Answer, Operation
+from curta.problems.sizes import Sizes
+from curta.programs.machine import Given, Program, compound, sampling
 from curta.programs.machine.prompt import Format
-from curta.programs.machine.tokens import DIGITS
 
 Answers = Callable[[tuple[int, ...]], Answer]
 """What is right for these operands; it may raise UserError."""
@@ -24,7 +24,6 @@ class Declared(Operation):
     """The operation of a program that has a truth of its own."""
 
     on_device: ClassVar[bool] = False
-    cases: Mapping[str, Any] = {}  # type: ignore[misc]
 
     def __init__(
         self, symbol: str, form: Format, program: Program | None, answers: Answers
@@ -66,6 +65,27 @@ class Declared(Operation):
     def value(self, numbers: Sequence[int]) -> Answer | None:
         return tuple(numbers) if self.form.answer.many else super().value(numbers)
 
+    def tests(self, category: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
+        """Random problems of just these sizes, or of one of the program's own cases."""
+        program, rng = self._known, random.Random(f"{self.symbol} {seed}")
+        case = self.cases.get(category)
+        while True:
+            sizes = Sizes.exactly(size)
+            operands = case(rng, *size) if case else sampling.draw(program, sizes, rng)
+            if not sampling.refused(program, operands):
+                yield operands
+
+    def training(self, sizes: Sizes, seed: str, special: float) -> Iterator[tuple[int, ...]]:
+        return sampling.drawn(self._known, sizes, seed, special)
+
+    @property
+    def _known(self) -> Program:
+        """The program that brings it; UserError if its code is not known here."""
+        if self.program is None:
+            self.truth()
+        assert self.program is not None
+        return self.program
+
     @property
     def compound(self) -> bool:
         return self.form.compound
@@ -88,16 +108,8 @@ class Declared(Operation):
             return f"{self.symbol} {','.join(operands)}"
         return super().text(operands)
 
-    def answer(self, operands: Numbers) -> Result:
-        self._absent()
-
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         """As of a product: what answers there can be is not known, only some of them."""
         bases = [part.base for part in self.form.parts if isinstance(part, Given)]
         wide = max(len(str(base - 1)) for base in bases)
         return (wide * sum(digits),) * (2 if self.form.answer.many else 1)
-
-    def _absent(self) -> NoReturn:
-        raise UserError(
-            f"{self.name} can be learned as a program only: write program = {self.name!r}"
-        )

@@ -1,0 +1,74 @@
+"""Which problems are drawn, as a recipe states it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le
+
+from curta.config.errors import UserError
+
+Rate = Annotated[float, Ge(0.0), Le(1.0)]
+
+Span = tuple[int, int]
+"""The fewest and the most, both included."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Problems of one operation; digit counts are uniform and independent.
+
+    Operands are written in `base`: another one than ten needs a program that knows it.
+    `digits` bounds the digit count of every operand, `second`, where given, that
+    of all but the first; `operands` bounds their number. A share `special` of the
+    problems is divided evenly among the operation's special cases. Where a recipe
+    has several tasks, `weight` is the share of problems that each contributes.
+
+    With `values`, problems come instead from the table of all pairs of operands in that
+    range, every pair equally often. `held_out` of its rows, chosen by `split`, are never
+    trained on; `rows` is how many of the others are (0 is all of them).
+    """
+
+    operator: str = "+"
+    base: Annotated[int, Ge(2), Le(36)] = 10
+    digits: Span = (1, 10)
+    second: Span | None = None
+    operands: Span | None = None
+    special: Rate = 0.25
+    weight: Annotated[float, Gt(0.0)] = 1.0
+    values: tuple[Annotated[int, Ge(0)], Annotated[int, Ge(0)]] | None = None
+    held_out: Annotated[int, Ge(0)] = 0
+    rows: Annotated[int, Ge(0)] = 0
+    split: int = 42
+
+    def __post_init__(self) -> None:
+        for name in ("digits", "second", "operands"):
+            low, high = getattr(self, name) or (1, 1)
+            if not 1 <= low <= high:
+                raise UserError(f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}")
+        if self.values is None and (self.held_out or self.rows):
+            raise UserError("task.held_out and task.rows are parts of a table: set task.values")
+        if self.values and (self.second or self.operands):
+            raise UserError("task.second and task.operands have no meaning with task.values")
+        if self.values and self.special:
+            raise UserError(
+                "task.special must be 0 with task.values: every pair comes equally often"
+            )
+
+    @property
+    def limit(self) -> int:
+        """The first number that no first operand of training reaches."""
+        return self.values[1] + 1 if self.values else 10 ** self.digits[1]
+
+
+def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
+    """How many problems of each batch every task contributes: at least one, by its weight."""
+    whole = sum(task.weight for task in tasks)
+    exact = [round(batch * task.weight / whole, 9) for task in tasks]
+    counts = [max(1, int(share)) for share in exact]
+    by_need = sorted(range(len(tasks)), key=lambda i: counts[i] - exact[i])
+    for i in by_need[: batch - sum(counts)]:
+        counts[i] += 1
+    for _ in range(sum(counts) - batch):
+        counts[counts.index(max(counts))] -= 1
+    return tuple(counts)

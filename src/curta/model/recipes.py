@@ -1,0 +1,140 @@
+"""Recipes by name, and whether their parts fit: operations, programs, layouts, encodings.
+
+`config.recipe` reads the fields of a recipe one by one; here is what needs to know more.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from curta.config import files, recipe
+from curta.config.errors import UserError, unknown
+from curta.config.positions import Window
+from curta.config.recipe import Recipe
+from curta.layouts import Layout, Room, layout_named
+from curta.model.positions import encoding, user
+from curta.problems import problem, tasks
+from curta.programs.user import generic, registry, userfiles
+
+
+def load(name: str) -> Recipe:
+    """A shipped recipe by name, any recipe by its file, or that of a program, by name or file."""
+    return parse(read(name), where=f"recipe {name!r}")
+
+
+def read(name: str) -> dict[str, Any]:
+    """The fields of a recipe as its file has them; of a program's, those of `generic`.
+
+    Files that a recipe names lie beside its own.
+    """
+    path = Path(name)
+    if path.suffix == ".py":
+        return generic.fields(userfiles.load(path).programs, [name])
+    if path.suffix == ".toml":
+        text = files.read_text(path, f"recipe {str(path)!r}")
+        return _beside(recipe.tables(text, f"recipe {name!r}"), path.parent)
+    if name not in recipe.shipped_names():
+        if programs := registry.known(name):
+            return generic.fields(programs, [name])
+        raise unknown("recipe", name, recipe.shipped_names())
+    return recipe.shipped(name)
+
+
+def parse(fields: Mapping[str, Any], where: str) -> Recipe:
+    """Checks every field, and that all fit; a UserError names the first that is wrong.
+
+    Files of the user's that it names are executed.
+    """
+    found = recipe.parse(user.taken(_loaded(fields), where), where)
+    try:
+        check(found)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    return found
+
+
+def check(of: Recipe) -> None:
+    """Raises UserError for problems, texts or positions that models of a recipe cannot have."""
+    for task in of.tasks:
+        tasks.check(task)
+    if of.layout is not None:
+        _check_layout(of, layout_named(of.layout))
+    for text in of.evaluation.named:
+        _check_named(of, text)
+
+
+def _check_layout(of: Recipe, layout: Layout) -> None:
+    """Raises UserError if the layout has no such problems, or the model no such positions."""
+    if isinstance(of.positions, Window):
+        raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
+    if not of.model.causal:
+        for task in of.tasks:
+            _check_prompt(of, layout.room(task.operator, tasks.widest(task)))
+    if not user.is_known(of.positions):
+        return
+    positions = encoding(of, layout)
+    for task in of.tasks:
+        layout.accept(task.operator, tasks.counts(task)[1])
+        positions.check(layout.room(task.operator, tasks.widest(task)), training=True)
+    for name in of.evaluation.layouts:
+        if layout_named(name).characters != layout.characters:
+            raise UserError(
+                f"evaluation.layouts: {name!r} has other characters than {layout.name!r}"
+            )
+
+
+def _check_named(of: Recipe, text: str) -> None:
+    """Raises UserError for a problem that models of a recipe cannot be asked."""
+    operators = [task.operator for task in of.tasks]
+    try:
+        asked = problem.parse(text)
+        if asked.operator not in operators:
+            raise unknown("operator of this recipe", asked.operator, operators)
+        if of.layout is not None and user.is_known(of.positions):
+            room = layout_named(of.layout).room_of([asked])
+            encoding(of, layout_named(of.layout)).check(room)
+            if not of.model.causal:
+                _check_prompt(of, room)
+    except UserError as error:
+        said = str(error).removeprefix(f"cannot read {text!r}: ")
+        raise UserError(f"evaluation.named {text!r}: {said}") from None
+
+
+def _check_prompt(of: Recipe, room: Room) -> None:
+    """Raises UserError if a prompt is shorter than what is to be written over it."""
+    if room.completion > room.prompt:
+        raise UserError(
+            f"without model.causal an answer is written over its prompt, which is too"
+            f" short in layout {of.layout!r}: {room.prompt} for {room.completion} tokens"
+        )
+
+
+def _loaded(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, with the tags of programs' files, which are executed."""
+
+    def tag(name: Any) -> Any:
+        named = isinstance(name, str) and name.endswith(".py")
+        return userfiles.load(name).tag if named else name
+
+    return _with_programs(fields, tag)
+
+
+def _beside(fields: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The fields of a recipe's file; files named in it are looked for in its folder."""
+
+    def place(name: Any) -> Any:
+        return str(folder / name) if isinstance(name, str) and name.endswith(".py") else name
+
+    found, positions = _with_programs(fields, place), fields.get("positions")
+    if isinstance(positions, dict) and "name" in positions:
+        found["positions"] = positions | {"name": place(positions["name"])}
+    return found
+
+
+def _with_programs(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The fields, each program's name changed."""
+    named = fields.get("program")
+    if named is None:
+        return dict(fields)
+    changed = [change(name) for name in named] if isinstance(named, list | tuple) else change(named)
+    return dict(fields) | {"program": changed}

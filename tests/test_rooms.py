@@ -1,0 +1,47 @@
+"""The folders of the package lie along one line, and imports point back along it only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import curta
+
+PACKAGE = Path(curta.__file__).parent
+
+LINE = (
+    "config", "problems", "programs", "layouts", "model", "training",
+    "evaluation", "runs", "probes", "report", "export", "frontends",
+)  # fmt: skip
+
+
+def imported(path: Path) -> set[str]:
+    """The rooms from which a file imports, those inside of functions included."""
+    tree = ast.parse(path.read_text("utf-8"))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: a relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("curta.")} & set(LINE)
+
+
+def test_there_are_twelve_rooms() -> None:
+    found = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+    assert found == {*LINE, "__init__.py", "__main__.py", "py.typed"}
+
+
+@pytest.mark.parametrize("room", LINE)
+def test_imports_point_back(room: str) -> None:
+    later = set(LINE[LINE.index(room) + 1 :])
+    for path in (PACKAGE / room).rglob("*.py"):
+        assert not imported(path) & later, path
+
+
+def test_tests_lie_as_the_source_does() -> None:
+    tests = Path(__file__).parent
+    for path in tests.rglob("test_*.py"):
+        room = path.relative_to(tests).parts[0]
+        assert room in {*LINE, "benchmarks", "docs", "notebooks", "test_rooms.py"}, path
