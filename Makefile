@@ -50,7 +50,7 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(PIP) --editable '.[test,lint,data,tensorboard,huggingface,trl,onnx]'
+	$(PIP) --editable '.[test,lint,data,serve,tensorboard,huggingface,trl,onnx]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base

@@ -2,19 +2,33 @@
 
 import http.client
 import shutil
-import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from curta.frontends.api import begin, train
-from curta.frontends.serve import Server
-from curta.frontends.serve.site import answer
+from curta.frontends.serve.server import APP, HERE, listening, running
 from tests import tiny
 from tests.export.html.browser import Tab, tab
 
 Asks = Callable[..., tuple[http.client.HTTPResponse, bytes]]
+
+client = TestClient(APP, f"http://{HERE}", follow_redirects=False)
+"""Asks the application itself; the fixture `ask` sends requests to a server."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """Where the server of the tests is."""
+
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"http://{HERE}:{self.port}/"
 
 
 @pytest.fixture(scope="package")
@@ -30,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
         train("addition", 2, "small", tiny.overrides())
-        assert answer("/runs/small/page-0.html").status == 200
+        assert client.get("/runs/small/page-0.html").status_code == 200
     return folder
 
 
@@ -47,27 +61,23 @@ def young(runs_folder: Path) -> Path:
     return begin("addition", 2, "young", tiny.overrides()).folder.path
 
 
-@pytest.fixture
-def server(runs_folder: Path) -> Iterator[Server]:
-    """The runs folder, served."""
-    with Server(0) as found:
-        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield found
-        found.shutdown()
-        thread.join()
+@pytest.fixture(scope="package")
+def server() -> Iterator[Served]:
+    """The server; it looks for the runs folder anew at each request."""
+    with listening(0) as opened, running(opened):
+        yield Served(opened.getsockname()[1])
 
 
 @pytest.fixture
-def ask(server: Server) -> Asks:
+def ask(server: Served, runs_folder: Path) -> Asks:
     """One request as it is written, path and headers untouched."""
 
     def asked(
         path: str, method: str = "GET", hosts: tuple[str, ...] | None = None, body: bytes = b""
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+        connection = http.client.HTTPConnection(HERE, server.port, timeout=60)
         connection.putrequest(method, path, skip_host=True)
-        for host in (f"127.0.0.1:{server.server_port}",) if hosts is None else hosts:
+        for host in (f"{HERE}:{server.port}",) if hosts is None else hosts:
             connection.putheader("Host", host)
         if body:
             connection.putheader("Content-Length", str(len(body)))

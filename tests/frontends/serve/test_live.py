@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from curta.frontends.api import train
-from curta.frontends.serve import Server
 from curta.runs.loop import Progress
 from tests import tiny
 from tests.export.html.browser import Tab
+
+from .conftest import Served
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +68,7 @@ def tab(browser: Tab) -> Iterator[Tab]:
 
 
 def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
-    paced: Paced, server: Server, tab: Tab
+    paced: Paced, server: Served, tab: Tab
 ) -> None:
     tab.open(server.address)
     assert tab.value("document.querySelector('tbody a').getAttribute('href')").endswith("live.html")
@@ -90,7 +91,7 @@ def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
 
 
 def test_the_list_is_renewed_without_losing_the_focus(
-    paced: Paced, server: Server, tab: Tab
+    paced: Paced, server: Served, tab: Tab
 ) -> None:
     tab.open(server.address)
     tab.value("document.querySelector('tbody a').focus()")
@@ -107,7 +108,7 @@ def test_the_list_is_renewed_without_losing_the_focus(
 
 
 @pytest.fixture
-def watched(small: Path, server: Server, tab: Tab) -> Tab:
+def watched(small: Path, server: Served, tab: Tab) -> Tab:
     """The curves of a run of two members that is trained already."""
     (small / "evaluation.json").unlink()
     tab.open(f"{server.address}runs/small/live.html")
@@ -146,7 +147,7 @@ def test_every_member_stands_in_a_table(watched: Tab) -> None:
 @pytest.mark.parametrize("width", [320, 1100])
 @pytest.mark.parametrize("path", ["", "runs/small/live.html"])
 def test_nothing_is_wider_than_the_screen(
-    watched: Tab, server: Server, scheme: str, width: int, path: str
+    watched: Tab, server: Served, scheme: str, width: int, path: str
 ) -> None:
     media = [{"name": "prefers-color-scheme", "value": scheme}]
     watched.call("Emulation.setEmulatedMedia", features=media)
@@ -162,7 +163,7 @@ def test_nothing_is_wider_than_the_screen(
 
 
 def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
-    small: Path, server: Server, tab: Tab
+    small: Path, server: Served, tab: Tab
 ) -> None:
     tab.open(f"{server.address}runs/small/page-1.html")
     assert tab.value("curta.write('12+34', 1).length") == 1
@@ -173,7 +174,7 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
     assert tab.value("fetch('/').then(() => 'read', () => 'refused')") == "refused"
 
 
-def test_a_strange_report_is_alone_too(small: Path, server: Server, tab: Tab) -> None:
+def test_a_strange_report_is_alone_too(small: Path, server: Served, tab: Tab) -> None:
     """A run folder may come from anyone: scripts of its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
     (small / "report.html").write_text(f"<!DOCTYPE html><title>x</title>{script}")

@@ -1,32 +1,43 @@
 """Who may ask, and for what: real requests to a real server."""
 
+import http.client
 import re
 import signal
 import socket
 import subprocess
 import sys
-import urllib.request
+import time
 from pathlib import Path
 
 import pytest
 
 from curta.frontends.cli import main
-from curta.frontends.serve import Server
+from curta.frontends.serve import made
+from curta.frontends.serve.server import listening
 
-from .conftest import Asks
+from .conftest import Asks, Served
 
-ALL = ("/", "/site.css", "/live.js", "/runs/small/report.html", "/runs/small/live.html",
-       "/runs/small/metrics.json", "/runs/small/page-0.html", "/nothing")  # fmt: skip
+ALL = ("/", "/site.css", "/style.css", "/live.js", "/runs/small/report.html",
+       "/runs/small/live.html", "/runs/small/metrics.json", "/runs/small/page-0.html",
+       "/nothing")  # fmt: skip
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_only_this_machine_can_connect(server: Server) -> None:
-    assert server.socket.getsockname()[0] == "127.0.0.1"
+def raw(server: Served, sent: bytes) -> bytes:
+    """All that the server says to that, until it ends the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), 20) as connection:
+        connection.sendall(sent)
+        return connection.makefile("rb").read()
+
+
+def test_only_this_machine_can_connect(server: Served) -> None:
+    with listening(0) as opened:
+        assert opened.getsockname()[0] == "127.0.0.1"
     with socket.socket() as other:
-        assert other.connect_ex(("127.0.0.2", server.server_port)) != 0
+        assert other.connect_ex(("127.0.0.2", server.port)) != 0
 
 
 @pytest.mark.parametrize("path", ALL)
@@ -45,18 +56,31 @@ def test_every_answer_has_a_strict_policy(ask: Asks, small: Path, path: str) -> 
 
 @pytest.mark.parametrize(
     "hosts",
-    [("evil.example",), ("evil.example:{port}",), ("127.0.0.1:1",), ("",), (),
-     ("127.0.0.1.evil.example:{port}",), ("127.0.0.1:{port}", "evil.example")],
+    [("evil.example",), ("evil.example:{port}",), ("",), (), ("www.localhost",), ("*",),
+     ("127.0.0.1.evil.example:{port}",), ("localhost.evil.example",), ("localhost@evil.example",),
+     ("127.0.0.1:{port}", "evil.example"), ("evil.example", "127.0.0.1:{port}")],
 )  # fmt: skip
 def test_another_host_than_this_machine_is_refused(
-    ask: Asks, server: Server, small: Path, hosts: tuple[str, ...]
+    ask: Asks, server: Served, small: Path, hosts: tuple[str, ...]
 ) -> None:
     """A name of another site may lead to 127.0.0.1: its pages would read ours."""
-    named = tuple(host.format(port=server.server_port) for host in hosts)
+    named = tuple(host.format(port=server.port) for host in hosts)
     reply, body = ask("/", hosts=named)
-    assert reply.status == 421
-    assert b"small" not in body
-    assert ask("/", hosts=(f"localhost:{server.server_port}",))[0].status == 200
+    assert reply.status == 400
+    assert body in (b"Invalid host header", b"Invalid HTTP request received.")
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1", "localhost:9000"])
+def test_the_names_of_this_machine_are_answered(ask: Asks, server: Served, host: str) -> None:
+    """At any port: that of an SSH tunnel may be another than the server's."""
+    assert ask("/", hosts=(host.format(port=server.port),))[0].status == 200
+
+
+def test_a_request_from_before_hosts_were_named_is_refused(server: Served) -> None:
+    reply = raw(server, b"GET / HTTP/1.0\r\n\r\n")
+    assert b" 400 " in reply.splitlines()[0]
+    assert reply.endswith(b"Invalid host header")
+    assert b"x-frame-options: DENY" in reply
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "WIPE"])
@@ -83,8 +107,11 @@ def test_head_tells_what_get_would(ask: Asks, small: Path, path: str) -> None:
      "/runs/..%2f..%2fsecret/report.html", "/runs/small/%2e%2e/%2e%2e/secret", "/runs//etc/passwd",
      "/runs/%2e%2e/secret", "/runs/small/run.json", "/runs/small/recipe.toml", "/runs/small%00/",
      "/runs/small/checkpoints/", "/runs/small/page--1.html", "/runs/small/page-0.html/",
-     "/runs/.././small/report.html", "/runs", "/server.py", "/..%5c..%5csecret",
+     "/runs/.././small/report.html", "/runs", "/static/site.css", "/%2e%2e/site.py",
+     "/server.py", "/..%5c..%5csecret", "/runs/small/page-00.html", "/x" * 2000,
+     "/runs/small/page-" + "9" * 5000 + ".html", "/%2e%2e/" * 9 + "etc/passwd",
      "/runs/%ff/report.html", "/runs/secret/report.html", "http://127.0.0.1/../secret"],
+    ids=lambda path: path[:40],
 )  # fmt: skip
 def test_nothing_else_can_be_reached(ask: Asks, small: Path, path: str) -> None:
     for place in (small.parent.parent / "secret", small.parent / "secret"):
@@ -96,23 +123,73 @@ def test_nothing_else_can_be_reached(ask: Asks, small: Path, path: str) -> None:
     assert b"root:" not in body
 
 
-def test_what_is_no_http_is_refused_under_the_same_policy(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.server_port), 20) as raw:
-        raw.sendall(b"GET / HTTP/a.b\r\n\r\n")
-        reply = raw.makefile("rb").read()
+@pytest.mark.parametrize(
+    "request_line",
+    [b"GET / HTTP/a.b", b"GET /", b"\x16\x03\x01", b"GET http://[/ HTTP/1.1"],
+)
+def test_what_is_no_http_is_refused(server: Served, request_line: bytes) -> None:
+    """In plain text that says nothing of the runs, so that it needs no policy."""
+    reply = raw(server, request_line + b"\r\n\r\n")
     assert b" 400 " in reply.splitlines()[0]
-    assert b"Content-Security-Policy: default-src 'none'" in reply
+    assert reply.endswith((b"Invalid HTTP request received.", b"Invalid host header"))
+
+
+def test_a_defect_is_told_in_the_terminal_alone(
+    ask: Asks, small: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(made, "report", lambda folder: {}["secret"])
+    reply, body = ask("/runs/small/report.html")
+    assert reply.status == 500
+    assert b"The terminal says more." in body
+    assert b"secret" not in body
+    assert reply.headers["Content-Security-Policy"].startswith("default-src 'none'; ")
+    assert reply.headers["X-Frame-Options"] == "DENY"
+    assert ask("/")[0].status == 200
+    assert "KeyError: 'secret'" in caplog.text
+
+
+def test_a_browser_that_goes_away_is_no_defect(
+    server: Served, ask: Asks, small: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", server.port), 20) as gone:
+            gone.sendall(b"GET /runs/small/metrics.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert ask("/")[0].status == 200
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/", "text/html"), ("/site.css", "text/css"), ("/style.css", "text/css"),
+     ("/live.js", "text/javascript"), ("/runs/small/metrics.json", "application/json")],
+)  # fmt: skip
+def test_every_file_is_sent_as_what_it_is(ask: Asks, small: Path, path: str, kind: str) -> None:
+    """A browser that is told `nosniff` takes it as nothing else."""
+    reply, body = ask(path)
+    assert reply.headers.get_content_type() == kind
+    assert body
+    assert reply.headers["Cache-Control"] == "no-store"
 
 
 def test_a_port_in_use_is_one_line_with_another(capsys: pytest.CaptureFixture[str]) -> None:
-    with Server(0) as server:
-        assert main(["serve", "--port", str(server.server_port)]) == 2
+    with listening(0) as opened:
+        port = opened.getsockname()[1]
+        assert main(["serve", "--port", str(port)]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    found = re.fullmatch(rf"curta: port {server.server_port} is in use: try --port (\d+)\n", err)
+    found = re.fullmatch(rf"curta: port {port} is in use: try --port (\d+)\n", err)
     assert found
-    with Server(int(found[1])):
-        pass
+    listening(int(found[1])).close()
+
+
+@pytest.mark.parametrize("library", ["starlette", "uvicorn"])
+def test_without_its_libraries_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(["serve"]) == 2
+    line = f"curta: {library} is not installed: pip install 'curta[serve]'\n"
+    assert capsys.readouterr() == ("", line)
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
@@ -121,22 +198,38 @@ def test_what_is_no_port_is_refused(capsys: pytest.CaptureFixture[str], port: st
     assert "--port" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_it_with_one_line(runs_folder: Path) -> None:
-    """Also where the tests run in the background: a shell lets its jobs ignore Ctrl-C there."""
-    heed = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    call = "from curta.frontends.cli import main; sys.exit(main(['serve', '--port', '0']))"
-    command, pipe = [sys.executable, "-u", "-c", heed + call], subprocess.PIPE
+SERVE = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from curta.frontends.cli import main
+from curta.frontends.serve import made
+made.report = lambda folder: time.sleep(600)
+sys.exit(main(["serve", "--port", "0"]))
+"""
+
+
+@pytest.mark.parametrize("asked", ["/", "/runs/small/report.html"])
+def test_ctrl_c_ends_it_with_one_line(small: Path, asked: str) -> None:
+    """With a browser that stays connected, and with one that waits for a page being made.
+
+    Also where the tests run in the background: a shell lets its jobs ignore Ctrl-C there.
+    """
+    command, pipe = [sys.executable, "-u", "-c", SERVE], subprocess.PIPE
     run = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     try:
         assert run.stdout
         line = run.stdout.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+/", line)
+        address = re.search(r"http://(127\.0\.0\.1:\d+)/", line)
         assert address, line
-        with urllib.request.urlopen(address[0], timeout=60) as page:
-            assert b"No runs yet" in page.read()
+        browser = http.client.HTTPConnection(address[1], timeout=60)
+        browser.request("GET", "/")
+        assert b"small" in browser.getresponse().read()
+        browser.request("GET", asked)
+        time.sleep(0.5)
         run.send_signal(signal.SIGINT)
         assert run.communicate(timeout=60) == ("Ended.\n", "")
         assert run.returncode == 0
+        browser.close()
     finally:
         run.kill()
         run.communicate()

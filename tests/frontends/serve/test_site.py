@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from curta.frontends.api import compare
 from curta.frontends.serve import live
-from curta.frontends.serve.site import answer
 from curta.runs.folders import Folder
 from tests import tiny
 from tests.report.parsed import Page
 
+from .conftest import Asks, client
+
 
 def page(target: str) -> Page:
-    found = answer(target)
-    assert found.status == 200
-    return Page(re.sub("<link[^>]*>", "", found.body.decode()))
+    found = client.get(target)
+    assert found.status_code == 200
+    return Page(re.sub("<link[^>]*>", "", found.text))
 
 
 def test_the_index_says_how_far_every_run_is(small: Path) -> None:
@@ -35,7 +36,7 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
     assert rows["young"][1].endswith("20 of 20 steps")
     assert rows["young"][2].endswith("%in training")
     assert rows["small"][2].endswith("%in the hardest of 5 rows")
-    recipe = answer("/").body.decode()
+    recipe = client.get("/").text
     assert "Addition, learned from at most 10 digits" in recipe
     assert 'href="/runs/young/live.html"' in recipe
     assert 'href="/runs/small/report.html"' in recipe
@@ -46,7 +47,7 @@ def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
     (row,) = page("/").rows[1:]
     assert row == ["small", "run 'small' is damaged: run.json is no valid JSON"]
     for leaf in ("", "report.html", "live.html", "metrics.json"):
-        assert answer(f"/runs/small/{leaf}").status == (404 if leaf else 303)
+        assert client.get(f"/runs/small/{leaf}").status_code == (404 if leaf else 303)
 
 
 def test_a_damaged_line_of_metrics_is_no_reason_not_to_list_the_others(small: Path) -> None:
@@ -59,29 +60,31 @@ def test_a_damaged_line_of_metrics_is_no_reason_not_to_list_the_others(small: Pa
 
 
 def test_a_run_leads_to_its_curves_or_to_its_report(small: Path, young: Path) -> None:
-    assert answer("/runs/young/").location == "/runs/young/live.html"
-    assert answer("/runs/small/").location == "/runs/small/report.html"
+    assert client.get("/runs/young/").headers["Location"] == "/runs/young/live.html"
+    assert client.get("/runs/small/").headers["Location"] == "/runs/small/report.html"
 
 
-def test_names_are_escaped_in_addresses_and_pages(small: Path) -> None:
+def test_names_are_escaped_in_addresses_and_pages(small: Path, ask: Asks) -> None:
     name = "a <b>&amp;%20?#é"
     small.rename(small.parent / name)
     found = next(attributes["href"] for tag, attributes in page("/").elements if tag == "a")
     assert found == f"/runs/{quote(name, safe='')}/report.html"
-    assert answer(found).status == 200
-    assert b"a <b>" not in answer("/").body
+    assert ask(found)[0].status == 200
+    reply, _ = ask(found.removesuffix("report.html"))
+    assert reply.headers["Location"] == found
+    assert b"a <b>" not in client.get("/").content
 
 
 def test_a_report_is_made_when_the_runs_files_are_newer(small: Path) -> None:
     path = small / "report.html"
     path.unlink()
-    assert answer("/runs/small/report.html").body == path.read_bytes()
+    assert client.get("/runs/small/report.html").content == path.read_bytes()
     made = path.stat().st_ino
-    answer("/runs/small/report.html")
+    client.get("/runs/small/report.html")
     assert path.stat().st_ino == made
     later = path.stat().st_mtime + 1
     os.utime(small / "metrics.jsonl", (later, later))
-    assert answer("/runs/small/report.html").status == 200
+    assert client.get("/runs/small/report.html").status_code == 200
     assert path.stat().st_ino != made
 
 
@@ -90,36 +93,49 @@ def test_a_report_that_cannot_be_made_anew_is_shown_as_it_was(small: Path) -> No
     (small / "learning.png").mkdir()  # it cannot be written in its place
     later = (small / "report.html").stat().st_mtime + 1
     os.utime(small / "metrics.jsonl", (later, later))
-    assert answer("/runs/small/report.html").body == (small / "report.html").read_bytes()
+    assert client.get("/runs/small/report.html").content == (small / "report.html").read_bytes()
 
 
 def test_a_page_that_cannot_be_is_refused_with_its_reason(small: Path, young: Path) -> None:
-    assert "no member 2" in answer("/runs/small/page-2.html").body.decode()
-    assert "no checkpoint yet" in answer("/runs/young/page-0.html").body.decode()
-    assert answer("/runs/young/page-0.html").status == 404
+    assert "no member 2" in client.get("/runs/small/page-2.html").text
+    assert "no checkpoint yet" in client.get("/runs/young/page-0.html").text
+    assert client.get("/runs/young/page-0.html").status_code == 404
 
 
 def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
     compare(["one: addition", "two: addition model.kinds=false"], 1, "both", tiny.overrides())
-    index = answer("/").body.decode()
+    index = client.get("/").text
     assert "2 of 2 runs are finished" in index
     assert index.index("/runs/both/one/report.html") < index.index("/runs/both/two/report.html")
-    assert answer("/runs/both/").location == "/runs/both/report.html"
-    assert b"comparison" in answer("/runs/both/report.html").body
-    assert answer("/runs/both/one/report.html").status == 200
-    assert answer("/runs/one/report.html").status == 404
+    assert client.get("/runs/both/").headers["Location"] == "/runs/both/report.html"
+    assert b"comparison" in client.get("/runs/both/report.html").content
+    assert client.get("/runs/both/one/report.html").status_code == 200
+    assert client.get("/runs/one/report.html").status_code == 404
 
 
 @given(st.data())
-def test_only_known_addresses_are_answered(made: Path, data: st.DataObject) -> None:
+def test_only_known_addresses_are_answered(made: Path, ask: Asks, data: st.DataObject) -> None:
     words = st.sampled_from(["runs", "small", "..", ".", "", "run.json", "report.html", "%2e%2e"])
     parts = data.draw(st.lists(words | st.text(max_size=4), max_size=6))
-    target = "/" + "/".join(part if "%" in part else quote(part) for part in parts)
+    target = "/" + "/".join(quote(part, safe="/%") for part in parts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(made))
-        found = answer(target)
+        reply, _ = ask(target)
     known = {"/": 200, "/runs/small/": 303, "/runs/small/report.html": 200}
-    assert found.status == known.get(target, 404)
+    assert reply.status == known.get(target.removesuffix("%0A"), 404)  # as `$` ends a route
+
+
+def test_metrics_are_sent_as_a_run_writes_them(young: Path, ask: Asks) -> None:
+    """Each once, though the address is asked for again and again."""
+    cursor, steps = "", []
+    for step in (10, 20, 30):
+        row = {"step": step, "member": 0, "loss": 1.0, "exact": 0.5, "seconds": 1.0}
+        Folder(young).add_metrics([row])
+        for _ in range(2):
+            told = json.loads(ask(f"/runs/young/metrics.json?after={cursor}")[1])
+            cursor = told["cursor"]
+            steps += [record[0] for record in told["records"]]
+    assert steps == [10, 20, 30]
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(100, 2000))
@@ -161,5 +177,5 @@ def test_a_resumed_run_and_a_strange_cursor_begin_anew(small: Path, cursor: str)
 def test_what_json_does_not_know_is_none(small: Path) -> None:
     row = {"step": 30, "member": 0, "loss": float("nan"), "exact": None, "seconds": 1.0}
     Folder(small).add_metrics([row])
-    found = json.loads(answer("/runs/small/metrics.json").body)
+    found = json.loads(client.get("/runs/small/metrics.json").content)
     assert dict(zip(found["columns"], found["records"][-1], strict=True))["loss"] is None

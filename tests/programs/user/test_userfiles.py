@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 import curta
 from curta.config.errors import UserError
 from curta.config.recipe import as_table
 from curta.frontends.cli import main
-from curta.frontends.serve.site import answer
+from curta.frontends.serve.server import APP
 from curta.model import recipes
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
@@ -139,11 +140,12 @@ def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def served(folder: Path) -> None:
     """Every page of the server that is made of the run."""
+    client = TestClient(APP, "http://localhost")
     for name in ("report.html", "page-0.html"):
         (folder / name).unlink()
     for leaf in ("live.html", "report.html", "page-0.html", "metrics.json"):
-        assert answer(f"/runs/{folder.name}/{leaf}").status == 200, leaf
-    assert answer("/").status == 200
+        assert client.get(f"/runs/{folder.name}/{leaf}").status_code == 200, leaf
+    assert client.get("/").status_code == 200
 
 
 BEGIN = (

@@ -55,6 +55,10 @@ def page(options: Namespace) -> int:
 
 
 def serve(options: Namespace) -> int:
+    from curta.config.optional import module
+
+    for library in ("starlette", "uvicorn"):
+        module(library, extra="serve")
     from curta.frontends.serve import serve
 
     return serve(options.port)

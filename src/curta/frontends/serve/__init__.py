@@ -1,11 +1,12 @@
-"""The runs folder as pages over HTTP, for this machine alone.
+"""The runs folder as pages over HTTP, for this machine alone; needs the extra `serve`.
 
-`site.py` says which address is which page, `server.py` who may ask for it. What is shown
-comes from the files of the runs: `known.py` finds them, `made.py` makes their reports and
-pages anew where these are older, `live.py` hands out the metrics of a run in training as
-they are written. Nothing is ever taken from an address but a name that was found before.
+`site.py` says which address is which page, `server.py` who may ask for it, `policy.py` what
+a browser may do with the answer. What is shown comes from the files of the runs: `known.py`
+finds them, `made.py` makes their reports and pages anew where these are older, `live.py`
+hands out the metrics of a run in training as they are written. Nothing is ever taken from an
+address but a name that was found before, or that of a file in `static`.
 """
 
-from curta.frontends.serve.server import Server, serve
+from curta.frontends.serve.server import serve
 
-__all__ = ["Server", "serve"]
+__all__ = ["serve"]

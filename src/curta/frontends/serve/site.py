@@ -1,90 +1,116 @@
 """Which address is which page."""
 
-import re
-from collections.abc import Callable
-from functools import partial
-from importlib import resources
+import mimetypes
 from pathlib import Path
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import quote
+
+from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
-from curta.frontends.serve import known, live, made, pages
-from curta.frontends.serve.answer import Answer, as_json, lone, moved
+from curta.frontends.serve import known, live, made, pages, policy
 
-TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-FILES = ("site.css", "index.js", "live.js", "curves.js", "chart.js")
+_HERE = Path(__file__).parent
 
-
-def answer(target: str) -> Answer:
-    """The answer to a request for this path and query."""
-    path, _, query = target.partition("?")
-    words = [unquote(word) for word in path.removeprefix("/").split("/")]
-    try:
-        page = _page(words, parse_qs(query))
-        return page() if page else _missing("There is no such page.")
-    except UserError as error:
-        return _missing(f"{error}")
+mimetypes.add_type("text/javascript", ".js")  # Windows may know another, and no browser runs that
 
 
-def _page(words: list[str], query: dict[str, list[str]]) -> Callable[[], Answer] | None:
-    """What makes the answer, if the address is known."""
-    if words == [""]:
-        return _index
-    if len(words) == 1 and words[0] in FILES:
-        return partial(_file, words[0])
-    if words[0] != "runs" or len(words) < 3:
-        return None
-    *name, leaf = words[1:]
-    return _of_run(tuple(name), leaf, query) or _of_comparison(tuple(name), leaf)
+class _Member(IntegerConvertor):
+    """A member's number, in the one way to write it."""
+
+    regex = "0|[1-9][0-9]{0,5}"
 
 
-def _of_run(
-    name: known.Name, leaf: str, query: dict[str, list[str]]
-) -> Callable[[], Answer] | None:
-    folder = known.run_folders().get(name)
-    if folder is None:
-        return None
-    if member := re.fullmatch(r"page-(0|[1-9][0-9]{0,5})\.html", leaf):
-        return lambda: lone(made.page(folder, int(member[1])))
-    return {
-        "": lambda: moved(pages.address(known.row(name, folder))),
-        "live.html": lambda: _watched(known.row(name, folder)),
-        "report.html": lambda: lone(made.report(folder)),
-        "metrics.json": lambda: as_json(live.since(folder, query.get("after", [""])[0])),
-    }.get(leaf)
+register_url_convertor("member", _Member())
 
 
-def _of_comparison(name: known.Name, leaf: str) -> Callable[[], Answer] | None:
-    folder = known.comparison_folders().get(name)
-    if folder is None:
-        return None
-    return {
-        "": lambda: moved(f"/runs/{quote(name[0], safe='')}/report.html"),
-        "report.html": lambda: lone(made.compared(folder)),
-    }.get(leaf)
+def index(request: Request) -> Response:
+    return HTMLResponse(pages.index(known.rows(), known.comparisons()))
 
 
-def _index() -> Answer:
-    return Answer(200, pages.index(known.rows(), known.comparisons()).encode())
+def home(request: Request) -> Response:
+    """Leads to the page of a run, or to the report of a comparison."""
+    name = _name(request)
+    if name in known.comparison_folders():
+        return RedirectResponse(f"/runs/{quote(name[0], safe='')}/report.html", 303)
+    return RedirectResponse(pages.address(known.row(name, _folder(request))), 303)
 
 
-def _watched(row: known.Row) -> Answer:
+def watched(request: Request) -> Response:
+    row = known.row(_name(request), _folder(request))
     if row.error:
         raise UserError(row.error)
-    return Answer(200, pages.watched(row).encode())
+    return HTMLResponse(pages.watched(row))
 
 
-def _missing(reason: str) -> Answer:
-    return Answer(404, pages.refusal("Nothing here", reason).encode())
+def report(request: Request) -> Response:
+    compared = known.comparison_folders().get(_name(request))
+    return _isolated(made.compared(compared) if compared else made.report(_folder(request)))
 
 
-def _file(name: str) -> Answer:
-    """A file of this package; the stylesheet goes on from that of reports."""
-    text = _read("curta.frontends.serve", name)
-    if name == "site.css":
-        text = _read("curta.report", "style.css") + text
-    return Answer(200, text.encode(), TYPES[Path(name).suffix[1:]])
+def page(request: Request) -> Response:
+    return _isolated(made.page(_folder(request), request.path_params["member"]))
 
 
-def _read(package: str, name: str) -> str:
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+def metrics(request: Request) -> Response:
+    return JSONResponse(live.since(_folder(request), request.query_params.get("after", "")))
+
+
+def report_style(request: Request) -> Response:
+    return FileResponse(_HERE.parents[1] / "report" / "style.css")
+
+
+def missing(request: Request, error: Exception) -> Response:
+    reason = f"{error}" if isinstance(error, UserError) else "There is no such page."
+    return HTMLResponse(pages.refusal("Nothing here", reason), 404)
+
+
+def only_read(request: Request, error: Exception) -> Response:
+    refusal = pages.refusal("Only reading", "Pages here are only read.")
+    return HTMLResponse(refusal, 405, {"Allow": "GET, HEAD"})
+
+
+def defect(request: Request, error: Exception) -> Response:
+    """What Starlette sends past all middleware: it has its headers from here."""
+    return HTMLResponse(pages.refusal("A defect", "The terminal says more."), 500, policy.HEADERS)
+
+
+def _name(request: Request) -> known.Name:
+    found = request.path_params
+    return tuple(found[part] for part in ("comparison", "run") if part in found)
+
+
+def _folder(request: Request) -> Path:
+    """The folder of the run that is asked for; HTTPException where none has that name."""
+    folder = known.run_folders().get(_name(request))
+    if folder is None:
+        raise HTTPException(404)
+    return folder
+
+
+def _isolated(content: bytes) -> Response:
+    return HTMLResponse(content, headers=policy.isolated(content.decode()))
+
+
+ROUTES = [
+    Route("/", index),
+    Route("/style.css", report_style),
+    *(
+        Route(f"/runs/{name}/{leaf}", endpoint)
+        for name in ("{run}", "{comparison}/{run}")
+        for leaf, endpoint in {
+            "": home,
+            "live.html": watched,
+            "report.html": report,
+            "metrics.json": metrics,
+            "page-{member:member}.html": page,
+        }.items()
+    ),
+    Mount("/", StaticFiles(directory=_HERE / "static")),
+]
+
+REFUSALS = {UserError: missing, 404: missing, 405: only_read, 500: defect}

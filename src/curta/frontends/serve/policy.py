@@ -1,50 +1,52 @@
-"""What is sent back, and the policy under which a browser may show it."""
+"""The headers under which a browser may show what is sent."""
 
 import base64
 import hashlib
 import html.parser
-import json
-from dataclasses import dataclass
-from typing import Any
 
-OWN = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
 """For the pages of the server itself: files of its own, and nothing written into a page."""
 
-LONE = (
+ISOLATED = (
     "default-src 'none'; {inline}img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox allow-scripts allow-forms allow-downloads"
 )
 """For files of a run folder: their own blocks, and no way to anything else of the server."""
 
-HTML = "text/html; charset=utf-8"
+
+class StrictHeaders:
+    """Middleware: an answer that says nothing else of a header has that of `HEADERS`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def strict(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, strict)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Status, content and its type; `location` is where else to ask."""
-
-    status: int
-    body: bytes = b""
-    kind: str = HTML
-    policy: str = OWN
-    location: str | None = None
-
-
-def as_json(content: Any) -> Answer:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-    return Answer(200, text.encode(), "application/json")
-
-
-def moved(location: str) -> Answer:
-    return Answer(303, location=location)
-
-
-def lone(body: bytes) -> Answer:
-    """A page that needs nothing but itself, whoever has put it into a run folder."""
-    return Answer(200, body, policy=LONE.format(inline=_inline(body.decode())))
+def isolated(page: str) -> dict[str, str]:
+    """The header for a page that needs nothing but itself, whoever put it into a run folder."""
+    return {"Content-Security-Policy": ISOLATED.format(inline=_inline(page))}
 
 
 def _inline(page: str) -> str:
