@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curta.config.recipe import Recipe, with_overrides
 from curta.layouts import Layout, Numbers, Room, Text
 from curta.layouts.texts import layout_of
-from curta.model import deferred_init, recipes, transformer
+from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
@@ -90,9 +90,7 @@ def _paths(changes: dict[str, Any]) -> dict[str, Any]:
 
 def drawn(of: Recipe, layout: Layout, seed: int = 0) -> Transformer:
     """A model with its random weights."""
-    return deferred_init.draw(
-        transformer.build(of.model, of.positions, layout), jax.random.key(seed)
-    )
+    return Transformer.init(of.model, of.positions, layout, key=jax.random.key(seed))
 
 
 def ints(digits: int) -> st.SearchStrategy[int]:

@@ -76,7 +76,7 @@ def logits(model: Transformer, texts: Sequence[Sequence[int]]) -> list[np.ndarra
 @jax.jit
 def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
     where = model.layout.where(Text(tokens, lengths, lengths))
-    return model.everywhere(tokens, where, Room(0, 0, ()))
+    return model.all_logits(tokens, where, Room(0, 0, ()))
 
 
 @lru_cache

@@ -15,7 +15,7 @@ from curta.layouts import Layout, Room, Text, Where, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.positions import Encoding
-from curta.model.transformer import Transformer, build, parameters
+from curta.model.transformer import Transformer, parameters
 from curta.problems.problem import Problem
 from curta.training.records import padded_texts
 from tests import paper, textbook, tiny
@@ -88,7 +88,7 @@ def cached_logits(model: Transformer, text: Text) -> Array:
 
     def write(cache: Any, slot: Array) -> tuple[Any, Array]:
         one = jax.tree.map(lambda part: part[:, slot][:, None], where)
-        cache, logits = model.extend(cache, text.tokens[:, slot][:, None], one)
+        cache, logits = model.decode_step(cache, text.tokens[:, slot][:, None], one)
         return cache, logits[:, 0]
 
     cache = model.cache(where, room.total, room)
@@ -437,18 +437,18 @@ def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
 ) -> None:
     """Of each loop others, and none without a key, as in evaluation."""
     model = designed("nope", design | {"dropout": 0.5})
-    where, queries, noise = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
-    run = jax.jit(lambda model, noise: model(TEXT.tokens, where, queries, ROOM, noise))
-    found = run(model, noise)
-    assert tiny.same(run(model, noise), found)
+    where, queries, key = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
+    run = jax.jit(lambda model, key: model(TEXT.tokens, where, queries, ROOM, key))
+    found = run(model, key)
+    assert tiny.same(run(model, key), found)
     assert not np.allclose(run(model, jax.random.key(4)), found)
     plain = logits(designed("nope", design), TEXT)
     np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
-    kept = [model._keep(noise, loop, TEXT.tokens.size) for loop in range(model.settings.loops)]
+    kept = [model._masks(key, loop, TEXT.tokens.size) for loop in range(model.settings.loops)]
     assert not any((one == two).all() for one, two in itertools.pairwise(kept))
     row, length = 1, int(TEXT.lengths[1])
     rows = slice(ROOM.total, ROOM.total + length)
-    embedded = model._embed(TEXT.tokens, where, noise)[rows]
+    embedded = model._embed(TEXT.tokens, where, key)[rows]
     clean = textbook.entry(model, TEXT.tokens[row, :length], where.kind[row, :length])
     assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
@@ -458,7 +458,9 @@ def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
     np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
 
 
-def test_a_model_is_built_without_drawing_anything() -> None:
+def test_all_weights_come_from_one_draw() -> None:
+    """One for each would take ten times as long to compile."""
     recipe = tiny.recipe()
-    leaves = jax.tree.leaves(build(recipe.model, recipe.positions, PAPER))
-    assert not any(isinstance(leaf, jax.Array) and leaf.std() > 0 for leaf in leaves)
+    traced = jax.make_jaxpr(lambda key: Transformer.init(
+        recipe.model, recipe.positions, PAPER, key=key))(jax.random.key(0))  # fmt: skip
+    assert str(traced).count("random_bits") == 1

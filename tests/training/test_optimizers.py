@@ -160,7 +160,7 @@ def test_muon_treats_the_matrices_of_blocks_and_leaves_the_rest_to_adamw() -> No
 
 
 def test_muon_marks_exactly_what_it_treats() -> None:
-    """Also where every block attends, so that there are no pointwise ones."""
+    """Also where every block attends, so that there are no MLP-only layers."""
     marks = by_path(matrices(MODEL), is_leaf=lambda leaf: hasattr(leaf, "reduction_axis"))
     assert {path for path, mark in marks.items() if mark is not None} == BLOCK_MATRICES
 

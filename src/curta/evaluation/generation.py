@@ -51,7 +51,7 @@ def complete(
     end = layout.end
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
-    cache, logits = model.extend(model.cache(where, room.total, room), tokens, where)
+    cache, logits = model.decode_step(model.cache(where, room.total, room), tokens, where)
     first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
     written = jnp.full((len(tokens), room.completion), end, jnp.int32)
     start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
@@ -65,7 +65,7 @@ def complete(
         state, kind, coordinates = layout.step(now.state, token)
         index = jnp.minimum(prompts + now.step, room.total - 1)
         where = Where(index[:, None], kind[:, None], coordinates[:, None])
-        cache, logits = model.extend(now.cache, token[:, None], where)
+        cache, logits = model.decode_step(now.cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
 

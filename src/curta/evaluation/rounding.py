@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import ACTIVATIONS, at
+from curta.model.blocks import ACTIVATIONS, index_tree
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 
@@ -112,7 +112,7 @@ def _margins(
 
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """As `Transformer.of_windows`, every cell calculated for itself, with errors at all places."""
-    design, attention = model.settings, at(model.attention, 0)
+    design, attention = model.settings, index_tree(model.attention, 0)
     x = _vectors(model, rows, sites)
     h = _normed(x, attention.gain, sites)
     split = (*rows.shape, design.heads, design.features)
@@ -125,7 +125,7 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
     taken = _attended(model, rows, (query, key, value), sites)
     x = _added(x[:, 0], sites.product(taken, attention.out), sites)
     for block in range(design.blocks):
-        mlp = at(model.mlp, block)
+        mlp = index_tree(model.mlp, block)
         inner = sites.product(_normed(x, mlp.gain, sites), mlp.up)
         inner = ACTIVATIONS[design.activation](inner)
         inner = sites(inner, UNIT * jnp.abs(inner))

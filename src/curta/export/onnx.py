@@ -57,7 +57,7 @@ def forward(
     model: Transformer, tokens: Int[Array, "batch length"], positions: Int[Array, "batch length"]
 ) -> Float[Array, "batch length tokens"]:
     """What the graph calculates, with no array whose size depends on the length alone."""
-    return model.everywhere(tokens, followed(model.layout, tokens, positions), UNBOUNDED)
+    return model.all_logits(tokens, followed(model.layout, tokens, positions), UNBOUNDED)
 
 
 def followed(

@@ -1,7 +1,7 @@
-"""Blocks of the transformer: their weights, stacked along a leading axis, and their parts."""
+"""A block of the transformer: its weights, and the one place that says what it does with them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,8 +12,9 @@ from curta.config.model import Model
 from curta.model.deferred_init import Weight, normal
 
 Flat = Float[Array, "tokens width"]
-Gains = Float[Array, "blocks width"] | None
-Kept = Bool[Array, "*sites tokens width"] | None
+Going = Float[Array, "going width"]  # tokens that go on after an attention layer
+Gains = Float[Array, "*blocks width"] | None
+DropoutMask = Bool[Array, "*sites tokens width"] | None
 
 ACTIVATIONS = {
     "relu": jax.nn.relu,
@@ -31,7 +32,7 @@ a step in a loop and 73 ms written out.
 
 
 class Attention(eqx.Module):
-    """Attention weights of all attending blocks, stacked along a leading axis."""
+    """Weights of an attention layer, or of all of them, stacked along a leading axis."""
 
     query: Weight  # blocks width width
     key: Weight  # blocks width remembered
@@ -42,7 +43,7 @@ class Attention(eqx.Module):
 
 
 class MLP(eqx.Module):
-    """Feed-forward weights of all blocks, stacked along a leading axis."""
+    """Feed-forward weights of a block, or of all of them, stacked along a leading axis."""
 
     up: Weight  # blocks width wide
     down: Weight  # blocks wide width
@@ -51,26 +52,71 @@ class MLP(eqx.Module):
     gate: Weight | None = None  # blocks width wide
 
 
-def attention(settings: Model) -> Attention:
-    """Attention weights, still to be drawn."""
-    width, blocks = settings.width, settings.attending
-    scale = width**-0.5
-    square = normal(blocks, width, width, scale=scale)
-    query = (
-        square
-        if settings.attention_scale
-        else normal(blocks, width, width, scale=scale * settings.features**-0.5)
-    )
-    shared = normal(blocks, width, settings.remembered * settings.features, scale=scale)
-    return Attention(query, shared, shared, square, *_gains(settings, blocks))
+class BlockContext(NamedTuple):
+    """What a block is told of its tokens; over windows, the embedded input only."""
+
+    where: Any  # where the tokens stand, a Where
+    links: Any  # what they see, Links
+    entry: Flat  # the embedded input
 
 
-def mlp(settings: Model) -> MLP:
-    """Feed-forward weights, still to be drawn."""
-    width, blocks, wide = settings.width, settings.blocks, settings.width * settings.mlp_factor
-    up = normal(blocks, width, wide, scale=width**-0.5)
-    down = normal(blocks, wide, width, scale=wide**-0.5)
-    return MLP(up, down, *_gains(settings, blocks), up if settings.gated else None)
+class Block(eqx.Module):
+    """One block, or several, stacked along a leading axis."""
+
+    mlp: MLP
+    attention: Any  # Attention; None in an MLP-only layer
+    positions: Any  # what the encoding learns for each attention layer
+    masks: DropoutMask  # of the outputs of both sub-layers
+    settings: Model = eqx.field(static=True)
+
+    def __call__(
+        self, x: Flat, context: BlockContext, attend: "Attend | None" = None
+    ) -> tuple[Going, Any]:
+        """x + attention(norm(x)), and then x + mlp(norm(x)); besides, what `attend` found.
+
+        `attend` gives the heads of norm(x), which are not gathered in the same way in training,
+        in decoding, or over windows; after it fewer tokens may go on. None: an MLP-only layer.
+        """
+        x, found = self._inject(x, context, "block"), None
+        if attend is not None:
+            x, context, heads, found = attend(self, x, context)
+            x = self._add(x, heads @ self.attention.out, self.attention, index_tree(self.masks, 0))
+            x = self._inject(x, context, "sublayer")
+        change = feedforward(self.settings, self.mlp, normed(self.settings, x, self.mlp.gain))
+        return self._add(x, change, self.mlp, index_tree(self.masks, 1)), found
+
+    def _add(self, x: Flat, change: Flat, layer: Attention | MLP, mask: DropoutMask) -> Flat:
+        """The state after a sub-layer; itself normalised where the norm stands there."""
+        x = x + dropout(self.settings, change, mask)
+        return x if self.settings.norm_placement == "pre" else normed(self.settings, x, layer.after)
+
+    def _inject(self, x: Flat, context: BlockContext, before: str) -> Flat:
+        """The embedded input added, if the config has it before a block or another sub-layer."""
+        return x + context.entry if self.settings.inject in (before, "sublayer") else x
+
+
+Attended = tuple[Going, BlockContext, Going, Any]
+"""The tokens that go on, their context, what their heads took, and what the caller is to get."""
+Attend = Callable[[Block, Flat, BlockContext], Attended]
+
+
+def scan_blocks(
+    blocks: Block, x: Flat, context: BlockContext, attend: Attend | None = None
+) -> Flat:
+    """`x` through stacked blocks; fewer than two need no loop to be compiled."""
+
+    def one(x: Flat, block: Block) -> tuple[Flat, Any]:
+        return block(x, context, attend)
+
+    count = len(blocks.mlp.up)
+    if count < 2:
+        return one(x, index_tree(blocks, 0))[0] if count else x
+    return jax.lax.scan(one, x, blocks, unroll=min(count, UNROLLED))[0]
+
+
+def index_tree(tree: Any, which: int | slice | Array) -> Any:
+    """`leaf[which]` of every leaf: one of the stacked blocks, or some of them."""
+    return jax.tree.map(lambda leaf: leaf[which], tree)
 
 
 def feedforward(settings: Model, mlp: MLP, x: Flat) -> Flat:
@@ -81,50 +127,47 @@ def feedforward(settings: Model, mlp: MLP, x: Flat) -> Flat:
     return (activate(x @ mlp.gate) * (x @ mlp.up)) @ mlp.down
 
 
-def normed(settings: Model, x: Flat, gain: Array | None) -> Flat:
-    """`x` with each token's root mean square 1, and its mean 0 unless the norm is "rms"."""
+def normed(settings: Model, x: Flat, gain: Float[Array, " width"] | None) -> Flat:
+    """`x` with each token's root mean square 1, and its mean 0 unless the norm is "rms".
+
+    [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with the others, times `gain`.
+    """
     if settings.norm != "rms":
         x = x - jnp.mean(x, axis=-1, keepdims=True)
     x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
     return x if gain is None else x * gain
 
 
-def added(settings: Model, x: Flat, change: Flat, gain: Array | None) -> Flat:
-    """The state after a sub-layer; itself normalised where the norm stands there."""
-    if settings.norm_placement == "pre":
-        return x + change
-    return normed(settings, x + change, gain)
-
-
-def keep(noise: PRNGKeyArray | None, settings: Model, *shape: int) -> Kept:
+def dropout_mask(key: PRNGKeyArray | None, settings: Model, *shape: int) -> DropoutMask:
     """Which numbers dropout leaves; None if it leaves all. One draw for all of them."""
-    if noise is None or not settings.dropout:
+    if key is None or not settings.dropout:
         return None
-    return jax.random.bernoulli(noise, 1 - settings.dropout, shape)
+    return jax.random.bernoulli(key, 1 - settings.dropout, shape)
 
 
-def dropped(settings: Model, x: Flat, kept: Kept) -> Flat:
-    """`x` with only what is kept, scaled up so that its mean stays."""
-    return x if kept is None else jnp.where(kept, x / (1 - settings.dropout), 0.0)
+def dropout(settings: Model, x: Flat, mask: DropoutMask) -> Flat:
+    """`x` with only what the mask leaves, scaled up so that its mean stays."""
+    return x if mask is None else jnp.where(mask, x / (1 - settings.dropout), 0.0)
 
 
-def through(
-    block: Callable[[Flat, Any], tuple[Flat, None]], x: Flat, parts: Any, count: int
-) -> Flat:
-    """`x` through `count` stacked blocks; fewer than two need no loop to be compiled."""
-    if count < 2:
-        return block(x, at(parts, 0))[0] if count else x
-    return jax.lax.scan(block, x, parts, unroll=min(count, UNROLLED))[0]
+def attention(settings: Model) -> Attention:
+    """Weights of all attention layers, still to be drawn."""
+    width, count, scale = settings.width, settings.attending, settings.width**-0.5
+    smaller = 1.0 if settings.attention_scale else settings.features**-0.5
+    query, out = (normal(count, width, width, scale=scale * by) for by in (smaller, 1.0))
+    shared = normal(count, width, settings.remembered * settings.features, scale=scale)
+    return Attention(query, shared, shared, out, *_gains(settings, count))
 
 
-def at(tree: Any, which: int | slice) -> Any:
-    """One of the stacked blocks, or some of them."""
-    return jax.tree.map(lambda leaf: leaf[which], tree)
+def mlp(settings: Model) -> MLP:
+    """Feed-forward weights of all blocks, still to be drawn."""
+    width, count, wide = settings.width, settings.blocks, settings.width * settings.mlp_factor
+    up = normal(count, width, wide, scale=width**-0.5)
+    down = normal(count, wide, width, scale=wide**-0.5)
+    return MLP(up, down, *_gains(settings, count), up if settings.gated else None)
 
 
-def _gains(settings: Model, blocks: int) -> tuple[Array | None, Array | None]:
+def _gains(settings: Model, count: int) -> tuple[Gains, Gains]:
     """Gains of the norms before a sub-layer and after it, where there are any."""
-    if settings.norm == "plain":
-        return None, None
-    ones = jnp.ones((blocks, settings.width))
-    return ones, ones if settings.norm_placement == "post_residual" else None
+    gains = None if settings.norm == "plain" else jnp.ones((count, settings.width))
+    return gains, gains if settings.norm_placement == "post_residual" else None

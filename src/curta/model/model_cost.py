@@ -1,10 +1,11 @@
 """What a recipe's model is made of: each weight's shape, parameters and multiply-adds.
 
-Counted from the description of the weights, so nothing is drawn. Multiply-adds are those of
+Counted from the shapes of the weights, so nothing is drawn. Multiply-adds are those of
 matrix products, for one token that goes through everything: look-ups, norms and what positions
 calculate of their own are left out. Weights of several blocks are stacked along the first axis.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -13,8 +14,7 @@ from curta.config.recipe import Recipe
 from curta.layouts import Layout, Room
 from curta.layouts.texts import layout_of
 from curta.model import positions
-from curta.model.deferred_init import Normal
-from curta.model.transformer import build
+from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.problems.problem import Problem
 
@@ -69,8 +69,9 @@ def _seen(recipe: Recipe, layout: Layout, room: Room) -> Seen:
 
 def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     """Everything that a token goes through if `keys` tokens are scored for each query."""
-    model = build(recipe.model, recipe.positions, layout)
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model, is_leaf=lambda x: isinstance(x, Normal))
+    init = partial(Transformer.init, recipe.model, recipe.positions, layout)
+    model = jax.eval_shape(lambda key: init(key=key), jax.random.key(0))
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
     rows = [_weight(jax.tree_util.keystr(path)[1:], leaf.shape, recipe) for path, leaf in leaves]
     ends = [number for number, row in enumerate(rows, 1) if row.name.startswith("attention.")]
     rows.insert(ends[-1], _scores(recipe, keys))

@@ -8,11 +8,10 @@ from jaxtyping import Array, Float, Int
 
 from curta.layouts import Where
 from curta.model.blocks import Flat
-from curta.model.positions import Links
 
 
 class Cache(NamedTuple):
-    """Keys and values of all tokens so far, for each attending block, and where they stand.
+    """Keys and values of all tokens so far, for each attention layer, and where they stand.
 
     The same block has others in every loop.
     """
@@ -35,21 +34,18 @@ class States(NamedTuple):
         return jnp.concatenate([self.earlier, self.last[None]])[loops - 1]
 
 
-class BlockContext(NamedTuple):
-    """What a pass over some tokens has at hand: where they stand, what they see, their input."""
-
-    where: Where
-    links: Links
-    entry: Flat
-
-
-def rows_of(table: Float[Array, "rows width"], index: Int[Array, "batch time"]) -> Array:
+def rows_of(
+    table: Float[Array, "rows width"], index: Int[Array, "batch time"]
+) -> Float[Array, "batch time width"]:
     """`table[index]` as a matrix product: its gradient is one too, not a serial scatter."""
     return jax.nn.one_hot(index, len(table), dtype=table.dtype) @ table
 
 
 def pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
-    """The rows that belong to `queries`, of flat activations or of whole `Where`s."""
+    """The rows that belong to `queries`, of flat activations or of whole `Where`s.
+
+    Two texts of three tokens are rows 0-2 and 3-5; queries [[2], [1]] are rows 2 and 4.
+    """
     rows = jnp.arange(len(queries))[:, None]
     if isinstance(tree, Where):
         return jax.tree.map(lambda part: part[rows, queries], tree)

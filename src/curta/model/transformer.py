@@ -1,14 +1,19 @@
-"""The transformer: token and kind embeddings, attending blocks, pointwise blocks, head.
+"""The transformer: token and kind embeddings, attention layers, MLP-only layers, head.
+
+What a block does stands in `blocks.Block`. Here are the ways through all blocks (training, token
+by token with a cache, over windows, looking inside); they differ in how an attention layer attends.
 
 Shapes: activations are kept two-dimensional, (tokens, width), through every
 linear layer and get their batch axis back only for attention; XLA on CPU copies
 whole layouts otherwise. Only what is scored is computed: after the keys of the
-last attending block of the last loop, nothing but the queries goes on.
+last attention layer of the last loop, nothing but the queries goes on.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -19,13 +24,32 @@ from curta.config.model import Model
 from curta.config.positions import Positions
 from curta.layouts import Layout, Room, Where
 from curta.layouts.program import ProgramLayout
-from curta.model import blocks
-from curta.model.blocks import MLP, UNROLLED, Attention, Flat, Kept, at, dropped, through
-from curta.model.deferred_init import Weight, normal, rescaled
+from curta.model import blocks, recurrence
+from curta.model.blocks import (
+    MLP,
+    Attend,
+    Attended,
+    Attention,
+    Block,
+    BlockContext,
+    DropoutMask,
+    Flat,
+    Going,
+)
+from curta.model.deferred_init import Weight, draw, normal, rescaled
 from curta.model.positions import Encoding, Links, Shape
 from curta.model.positions import build as build_positions
 from curta.model.positions.window import WindowEncoding
-from curta.model.states import BlockContext, Cache, States, pick, rows_of
+from curta.model.states import Cache, States, pick, rows_of
+
+Tokens = Int[Array, "batch time"]
+Queries = Int[Array, "batch queries"]
+Logits = Float[Array, "batch queries vocabulary"]
+Heads = Float[Array, "batch time heads features"]
+KVHeads = Float[Array, "batch time remembered features"]
+Slots = Float[Array, "loops batch slots heads features"]
+Asked = tuple[Queries, Links]
+Key = PRNGKeyArray | None
 
 
 class Transformer(eqx.Module):
@@ -41,65 +65,78 @@ class Transformer(eqx.Module):
     settings: Model = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
-    def __call__(
-        self,
-        tokens: Int[Array, "batch time"],
-        where: Where,
-        queries: Int[Array, "batch queries"],
-        room: Room,
-        noise: PRNGKeyArray | None = None,
-    ) -> Float[Array, "batch queries vocabulary"]:
-        """Logits for the token that follows each of `queries` (indices into time).
+    @classmethod
+    def init(
+        cls, settings: Model, positions: Positions, layout: Layout, *, key: PRNGKeyArray
+    ) -> "Transformer":
+        """A model whose weights come from one draw. Raises UserError if positions do not fit it."""
+        width, characters = settings.width, len(layout.characters)
+        vectors = layout.parts().shape[1] if settings.spelled else characters
+        shape = Shape(layout, width, settings.heads, settings.attending)
+        with jax.ensure_compile_time_eval():  # what is not drawn is constant
+            model = cls(
+                tokens=normal(vectors, width, scale=1.0),
+                kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
+                positions=build_positions(positions, shape),
+                attention=blocks.attention(settings),
+                mlp=blocks.mlp(settings),
+                gain=None if settings.norm == "plain" else jnp.ones(width),
+                head=None if settings.tied else normal(width, characters, scale=width**-0.5),
+                settings=settings,
+                layout=layout,
+            )
+        return draw(model if settings.init == "fan_in" else rescaled(model, settings.init_std), key)
 
-        `noise` is the key of dropout, in training only.
-        """
-        states = self.states(tokens, where, queries, room, noise=noise)
+    def __call__(
+        self, tokens: Tokens, where: Where, queries: Queries, room: Room, dropout_key: Key = None
+    ) -> Logits:
+        """Logits for what follows `queries`, indices into time; with a key, some units drop out."""
+        states = self.states(tokens, where, queries, room, dropout_key=dropout_key)
         return self.logits(states.last, queries)
 
     def states(
-        self,
-        tokens: Int[Array, "batch time"],
-        where: Where,
-        queries: Int[Array, "batch queries"],
-        room: Room,
-        *,
-        loops: int | None = None,
-        untaught: Int[Array, ""] | int = 0,
-        each: bool = False,
-        noise: PRNGKeyArray | None = None,
-    ) -> States:
+        self, tokens: Tokens, where: Where, queries: Queries, room: Room, *, each: bool = False,
+        loops: int | None = None, untaught: Int[Array, ""] | int = 0, dropout_key: Key = None,
+    ) -> States:  # fmt: skip
         """The queries' states after `loops` loops, by default all, and after `each` of them.
 
         `untaught` loops come before them, through which no gradient goes; their number
         may be another in every call of one compiled program.
         """
         index = self.positions.index(where, room)
-        links = self._links(index, where)
-        context = BlockContext(where, links, self._embed(tokens, where, noise))
-        x = self._untaught(untaught, context, noise)
-        before = (loops or self.settings.loops) - 1
+        context = self._context(tokens, where, index, dropout_key)
+        masks = partial(self._masks, dropout_key, tokens=tokens.size)
+        x, before = self._begin(context.entry), (loops or self.settings.loops) - 1
+        # draws of dropout are slow to compile: not written out
+        written_out = 0 if dropout_key is not None else blocks.UNROLLED // self.settings.blocks
 
-        def loop(x: Flat, number: Array) -> tuple[Flat, Array | None]:
-            x = self._loop(x, context, self._keep(noise, number, len(x)))
-            return x, pick(x, queries) if each else None
+        def loop(tree: tuple[Transformer, BlockContext], x: Flat, number: Array) -> Flat:
+            return tree[0]._loop(x, tree[1], masks(number))
 
-        earlier = None
-        if before:
-            drawing = noise is not None  # draws are slow to compile: not written out
-            unroll = 1 if drawing else min(before, max(1, UNROLLED // self.settings.blocks))
-            x, earlier = jax.lax.scan(loop, x, untaught + jnp.arange(before), unroll=unroll)
-        kept = self._keep(noise, untaught + before, len(x))
-        return States(earlier, self._last(x, context, kept, index, queries))
+        def read(x: Flat) -> Going | None:
+            return pick(x, queries) if each else None
 
-    def logits(
-        self, state: Flat, queries: Int[Array, "batch queries"]
-    ) -> Float[Array, "batch queries vocabulary"]:
+        tree, numbers = (self, context), untaught + jnp.arange(before)
+        x = recurrence.without_gradient(loop, tree, x, untaught)
+        x, earlier = recurrence.followed(loop, tree, x, numbers, read, written_out)
+        last = (queries, self._links(index, pick(where, queries)))
+        return States(earlier, self._loop(x, context, masks(untaught + before), last))
+
+    def logits(self, state: Flat, queries: Queries) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
-        h = blocks.normed(self.settings, state, self.gain)
-        logits = h @ (
-            self.characters().T * self.settings.width**-0.5 if self.head is None else self.head
-        )
+        h, scale = blocks.normed(self.settings, state, self.gain), self.settings.width**-0.5
+        logits = h @ (self.characters().T * scale if self.head is None else self.head)
         return logits.reshape(*queries.shape, -1)
+
+    def all_logits(self, tokens: Tokens, where: Where, room: Room) -> Logits:
+        """Logits for what follows every token. For other programs; no training comes this way."""
+        return self.logits(self._walk(tokens, where, room, self._attend)[0], tokens)
+
+    def attention_weights(
+        self, tokens: Tokens, where: Where, room: Room
+    ) -> Float[Array, "layers batch heads time time"]:
+        """The share of each token (last axis) in what every token takes; loop after loop."""
+        return jnp.stack(self._walk(tokens, where, room, partial(self._attend, tell=True))[1])
 
     def of_windows(self, rows: Int[Array, "batch cells"]) -> Float[Array, "batch vocabulary"]:
         """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
@@ -107,22 +144,11 @@ class Transformer(eqx.Module):
         The one attention layer is the first, so keys and values of a token depend on nothing
         but the token: they are calculated once for the vocabulary and looked up.
         """
-        assert isinstance(self.positions, WindowEncoding)
-        x = self._vocabulary()
-        attention, layer, mlp = self._blocks(0)
-        h = self._norm(x, attention.gain)
-        heads = (len(x), -1, self.settings.features)
-        query = self._scaled((h @ attention.query).reshape(heads))
-        key, value = (
-            jnp.pad(self._spread((h @ w).reshape(1, *heads))[0], ((0, 1), (0, 0), (0, 0)))
-            for w in (attention.key, attention.value)
-        )
-        own = rows[:, 0]
-        seen = self.positions.of_windows(layer, rows, query[own], key[rows], value[rows])
-        change = seen.reshape(len(rows), -1) @ attention.out
-        x = blocks.added(self.settings, x[own], change, attention.after)
-        x = self._pointwise(self._think(mlp, x), x, None)
-        return self.logits(x, own[None])[0]
+        entry = self._vocabulary()
+        context, attend = BlockContext(None, None, entry), partial(self._attend_windows, rows=rows)
+        x, context = self._blocks(0)(self._begin(entry), context, attend)
+        x = blocks.scan_blocks(self._blocks(slice(1, None)), x, context)
+        return self.logits(x, rows[None, :, 0])[0]
 
     def looped(self, loops: int) -> "Transformer":
         """The same weights, with another number of loops."""
@@ -135,85 +161,28 @@ class Transformer(eqx.Module):
         blanks = (jnp.zeros(shape),) * design.attending
         return Cache(blanks, blanks, self.positions.blank(where, slots, room))
 
-    def extend(
-        self, cache: Cache, tokens: Int[Array, "batch time"], where: Where
-    ) -> tuple[Cache, Float[Array, "batch time vocabulary"]]:
+    def decode_step(self, cache: Cache, tokens: Tokens, where: Where) -> tuple[Cache, Logits]:
         """Appends tokens at the slots `where.index`; logits for what follows each of them."""
         index = self.positions.insert(cache.index, where)
-        context = BlockContext(where, self._links(index, where), self._embed(tokens, where))
-        now = (self._begin(context.entry), cache._replace(index=index))
-        if self.settings.loops == 1:
-            x, cache = self._extend(0, now, context)
-        else:
-            loop = partial(self._extend, context=context)
-            x, cache = jax.lax.fori_loop(0, self.settings.loops, loop, now)
+        context = self._context(tokens, where, index)
+
+        def loop(number: Array | int, now: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
+            x, (keys, values, index) = now
+            attend = partial(self._attend, loop=number)
+            layers = [partial(attend, past=past) for past in zip(keys, values, strict=True)]
+            x, found = self._in_turn(x, context, layers)
+            keys, values = zip(*found, strict=True)
+            return x, Cache(keys, values, index)
+
+        now, loops = (self._begin(context.entry), cache._replace(index=index)), self.settings.loops
+        x, cache = loop(0, now) if loops == 1 else jax.lax.fori_loop(0, loops, loop, now)
         return cache, self.logits(x, where.index)
 
-    def _extend(
-        self, loop: Array | int, now: tuple[Flat, Cache], context: BlockContext
-    ) -> tuple[Flat, Cache]:
-        """One loop over all blocks, with a cache."""
-        (x, cache), keys, values = now, [], []
-        spot = (loop, jnp.arange(len(context.where.index))[:, None], context.where.index)
-        for number in range(self.settings.attending):
-            attention, layer, mlp = self._blocks(number)
-            x = self._inject(x, context.entry, "block")
-            key, value = self._remember(attention, x, context.where)
-            keys.append(cache.keys[number].at[spot].set(key))
-            values.append(cache.values[number].at[spot].set(value))
-            x = self._attend(attention, layer, x, context.links, keys[-1][loop], values[-1][loop])
-            x = self._think(mlp, self._inject(x, context.entry, "sublayer"))
-        for number in range(self.settings.attending, self.settings.blocks):
-            x = self._think(at(self.mlp, number), self._inject(x, context.entry, "block"))
-        return x, Cache(tuple(keys), tuple(values), cache.index)
-
-    def attention_weights(
-        self, tokens: Int[Array, "batch time"], where: Where, room: Room
-    ) -> Float[Array, "blocks batch heads time time"]:
-        """The share of each token (last axis) in what every token takes; loop after loop."""
-        found: list[Array] = []
-        self._walk(tokens, where, room, found)
-        return jnp.stack(found)
-
-    def everywhere(
-        self, tokens: Int[Array, "batch time"], where: Where, room: Room
-    ) -> Float[Array, "batch time vocabulary"]:
-        """Logits for what follows every token. For other programs; no training comes this way."""
-        return self.logits(self._walk(tokens, where, room), tokens)
-
-    def _walk(
-        self,
-        tokens: Int[Array, "batch time"],
-        where: Where,
-        room: Room,
-        found: list[Array] | None = None,
-    ) -> Flat:
-        """The state of all tokens after all blocks; what attention saw goes to `found`."""
-        links = self._links(self.positions.index(where, room), where)
-        entry = self._embed(tokens, where)
-        x = self._begin(entry)
-        for number in list(range(self.settings.blocks)) * self.settings.loops:
-            x = self._inject(x, entry, "block")
-            if number < self.settings.attending:
-                attention, layer, _ = self._blocks(number)
-                key, value = self._remember(attention, x, where)
-                if found is not None:
-                    query = self._query(attention, x, where)
-                    found.append(self.positions.weights(layer, links, query, self._spread(key)))
-                x = self._attend(attention, layer, x, links, key, value)
-                x = self._inject(x, entry, "sublayer")
-            x = self._think(at(self.mlp, number), x)
-        return x
-
-    def _embed(
-        self, tokens: Int[Array, "batch time"], where: Where, noise: PRNGKeyArray | None = None
-    ) -> Flat:
-        x = rows_of(self.characters(), tokens)
-        if self.kinds is not None:
-            x = x + rows_of(self.kinds, where.kind)
-        x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
-        key = None if noise is None else jax.random.fold_in(noise, 0)
-        return dropped(self.settings, x, blocks.keep(key, self.settings, *x.shape))
+    def characters(self) -> Float[Array, "characters width"]:
+        """The vector of each character."""
+        if not self.settings.spelled:
+            return self.tokens
+        return jnp.asarray(self.layout.parts()) @ self.tokens
 
     def _vocabulary(self) -> Float[Array, "tokens width"]:
         """The vector of each token, its role's included."""
@@ -222,11 +191,16 @@ class Transformer(eqx.Module):
         assert isinstance(self.layout, ProgramLayout)
         return self.characters() + self.kinds[self.layout.machine.role]
 
-    def characters(self) -> Float[Array, "characters width"]:
-        """The vector of each character."""
-        if not self.settings.spelled:
-            return self.tokens
-        return jnp.asarray(self.layout.parts()) @ self.tokens
+    def _context(self, tokens: Tokens, where: Where, index: Any, key: Key = None) -> BlockContext:
+        return BlockContext(where, self._links(index, where), self._embed(tokens, where, key))
+
+    def _embed(self, tokens: Tokens, where: Where, key: Key) -> Flat:
+        x = rows_of(self.characters(), tokens)
+        if self.kinds is not None:
+            x = x + rows_of(self.kinds, where.kind)
+        x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
+        key = None if key is None else jax.random.fold_in(key, 0)
+        return blocks.dropout(self.settings, x, blocks.dropout_mask(key, self.settings, *x.shape))
 
     def _links(self, index: Any, queries: Where) -> Links:
         look = self.positions.links if self.settings.causal else self.positions.everyone
@@ -236,154 +210,111 @@ class Transformer(eqx.Module):
         """The state before the first block, to which an injected input is still to be added."""
         return entry if self.settings.inject == "none" else jnp.zeros_like(entry)
 
-    def _inject(self, x: Flat, entry: Flat, before: Literal["block", "sublayer"]) -> Flat:
-        """The embedded input added, if the design has it before a block or another sub-layer."""
-        return x + entry if self.settings.inject in (before, "sublayer") else x
-
-    def _untaught(
-        self, count: Array | int, context: BlockContext, noise: PRNGKeyArray | None
-    ) -> Flat:
-        """The state after `count` loops without gradient."""
-        x = self._begin(context.entry)
-        if isinstance(count, int) and not count:
-            return x
-        model, seen, start = jax.lax.stop_gradient((self, context, x))
-
-        def loop(number: Array, x: Flat) -> Flat:
-            return model._loop(x, seen, self._keep(noise, number, len(x)))
-
-        return jnp.where(count == 0, x, jax.lax.fori_loop(0, count, loop, start))
-
-    def _keep(self, noise: PRNGKeyArray | None, loop: Array | int, tokens: int) -> Kept:
+    def _masks(self, key: Key, loop: Array | int, tokens: int) -> DropoutMask:
         """What dropout leaves of each block's two sub-layers in this loop; None if all."""
-        if noise is None:
-            return None
-        key, design = jax.random.fold_in(noise, 1 + loop), self.settings
-        return blocks.keep(key, design, design.blocks, 2, tokens, design.width)
+        key, design = None if key is None else jax.random.fold_in(key, 1 + loop), self.settings
+        return blocks.dropout_mask(key, design, design.blocks, 2, tokens, design.width)
 
-    def _loop(self, x: Flat, context: BlockContext, kept: Kept) -> Flat:
-        """All blocks, over all tokens."""
-        x = self._attending(x, context, kept, self.settings.attending)
-        return self._pointwise(x, context.entry, kept)
+    def _blocks(self, which: int | slice, masks: DropoutMask = None) -> Block:
+        """One block, or several of one sort, stacked."""
+        first = which.start or 0 if isinstance(which, slice) else which
+        attends = first < self.settings.attending
+        attention, layers = (self.attention, self.positions.layers) if attends else (None, None)
+        stacked = Block(self.mlp, attention, layers, masks, self.settings)
+        return blocks.index_tree(stacked, which)
 
-    def _last(
-        self,
-        x: Float[Array, "all width"],
-        context: BlockContext,
-        kept: Array | None,
-        index: Any,
-        queries: Int[Array, "batch queries"],
-    ) -> Flat:
-        """All blocks; after the keys of the last that attends, only the queries go on."""
-        last = self.settings.attending - 1
-        x = self._attending(x, context, kept, last)
-        attention, layer, mlp = self._blocks(last)
-        x = self._inject(x, context.entry, "block")
-        remembered = self._remember(attention, x, context.where)
-        x, entry = pick(x, queries), pick(context.entry, queries)
-        kept = jax.tree.map(jax.vmap(jax.vmap(partial(pick, queries=queries))), kept)
-        links = self._links(index, pick(context.where, queries))
-        mine = at(kept, last)
-        x = self._attend(attention, layer, x, links, *remembered, at(mine, 0))
-        x = self._think(mlp, self._inject(x, entry, "sublayer"), at(mine, 1))
-        return self._pointwise(x, entry, kept)
+    def _loop(
+        self, x: Flat, context: BlockContext, masks: DropoutMask, last: Asked | None = None
+    ) -> Going:
+        """All blocks; if `last` are given, only they go on after the last keys and values."""
+        attending = self.settings.attending
+        count = attending - (last is not None)
+        x = blocks.scan_blocks(self._blocks(slice(count), masks), x, context, self._attend)
+        if last is not None:
+            masks = jax.tree.map(jax.vmap(jax.vmap(partial(pick, queries=last[0]))), masks)
+            attend = partial(self._attend, only=last)
+            x, context = self._blocks(count, masks)(x, context, attend)
+        return blocks.scan_blocks(self._blocks(slice(attending, None), masks), x, context)
 
-    def _attending(self, x: Flat, context: BlockContext, kept: Kept, count: int) -> Flat:
-        """The first `count` blocks, all of which attend."""
+    def _in_turn(
+        self, x: Flat, context: BlockContext, attends: Iterable[Attend]
+    ) -> tuple[Flat, Any]:
+        """All blocks, written out one after the other, and what each attention layer found."""
+        found = []
+        for number, attend in zip_longest(range(self.settings.blocks), attends):
+            x, one = self._blocks(number)(x, context, attend)
+            found.append(one)
+        return x, found[: self.settings.attending]
 
-        def block(x: Flat, parts: Any) -> tuple[Flat, None]:
-            (attention, layer, mlp), kept = parts
-            x = self._inject(x, context.entry, "block")
-            remembered = self._remember(attention, x, context.where)
-            x = self._attend(attention, layer, x, context.links, *remembered, at(kept, 0))
-            x = self._inject(x, context.entry, "sublayer")
-            return self._think(mlp, x, at(kept, 1)), None
-
-        return through(block, x, (self._blocks(slice(count)), at(kept, slice(count))), count)
-
-    def _pointwise(self, x: Flat, entry: Flat, kept: Kept) -> Flat:
-        """The blocks that do not attend."""
-
-        def block(x: Flat, parts: Any) -> tuple[Flat, None]:
-            mlp, kept = parts
-            return self._think(mlp, self._inject(x, entry, "block"), at(kept, 1)), None
-
-        rest = slice(self.settings.attending, None)
-        count = self.settings.blocks - self.settings.attending
-        return through(block, x, (at(self.mlp, rest), at(kept, rest)), count)
-
-    def _blocks(self, which: int | slice) -> tuple[Attention, Any, MLP]:
-        """Attending blocks: attention, what their positions learn, and feed-forward."""
-        return at((self.attention, self.positions.layers, self.mlp), which)
-
-    def _remember(self, attention: Attention, x: Flat, where: Where) -> tuple[Array, Array]:
-        """Keys and values of all tokens of `x`."""
-        h = self._norm(x, attention.gain)
-        split = (*where.index.shape, self.settings.remembered, -1)
-        key = self.positions.rotate((h @ attention.key).reshape(split), where)
-        return key, (h @ attention.value).reshape(split)
+    def _walk(self, tokens: Tokens, where: Where, room: Room, attend: Attend) -> tuple[Flat, Any]:
+        """The state of all tokens after all loops, and what was found on the way."""
+        context = self._context(tokens, where, self.positions.index(where, room))
+        x, found = self._begin(context.entry), []
+        for _ in range(self.settings.loops):
+            x, more = self._in_turn(x, context, [attend] * self.settings.attending)
+            found += more
+        return x, found
 
     def _attend(
-        self,
-        attention: Attention,
-        layer: Any,
-        x: Flat,
-        links: Links,
-        key: Array,
-        value: Array,
-        kept: Kept = None,
-    ) -> Flat:
-        query = self._query(attention, x, links.queries)
-        key, value = self._spread(key), self._spread(value)
-        seen = self.positions.attend(layer, links, query, key, value)
-        change = dropped(self.settings, seen.reshape(x.shape) @ attention.out, kept)
-        return blocks.added(self.settings, x, change, attention.after)
+        self, block: Block, x: Flat, context: BlockContext, only: Asked | None = None, *,
+        past: tuple[Slots, Slots] | None = None, loop: Array | int = 0, tell: bool = False,
+    ) -> Attended:  # fmt: skip
+        """How tokens of texts attend. Keys and values are those of `x`, and of the `past`, if any.
 
-    def _query(self, attention: Attention, x: Flat, where: Where) -> Array:
-        """Queries of all tokens of `x`."""
-        design, h = self.settings, self._norm(x, attention.gain)
-        split = (*where.index.shape, design.heads, -1)
-        return self._scaled(self.positions.rotate((h @ attention.query).reshape(split), where))
+        `only` these tokens have queries and go on, if they are given, with their links. What is
+        found is the longer past, the context of those tokens or, to `tell`, attention's weights.
+        """
+        found: Any = None
+        keys, values = self.keys_values(block, x, context.where)
+        if past is not None:
+            spot = (loop, jnp.arange(len(keys))[:, None], context.where.index)
+            found = past[0].at[spot].set(keys), past[1].at[spot].set(values)
+            keys, values = blocks.index_tree(found, loop)
+        if only is not None:
+            x, entry = pick(x, only[0]), pick(context.entry, only[0])
+            context = found = BlockContext(only[1].queries, only[1], entry)
+        links, keys, values = context.links, self.repeat_kv(keys), self.repeat_kv(values)
+        (query,) = self._heads(block, x, links.queries.index.shape, "query")
+        query = self._scaled(self.positions.rotate(query, links.queries))
+        if tell:
+            found = self.positions.weights(block.positions, links, query, keys)
+        heads = self.positions.attend(block.positions, links, query, keys, values)
+        return x, context, heads.reshape(x.shape), found
 
-    def _scaled(self, query: Array) -> Array:
+    def _attend_windows(
+        self, block: Block, x: Flat, context: BlockContext, rows: Int[Array, "batch cells"]
+    ) -> Attended:
+        """`x` is the vocabulary; the first token of each window sees the window, and goes on."""
+        assert isinstance(self.positions, WindowEncoding)
+        query, keys, values = self._heads(block, x, (1, len(x)), "query", "key", "value")
+        tables = self._scaled(query)[0], self.repeat_kv(keys)[0], self.repeat_kv(values)[0]
+        heads = self.positions.of_windows(block.positions, rows, *tables)
+        x, context = x[rows[:, 0]], context._replace(entry=context.entry[rows[:, 0]])
+        return x, context, heads.reshape(len(rows), -1), context
+
+    def keys_values(self, block: Block, x: Flat, where: Where) -> tuple[KVHeads, KVHeads]:
+        """Keys and values of all tokens of `x`."""
+        keys, values = self._heads(block, x, where.index.shape, "key", "value")
+        return self.positions.rotate(keys, where), values
+
+    def _heads(self, block: Block, x: Flat, shape: tuple[int, ...], *names: str) -> list[Heads]:
+        """norm(x) times weights of these names, (tokens, width), as (batch, time, heads, features).
+
+        Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads.
+        """
+        h, features = blocks.normed(self.settings, x, block.attention.gain), self.settings.features
+        return [(h @ getattr(block.attention, n)).reshape(*shape, -1, features) for n in names]
+
+    def _scaled(self, query: Heads) -> Heads:
         """Queries for encodings, which divide scores by the root of the features."""
         return query if self.settings.attention_scale else query * self.settings.features**0.5
 
-    def _spread(self, heads: Array) -> Array:
-        """Keys or values, each as often as there are queries that share it."""
+    def repeat_kv(self, heads: KVHeads) -> Heads:
+        """Keys or values for every head: of [k, l] those of four heads are [k, k, l, l]."""
         shared = self.settings.heads // self.settings.remembered
         return heads if shared == 1 else jnp.repeat(heads, shared, axis=2)
-
-    def _think(self, mlp: MLP, x: Flat, kept: Kept = None) -> Flat:
-        change = blocks.feedforward(self.settings, mlp, self._norm(x, mlp.gain))
-        return blocks.added(self.settings, x, dropped(self.settings, change, kept), mlp.after)
-
-    def _norm(self, x: Flat, gain: Array | None) -> Flat:
-        return blocks.normed(self.settings, x, gain)
-
-
-def build(settings: Model, positions: Positions, layout: Layout) -> Transformer:
-    """The model with its random weights still to be drawn (see `initial.draw`)."""
-    width, attending = settings.width, settings.attending
-    model = Transformer(
-        tokens=normal(_vectors(settings, layout), width, scale=1.0),
-        kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
-        positions=build_positions(positions, Shape(layout, width, settings.heads, attending)),
-        attention=blocks.attention(settings),
-        mlp=blocks.mlp(settings),
-        gain=None if settings.norm == "plain" else jnp.ones(width),
-        head=None if settings.tied else normal(width, len(layout.characters), scale=width**-0.5),
-        settings=settings,
-        layout=layout,
-    )
-    return model if settings.init == "fan_in" else rescaled(model, settings.init_std)
 
 
 def parameters(model: Transformer) -> int:
     """How many numbers are learned."""
     return sum(leaf.size for leaf in jax.tree.leaves(model))
-
-
-def _vectors(settings: Model, layout: Layout) -> int:
-    """How many vectors the tokens have between them."""
-    return layout.parts().shape[1] if settings.spelled else len(layout.characters)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from curta.config.sections import Training
@@ -57,7 +58,7 @@ def _progressive(
     most, alpha = max(loops // 2, 1), plan.progressive_alpha
     first, second = jax.random.split(key)
     untaught = jax.random.randint(first, (), 0, loops)
-    taught = jax.random.randint(second, (), 1, jax.numpy.minimum(loops - untaught, most) + 1)
+    taught = jax.random.randint(second, (), 1, jnp.minimum(loops - untaught, most) + 1)
     found = []
     if alpha > 0:
         drawn = states(loops=most, untaught=untaught, each=True)

@@ -24,9 +24,8 @@ from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, Room, Text
 from curta.layouts.batches import Batch, errors, padded, whole
-from curta.model.deferred_init import draw
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Transformer, build
+from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.training.optimizers import Rates, transformation
 from curta.training.records import Data
@@ -88,11 +87,11 @@ class Written(NamedTuple):
 
 def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
     """Members before their first step, stacked along a leading axis."""
-    blank = build(recipe.model, recipe.positions, layout)
     settings, keeps_best = recipe.optimizer, recipe.training.keep == "best"
 
     def one(seed: Array) -> Member:
-        model = draw(blank, jax.random.fold_in(jax.random.key(seed), 0))
+        key = jax.random.fold_in(jax.random.key(seed), 0)
+        model = Transformer.init(recipe.model, recipe.positions, layout, key=key)
         rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay))
         optimizer = transformation(settings, rates, recipe.training.steps).init(model)
         best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
@@ -115,8 +114,8 @@ def loss_and_exact(
     loss may be taken after several numbers of loops, the most decide what is flawless.
     """
     where = model.positions.jitter(batch.where, keys.starts)
-    noise = keys.dropout if model.settings.dropout else None
-    states = partial(model.states, batch.tokens, where, batch.queries, room, noise=noise)
+    key = keys.dropout if model.settings.dropout else None
+    states = partial(model.states, batch.tokens, where, batch.queries, room, dropout_key=key)
     losses = jnp.zeros(())
     for share, state in readings(plan, model.settings.loops, states, keys.loops):
         logits = model.logits(state, batch.queries)

@@ -46,13 +46,18 @@ class WindowEncoding(Encoding):
         self,
         layer: Float[Array, "heads biases"],
         rows: Int[Array, "batch cells"],
-        q: Float[Array, "batch heads features"],
-        k: Float[Array, "batch cells heads features"],
-        v: Float[Array, "batch cells heads features"],
+        query: Float[Array, "tokens heads features"],
+        keys: Float[Array, "tokens heads features"],
+        values: Float[Array, "tokens heads features"],
     ) -> Float[Array, "batch heads features"]:
-        """What each query takes from the cells of its window; absent ones have zeros in k and v."""
+        """What the first token of each window takes from all of its cells.
+
+        Of every token the query, key and value are given; a cell that is absent, one more than
+        the last token, has zeros.
+        """
         machine = self._program.machine
-        scores = jnp.sum(q[:, None] * k, axis=-1) * q.shape[-1] ** -0.5
+        k, v = (jnp.pad(part, ((0, 1), (0, 0), (0, 0)))[rows] for part in (keys, values))
+        scores = jnp.sum(query[rows[:, 0], None] * k, axis=-1) * k.shape[-1] ** -0.5
         scores = scores + self.table(layer)[jnp.asarray(machine.role)[rows[:, 0]]]
         weights = jax.nn.softmax(scores, axis=1)
         return jnp.sum(weights[..., None] * v, axis=1)
