@@ -31,7 +31,7 @@ lint: $(VENV)/dev
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks
 
-pictures: $(VENV)/base
+pictures: $(VENV)/dev
 	$(BIN)/python docs/pictures.py
 
 results: $(VENV)/base

@@ -9,7 +9,6 @@ files are not. Eight seeds trained at once are compared with eight such processe
 one after the other.
 """
 
-import argparse
 import json
 import os
 import resource
@@ -21,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .spread import Spread, Table
+from .spread import Spread, Table, explained, main
 
 DIGITS, PROBLEMS, SEEDS = 100, 200, 8
 
@@ -98,7 +97,7 @@ def _alternated(
 def _one(from_cold: list[Trial], warm: list[Trial]) -> Table:
     head = ["default recipe, one seed", "seconds", "peak memory, MB", f"exact at {DIGITS} digits"]
     rows = [_row("from a cold start", from_cold), _row("compiled before", warm)]
-    return Table(f"To {DIGITS} digits", (__doc__ or "").partition("\n\n")[2], head, rows)
+    return Table(f"To {DIGITS} digits", explained(__doc__), head, rows)
 
 
 def _row(name: str, trials: list[Trial]) -> list[str]:
@@ -133,7 +132,4 @@ def _sum(trials: list[Trial]) -> Trial:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true")
-    for table in tables(parser.parse_args().quick):
-        print(table)
+    main(tables)

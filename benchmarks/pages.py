@@ -6,14 +6,16 @@ report of eight members, with all their weights and a grid of 40 x 40, is loaded
 time, in a tab that has loaded it once; its time is the browser's own, up to the end of `load`.
 """
 
-import argparse
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .spread import Spread, Table
+from .spread import Spread, Table, explained, main
 from .throughput import trained
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 LENGTHS = (10, 100)
 WRITE = "(() => {{ const begun = performance.now(), text = curta.write({problem!r}, {most});"
@@ -22,39 +24,36 @@ LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
 def tables(quick: bool) -> Iterator[Table]:
-    from tests.export.html.browser import tab
+    from tests.export.html.browser import chromium
 
     seeds, repeats = (1, 2) if quick else (8, 7)
-    text = (__doc__ or "").partition("\n\n")[2]
     with trained(600 if quick else 0, seeds) as run, tempfile.TemporaryDirectory() as folder:
         run.evaluate(digits=(20,), count=20, grid=2 if quick else 40)
         page = run.write_page(0, Path(folder) / "page.html")
-        with tab(Path(folder) / "profile") as browser:
-            rows = [*_writes(browser, page, repeats), *_loads(browser, run.report, repeats)]
-    yield Table("Pages in a browser", text, ["", "figure"], rows)
+        with chromium() as browser:
+            tab = browser.new_page()
+            rows = [*_writes(tab, page, repeats), *_loads(tab, run.report, repeats)]
+    yield Table("Pages in a browser", explained(__doc__), ["", "figure"], rows)
 
 
-def _writes(browser: Any, page: Path, repeats: int) -> Iterator[list[str]]:
-    browser.open(page)
+def _writes(tab: "Page", page: Path, repeats: int) -> Iterator[list[str]]:
+    tab.goto(page.as_uri())
     for digits in LENGTHS:
         asked = WRITE.format(problem=f"{'7' * digits}+{'6' * digits}", most=digits + 2)
-        found = [browser.value(asked) for _ in range(1 + repeats)][1:]
+        found = [tab.evaluate(asked) for _ in range(1 + repeats)][1:]
         rate = Spread.of([tokens / seconds for tokens, seconds in found])
         yield [f"tokens a second, {digits} digits", str(rate)]
 
 
-def _loads(browser: Any, report: Path, repeats: int) -> Iterator[list[str]]:
+def _loads(tab: "Page", report: Path, repeats: int) -> Iterator[list[str]]:
     found = []
     for _ in range(1 + repeats):
-        browser.open(report)
-        browser.wait(f"{LOADED} > 0")
-        found.append(browser.value(LOADED))
+        tab.goto(report.as_uri())
+        tab.wait_for_function(f"{LOADED} > 0")
+        found.append(tab.evaluate(LOADED))
     yield ["report, MB", f"{report.stat().st_size / 1e6:.2f}"]
     yield ["report, milliseconds to load", str(Spread.of(found[1:]))]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    for table in tables(parser.parse_args().quick):
-        print(table)
+    main(tables)

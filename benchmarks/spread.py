@@ -1,8 +1,11 @@
 """Figures with their range, and tables of them."""
 
+import argparse
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+from docs.shared import markdown
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,18 @@ class Table:
     rows: list[list[str]]
 
     def __str__(self) -> str:
-        lines = [self.head, ["---"] * len(self.head), *self.rows]
-        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        body = "\n".join(markdown(self.head, self.rows))
         return f"## {self.title}\n\n{self.text.strip()}\n\n{body}\n"
+
+
+def explained(text: str | None) -> str:
+    """What a module says of itself after its first line."""
+    return (text or "").partition("\n\n")[2]
+
+
+def main(tables: Callable[[bool], Iterable[Table]]) -> None:
+    """Prints a benchmark's tables; `--quick` only shows that it runs."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    for table in tables(parser.parse_args().quick):
+        print(table)

@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from .configurations import CONFIGURATIONS
-from .spread import Spread, Table
+from .spread import Spread, Table, explained
 
 BATCHES = 8
 
@@ -113,7 +113,7 @@ def tables(quick: bool, names: Sequence[str] = ()) -> Iterator[Table]:
         rows.append([configuration.name, configuration.summary, *_cells(seconds)])
     head = ["", "model and batch", "Curta, ms", "PyTorch eager, ms", "eager / Curta"]
     head += ["torch.compile, ms", "compiled / Curta"]
-    yield Table("Training step", (__doc__ or "").partition("\n\n")[2], head, rows)
+    yield Table("Training step", explained(__doc__), head, rows)
 
 
 def _cells(seconds: dict[str, list[float]]) -> list[str]:

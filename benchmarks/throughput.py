@@ -7,9 +7,6 @@ is one teacher-forced pass; answers are generated token by token. The prompt's p
 belongs to the time of an answer.
 """
 
-import argparse
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +14,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .spread import Spread, Table
+from docs.shared import scratch_runs
+
+from .spread import Spread, Table, explained, main
 
 if TYPE_CHECKING:
     from curta import Run
@@ -26,10 +25,12 @@ if TYPE_CHECKING:
 
 def tables(quick: bool) -> Iterator[Table]:
     with trained(600 if quick else 0) as run:
-        text = (__doc__ or "").partition("\n\n")[2]
         repeats = 1 if quick else 7
         yield Table(
-            "Examining", text, ["", "count", "a second", "seconds"], _exams(run, quick, repeats)
+            "Examining",
+            explained(__doc__),
+            ["", "count", "a second", "seconds"],
+            _exams(run, quick, repeats),
         )
         yield Table("Asking", "", ["", "count", "a second", "seconds"], _asks(run, quick, repeats))
         head = ["length of operands", "tokens written", "tokens a second", "µs a token"]
@@ -41,8 +42,7 @@ def trained(steps: int, seeds: int = 1) -> Iterator["Run"]:
     """A run of the default recipe in a folder that is removed afterwards; 0 are its own steps."""
     import curta
 
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CURTA_RUNS"] = folder
+    with scratch_runs():
         overrides = {"training.steps": steps} if steps else {}
         yield curta.train("addition", seeds, overrides=overrides, evaluate=False)
 
@@ -113,7 +113,4 @@ def _writes(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true")
-    for table in tables(parser.parse_args().quick):
-        print(table)
+    main(tables)

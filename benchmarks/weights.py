@@ -1,7 +1,7 @@
 """Whether a change of the code changed what is learned: final weights, bit for bit.
 
-    python benchmarks/weights.py           compares with benchmarks/weights.json
-    python benchmarks/weights.py --write   writes it anew
+    python -m benchmarks.weights           compares with benchmarks/weights.json
+    python -m benchmarks.weights --write   writes it anew
 
 Ten recipes of different designs are trained for 100 steps with seed 0. Weights are told apart
 by shape and content, not by name or place, so that a renamed weight is the same weight. The
@@ -9,12 +9,11 @@ same bits are to be expected on one machine with one version of JAX only.
 """
 
 import hashlib
-import json
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from docs.shared import read, scratch_runs, write
 
 RECIPES = (
     "addition",
@@ -35,9 +34,9 @@ FILE = Path(__file__).with_suffix(".json")
 def main() -> int:
     found = {recipe: weights(recipe) for recipe in RECIPES}
     if "--write" in sys.argv:
-        FILE.write_text(json.dumps(found, indent=1) + "\n")
+        write(FILE, found)
         return 0
-    before = json.loads(FILE.read_text())
+    before = read(FILE)
     for recipe, digest in found.items():
         print(f"{recipe:30} {'same' if digest == before.get(recipe) else 'DIFFERENT'}")
     return int(found != before)
@@ -48,8 +47,7 @@ def weights(recipe: str) -> str:
     import curta
 
     fields = {"training.steps": STEPS, "training.validate_every": 0, "training.keep": "last"}
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CURTA_RUNS"] = folder
+    with scratch_runs():
         run = curta.train(recipe, overrides=fields, evaluate=False)
         return digest(run.model(0))
 

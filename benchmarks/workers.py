@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from docs.shared import prepared
+
 from .configurations import CONFIGURATIONS
 from .machine import cores
 
@@ -36,14 +38,9 @@ def curta(name: str, folder: Path) -> Measure:
     import jax.numpy as jnp
 
     from curta.layouts.texts import layout_of
-    from curta.training import records, trainer
 
     recipe = CONFIGURATIONS[name].recipe()
-    layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
-    data, rooms = records.recorded(recipe, layout, [0])
-    data = trainer.placed(data, mesh)
-    state = trainer.spread(trainer.init(recipe, layout, jnp.array([0])), mesh)
-    call = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
+    call, state, data = prepared(recipe, layout_of(recipe), [0])
 
     def measure(steps: int) -> float:
         nonlocal state

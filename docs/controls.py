@@ -12,9 +12,6 @@ rope, nope, abacus   whole texts of sums instead of windows, two attention layer
 """
 
 import argparse
-import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -24,8 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from shared import keep, markdown, prepared, read, scratch_runs, write_tables
 
-import programs as tables
 from curta.config.recipe import Recipe
 from curta.evaluation import memo
 from curta.frontends import api
@@ -36,6 +33,7 @@ from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
 from curta.programs.machine.recording import Recording, Squares, seen
 from curta.training import devices, records, trainer
+from programs import PAGES
 
 RESULTS = Path(__file__).parent / "results" / "controls.json"
 SEEDS = (0, 1, 2)
@@ -63,14 +61,9 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", help="which programs (all)")
     devices.configure()
     for name in parser.parse_args().programs or SIZES:
-        keep(name, {"seeds": SEEDS, "count": COUNT, "rows": dict(contenders(name))})
-    for page in tables.PAGES:
-        tables.write_tables(page, json.loads(tables.RESULTS.read_text("utf-8")), TABLES)
-
-
-def keep(name: str, found: dict[str, Any]) -> None:
-    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps(known | {name: found}, indent=1) + "\n", "utf-8")
+        keep(RESULTS, name, {"seeds": SEEDS, "count": COUNT, "rows": dict(contenders(name))})
+    for page in PAGES:
+        write_tables(page, {"controls": _table(read(RESULTS))})
 
 
 def contenders(name: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
@@ -116,13 +109,12 @@ def transformers(
     recipe: Recipe, layout: ProgramLayout, same: np.ndarray | None = None
 ) -> list[Right]:
     """The recipe's own training, with tokens that are the `same` taken for one."""
-    data, rooms = records.recorded(recipe, layout, SEEDS)
     like = np.arange(len(layout.machine.tokens)) if same is None else same
-    data = data._replace(shared=(data.shared[0], jnp.asarray(like)[data.shared[1]]))
-    mesh = trainer.training_mesh(recipe, len(SEEDS))
-    state = trainer.spread(trainer.init(recipe, layout, jnp.asarray(SEEDS)), mesh)
-    step = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
-    data = trainer.placed(data, mesh)
+
+    def merged(data: Any) -> Any:
+        return data._replace(shared=(data.shared[0], jnp.asarray(like)[data.shared[1]]))
+
+    step, state, data = prepared(recipe, layout, SEEDS, merged)
     for first in range(0, recipe.training.steps, trainer.CHUNK):
         state, _ = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
 
@@ -208,35 +200,29 @@ def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Ri
 def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
     """The same program as whole texts; sizes for which there are no positions score nothing."""
     overrides = changes | {"evaluation.digits": list(SIZES[name]), "evaluation.count": COUNT}
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CURTA_RUNS"] = folder
+    with scratch_runs():
         run = api.train(name, SEEDS, overrides=overrides)
         rows = run.folder.evaluation["lengths"]
         return {str(row["size"]): row["exact"] for row in rows if row["category"] == RANDOM}
 
 
-def _table(_: dict[str, Any]) -> Iterator[str]:
+def _table(found: dict[str, Any]) -> Iterator[str]:
     """A row for each contender, a column for each program and size."""
-    found = json.loads(RESULTS.read_text("utf-8"))
-    heads = [f"{name}, {size}" for name in found for size in SIZES[name]]
-    yield "| contender | " + " | ".join(heads) + " |"
-    yield "|---|" + "---|" * len(heads)
-    for contender in next(iter(found.values()))["rows"]:
-        cells = [
-            _cell(one["rows"].get(contender, {}).get(str(size)))
-            for name, one in found.items()
-            for size in SIZES[name]
-        ]
-        yield f"| {contender} | " + " | ".join(cells) + " |"
+    columns = [(name, size) for name in found for size in SIZES[name]]
+    rows = (
+        [one, *(_cell(found[name]["rows"], one, size) for name, size in columns)]
+        for one in next(iter(found.values()))["rows"]
+    )
+    return markdown(["contender", *(f"{name}, {size}" for name, size in columns)], rows)
 
 
-def _cell(shares: list[float] | None) -> str:
+def _cell(rows: dict[str, Any], contender: str, size: int) -> str:
+    """The median seed, the lowest and the highest; nothing where a contender was not trained."""
+    shares = rows.get(contender, {}).get(str(size))
     if shares is None:
         return ""
     return f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})"
 
-
-TABLES = {"controls": _table}
 
 if __name__ == "__main__":
     main()

@@ -132,29 +132,25 @@ def shown(value: float | None) -> str:
 
 def page() -> bytes | None:
     """The page of the first member, in the middle of a sum."""
-    from tests.export.html.browser import CHROMIUM, tab
+    from tests.export.html.browser import CHROMIUM, chromium
 
     if not CHROMIUM:
         print("page.png is left as it is: Chromium is not installed")
         return None
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         written = addition().write_page(0, Path(folder) / "page.html")
-        with tab(Path(folder) / "profile") as browser:
-            return photographed(browser, written)
+        return photographed(browser, written)
 
 
 def photographed(browser: Any, written: Path) -> bytes:
     """A problem is typed, calculated, and one token of its answer chosen."""
-    size = {"width": 900, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.call("Emulation.setDeviceMetricsOverride", **size)
-    browser.open(written)
-    browser.wait("document.activeElement.id === 'problem'")
-    browser.press(*"98765+43219", "Enter")
-    browser.wait("document.getElementById('status').textContent.startsWith('It wrote')")
-    browser.value("document.querySelectorAll('#text button')[2].click()")
-    image = written.with_suffix(".png")
-    browser.picture(image)
-    return image.read_bytes()
+    tab = browser.new_page(viewport={"width": 900, "height": 900})
+    tab.goto(written.as_uri())
+    tab.get_by_role("textbox", name="Problem").fill("98765+43219")
+    tab.keyboard.press("Enter")
+    tab.get_by_role("status").filter(has_text="It wrote").wait_for()
+    tab.locator("#text").get_by_role("button").nth(2).click()
+    return tab.screenshot()
 
 
 PICTURES: dict[str, Callable[[], bytes | None]] = {

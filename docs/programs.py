@@ -7,26 +7,25 @@ pages in docs are made from that file alone, between their marks.
 
 import argparse
 import json
-import os
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from shared import keep, markdown, read, scratch_runs, write_tables
+
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "programs.json"
 PAGES = (FOLDER.parent / "README.md", FOLDER / "results.md", FOLDER / "methods.md")
-
-Tables = dict[str, Callable[[dict[str, Any]], Iterator[str]]]
 
 SEEDS = {"calculator": 3}
 """Where they are not eight."""
 
 FAR = {"addition": (10_000,), "multiplication": (200,)}
 """Sizes that are too long for the evaluation of a recipe; few problems of each."""
+
+HEADS = ("recipe", "trained on", "windows", "grade", "wrong", "exact at", "seconds a seed")
 
 RECIPES = (
     "addition", "subtraction", "sums", "multiplication", "division", "sorting", "comparison",
@@ -42,24 +41,15 @@ def main() -> None:
     parser.add_argument("--seconds", action="store_true", help="only time one seed anew")
     options = parser.parse_args()
     for recipe in () if options.tables else options.recipes or RECIPES:
-        keep(recipe, timed(recipe) if options.seconds else measured(recipe))
+        keep(RESULTS, recipe, timed(recipe) if options.seconds else measured(recipe))
     for page in PAGES:
-        write_tables(page, json.loads(RESULTS.read_text("utf-8")))
-
-
-def keep(recipe: str, found: dict[str, Any]) -> None:
-    """Enters a recipe's results, the others left as they are."""
-    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(known | {recipe: found}, indent=1) + "\n", "utf-8")
+        write_tables(page, {"programs": markdown(HEADS, map(_row, read(RESULTS).items()))})
 
 
 def timed(recipe: str) -> dict[str, Any]:
     """What is known of a recipe, with its seconds measured anew."""
-    known = json.loads(RESULTS.read_text("utf-8"))[recipe]
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CURTA_RUNS"] = folder
-        return known | {"seconds_one_seed": _seconds(recipe)}
+    with scratch_runs():
+        return read(RESULTS)[recipe] | {"seconds_one_seed": _seconds(recipe)}
 
 
 def measured(recipe: str) -> dict[str, Any]:
@@ -67,8 +57,7 @@ def measured(recipe: str) -> dict[str, Any]:
     from curta.frontends import api
 
     seeds = SEEDS.get(recipe, 8)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CURTA_RUNS"] = folder
+    with scratch_runs():
         seconds = _seconds(recipe)
         run = api.train(recipe, seeds)
         return {
@@ -128,35 +117,19 @@ def _commit() -> str:
     return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def write_tables(page: Path, found: dict[str, Any], tables: Tables | None = None) -> None:
-    """Fills everything between `<!-- table: NAME -->` and `<!-- /table -->`."""
-    text = page.read_text("utf-8") if page.exists() else ""
-    for name, rows in (tables or TABLES).items():
-        begin, end = f"<!-- table: {name} -->", "<!-- /table -->"
-        head, mark, rest = text.partition(begin)
-        if mark:
-            text = f"{head}{begin}\n" + "\n".join(rows(found)) + f"\n{end}{rest.partition(end)[2]}"
-    if text:
-        page.write_text(text, "utf-8")
-
-
-def _programs(found: dict[str, Any]) -> Iterator[str]:
-    """Every recipe: its windows, its certificate, its worst category at its largest sizes."""
-    heads = ("recipe", "trained on", "windows", "grade", "wrong", "exact at", "seconds a seed")
-    yield "| " + " | ".join(heads) + " |"
-    yield "|---|---|---|---|---|---|---|"
-    for recipe, one in found.items():
-        wrong = [member["wrong"] for member in one["certificate"]["members"]]
-        low, high = one["training"]
-        yield "| " + " | ".join([
-            f"`{recipe}`",
-            f"{low} to {high} digits",
-            f"{one['certificate']['windows']:,}",
-            _grade(one["certificate"]),
-            _wrong(wrong),
-            _reached(one["lengths"]),
-            f"{median(one['seconds_one_seed']):.1f}",
-        ]) + " |"  # fmt: skip
+def _row(entry: tuple[str, dict[str, Any]]) -> list[str]:
+    """A recipe: its windows, its certificate, its worst category at its largest sizes."""
+    recipe, one = entry
+    low, high = one["training"]
+    return [
+        f"`{recipe}`",
+        f"{low} to {high} digits",
+        f"{one['certificate']['windows']:,}",
+        _grade(one["certificate"]),
+        _wrong([member["wrong"] for member in one["certificate"]["members"]]),
+        _reached(one["lengths"]),
+        f"{median(one['seconds_one_seed']):.1f}",
+    ]
 
 
 def _grade(certificate: dict[str, Any]) -> str:
@@ -182,8 +155,6 @@ def _reached(lengths: list[dict[str, Any]]) -> str:
         shown.append(f"{operator} {rows[-1]['size']}: {least:.3f}")
     return ", ".join(shown)
 
-
-TABLES: Tables = {"programs": _programs}
 
 if __name__ == "__main__":
     main()

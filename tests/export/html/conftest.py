@@ -1,13 +1,5 @@
-"""One browser for all tests of pages. Where there is none, they fail and say so."""
+"""The browser, and a tab of it."""
 
-from collections.abc import Iterator
+from .tabs import browser, complaints, first_tab, tab
 
-import pytest
-
-from .browser import Tab, tab
-
-
-@pytest.fixture(scope="package")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("chromium")) as found:
-        yield found
+__all__ = ["browser", "complaints", "first_tab", "tab"]

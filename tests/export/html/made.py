@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
 from curta.config.recipe import Recipe, with_overrides
 from curta.config.task import Task
@@ -27,7 +28,7 @@ from curta.programs.machine.survey import survey
 from curta.programs.machine.writing import write
 from tests import tiny
 
-from .browser import Tab
+from .tabs import numbers
 
 PROBLEMS = {
     "addition": ["7+8", "99999+1", "123+98765", "0+0"],
@@ -175,10 +176,10 @@ def _logits(model: Transformer, rows: jax.Array) -> jax.Array:
     return model.of_windows(rows)
 
 
-def page_logits(browser: Tab, rows: np.ndarray) -> np.ndarray:
+def page_logits(tab: Page, rows: np.ndarray) -> np.ndarray:
     """What the page says of the same windows."""
     asked = json.dumps(rows.tolist())
-    return np.array(browser.value(f"{asked}.map((row) => [...curta.look(row).logits])"))
+    return np.array(numbers(tab, f"{asked}.map((row) => [...curta.look(row).logits])"))
 
 
 def padded(windows: Sequence[Sequence[int]], cells: int, none: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
 from curta.config.errors import UserError
 from curta.export.html.folded import refuse
@@ -14,7 +15,6 @@ from curta.layouts.texts import layout_of
 from curta.programs.machine.writing import write_one
 from tests import tiny
 
-from .browser import Tab
 from .made import (
     PROBLEMS,
     drawn,
@@ -28,6 +28,7 @@ from .made import (
     recipe,
     shipped,
 )  # fmt: skip
+from .tabs import numbers
 
 pytestmark = pytest.mark.slow
 
@@ -52,11 +53,11 @@ def named(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_tokens_stand_and_see_as_in_python(named: str, browser: Tab, tmp_path: Path) -> None:
+def test_tokens_stand_and_see_as_in_python(named: str, tab: Page, tmp_path: Path) -> None:
     machine = layout(named).machine
-    browser.open(page(tmp_path, *shipped(named)))
+    tab.goto(page(tmp_path, *shipped(named)).as_uri())
     tokens, rows = random_texts(named, 12, 50)
-    found = browser.value(f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    found = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
     for text, expected, one in zip(tokens, rows, found, strict=True):
         steps, position = [], np.zeros(len(machine.axes), np.int32)
         for token in text:
@@ -67,55 +68,55 @@ def test_tokens_stand_and_see_as_in_python(named: str, browser: Tab, tmp_path: P
         assert np.array_equal(windows, expected)
 
 
-def test_positions_are_the_sum_of_moves(named: str, browser: Tab, tmp_path: Path) -> None:
+def test_positions_are_the_sum_of_moves(named: str, tab: Page, tmp_path: Path) -> None:
     machine = layout(named).machine
-    browser.open(page(tmp_path, *shipped(named)))
+    tab.goto(page(tmp_path, *shipped(named)).as_uri())
     tokens, _ = random_texts(named, 12, 50)
-    found = browser.value(f"{json.dumps(tokens.tolist())}.map(curta.follow)")
+    found = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
     for text, one in zip(tokens, found, strict=True):
         assert np.array_equal(one["positions"], machine.positions(text))
 
 
 def test_a_page_has_pythons_logits_and_writes_the_same(
-    named: str, browser: Tab, tmp_path: Path
+    named: str, tab: Page, tmp_path: Path
 ) -> None:
     made, model = shipped(named)
     machine, windows = layout(named).machine, layout(named).windows
-    browser.open(page(tmp_path, made, model))
+    tab.goto(page(tmp_path, made, model).as_uri())
     rows = random_texts(named, 12, 50)[1].reshape(-1, model.positions.cells)
-    assert np.abs(page_logits(browser, rows) - logits(model, rows)).max() < 1e-4
+    assert np.abs(page_logits(tab, rows) - logits(model, rows)).max() < 1e-4
     asked = f"{json.dumps(PROBLEMS[named])}.map((text) => curta.write(text, {WRITTEN}))"
     expected = [
         write_one(machine, windows, lambda seen: logits(model, seen).argmax(1), prompt, WRITTEN)
         for prompt in prompts(named)
     ]
-    assert browser.value(asked) == expected
-    assert browser.complaints == []
+    assert numbers(tab, asked) == expected
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_design_that_is_not_refused_has_pythons_logits(
-    name: str, browser: Tab, tmp_path: Path
+    name: str, tab: Page, tmp_path: Path
 ) -> None:
     made, model = shipped("addition", **DESIGNS[name])
-    browser.open(page(tmp_path, made, model))
+    tab.goto(page(tmp_path, made, model).as_uri())
     rows = random_texts("addition", 8, 20)[1].reshape(-1, model.positions.cells)
-    assert np.abs(page_logits(browser, rows) - logits(model, rows)).max() < 1e-4
+    assert np.abs(page_logits(tab, rows) - logits(model, rows)).max() < 1e-4
 
 
-def test_a_page_looks_where_the_model_looks(browser: Tab, tmp_path: Path) -> None:
+def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:
     made, model = shipped("addition")
     texts = [layout("addition").recorder.record("+", (57, 968))]
     tokens = np.array([texts[0][0]], np.int32)
     where = layout("addition").follow(jnp.asarray(tokens), jnp.array([tokens.shape[1]]))[1]
     room = layout("addition").room_for(texts)
     expected = np.asarray(model.attention_weights(jnp.asarray(tokens), where, room))[0, 0]
-    browser.open(page(tmp_path, made, model))
+    tab.goto(page(tmp_path, made, model).as_uri())
     found = np.zeros_like(expected)
     asked = f"new curta.Writing(curta.network, {tokens[0].tolist()})"
-    looked = browser.value(
+    looked = numbers(
+        tab,
         f"(() => {{ const w = {asked}; return w.paper.seen.map((keys, i) =>"
-        "[keys, w.before(i + 1).weights]); })()"
+        "[keys, w.before(i + 1).weights]); })()",
     )
     for number, (keys, weights) in enumerate(looked):
         for cell, key in enumerate(keys):
@@ -139,22 +140,23 @@ def test_a_published_layout_and_more_loops_are_refused() -> None:
         refuse(shipped("addition")[1].looped(2))
 
 
-def test_leaving_tokens_out_is_as_never_having_written_them(browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("multiplication")))
+def test_leaving_tokens_out_is_as_never_having_written_them(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("multiplication")).as_uri())
     first, second = (random_texts("multiplication", 2, 30)[0]).tolist()
     mixed = json.dumps([*first[:10], *second[10:]])
-    cut = browser.value(
+    cut = numbers(
+        tab,
         f"(() => {{ const w = new curta.Writing(curta.network, {first}); w.paper.cut(10);"
         f"for (const t of {second[10:]}) w.append(t);"
         "return { windows: w.paper.tokens.map((_, i) => w.paper.window(i)),"
-        "positions: w.paper.positions }; })()"
+        "positions: w.paper.positions }; })()",
     )
-    assert cut == browser.value(f"curta.follow({mixed})")
+    assert cut == numbers(tab, f"curta.follow({mixed})")
 
 
-def test_the_same_window_is_calculated_once(browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("addition")))
+def test_the_same_window_is_calculated_once(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     counted = "(curta.write('{}+{}', 300), curta.network.memo.size)"
-    before = browser.value(counted.format("7" * 100, "6" * 100))
+    before = numbers(tab, counted.format("7" * 100, "6" * 100))
     assert before < 100
-    assert browser.value(counted.format("7" * 100, "6" * 100)) == before
+    assert numbers(tab, counted.format("7" * 100, "6" * 100)) == before

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
 from curta.export.html.design import DIGITS, TOKENS
 from curta.problems.notation import written
 from curta.problems.problem import Problem, answer_text, parse
 
-from .browser import Tab
 from .made import PROBLEMS, layout, page, shipped
+from .tabs import numbers
 
 
 def drawn_problems(name: str, count: int) -> list[Problem]:
@@ -33,9 +34,9 @@ def damaged(tokens: list[int], vocabulary: int, rng: np.random.Generator) -> lis
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_prompts_truths_and_answers_are_pythons(name: str, browser: Tab, tmp_path: Path) -> None:
+def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: Path) -> None:
     made, rng = layout(name), np.random.default_rng(1)
-    browser.open(page(tmp_path, *shipped(name)))
+    tab.goto(page(tmp_path, *shipped(name)).as_uri())
     problems = drawn_problems(name, 40)
     given = []
     for number, problem in enumerate(problems):
@@ -48,7 +49,7 @@ def test_prompts_truths_and_answers_are_pythons(name: str, browser: Tab, tmp_pat
         const { positions } = curta.follow(all);
         return [prompt, curta.truth(text),
                 curta.read(operator, written, positions.slice(prompt.length))]; })"""
-    found = browser.value(f"{json.dumps(given)}.map({one})")
+    found = numbers(tab, f"{json.dumps(given)}.map({one})")
     for problem, (_, operator, text), line in zip(problems, given, found, strict=True):
         answer = made.answer(problem, text)
         base = made.machine.formats[operator].answer.base
@@ -91,59 +92,55 @@ POINTS = {
 }
 
 
-def mistake(browser: Tab, text: str) -> str:
+def mistake(tab: Page, text: str) -> str:
     asked = f"(() => {{ try {{ return curta.prompt({json.dumps(text)}).length; }}"
-    return str(browser.value(f"{asked} catch (mistake) {{ return mistake.message; }} }})()"))
+    return str(numbers(tab, f"{asked} catch (mistake) {{ return mistake.message; }} }})()"))
 
 
-def test_what_cannot_be_calculated_is_one_clear_line(browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("addition")))
+def test_what_cannot_be_calculated_is_one_clear_line(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     for text, words in MISTAKES.items():
-        line = mistake(browser, text)
+        line = mistake(tab, text)
         assert words in line, text
         assert "\n" not in line
         assert len(line) < 120
 
 
 def test_numbers_with_a_point_are_read_whole_or_completed_in_the_complaint(
-    browser: Tab, tmp_path: Path
+    tab: Page, tmp_path: Path
 ) -> None:
-    browser.open(page(tmp_path, *shipped("fractions")))
+    tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
     for text, words in POINTS.items():
-        assert words in mistake(browser, text), text
+        assert words in mistake(tab, text), text
     same = ["3.75+12.5", " 03.750 + 12.50 = "]
-    first, second = browser.value(f"{json.dumps(same)}.map(curta.prompt)")
+    first, second = numbers(tab, f"{json.dumps(same)}.map(curta.prompt)")
     assert first == second
-    assert browser.value("curta.truth('0.75+99.25')") == "100.0"
+    assert numbers(tab, "curta.truth('0.75+99.25')") == "100.0"
 
 
-def test_numbers_are_read_in_any_base_and_answered_in_the_models(
-    browser: Tab, tmp_path: Path
-) -> None:
-    browser.open(page(tmp_path, *shipped("addition")))
+def test_numbers_are_read_in_any_base_and_answered_in_the_models(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     asked = "['0xff+0x1', '0b11111111+0b1', '16#ff+1', '255 + 001 ='].map(curta.truth)"
-    assert browser.value(asked) == ["256"] * 4
-    browser.open(page(tmp_path, *shipped("own")))
-    assert browser.value("curta.truth('0xc-0xff')") == "-" + written(243, 16)
-    assert mistake(browser, "12-3") == "Operands of - are written as in 0x12-0x34."
+    assert numbers(tab, asked) == ["256"] * 4
+    tab.goto(page(tmp_path, *shipped("own")).as_uri())
+    assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + written(243, 16)
+    assert mistake(tab, "12-3") == "Operands of - are written as in 0x12-0x34."
 
 
-def test_calls_blanks_and_leading_zeros_are_allowed(browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("own")))
+def test_calls_blanks_and_leading_zeros_are_allowed(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("own")).as_uri())
     texts = ["sort 7,1,12", "sort(7, 1, 12)", " SORT 007 1 12 = ", "sort( 7 1 12 )"]
-    found = browser.value(f"{json.dumps(texts)}.map(curta.prompt)")
+    found = numbers(tab, f"{json.dumps(texts)}.map(curta.prompt)")
     assert all(one == found[0] for one in found)
-    assert "no whole number" in mistake(browser, "sort 1,,2") or "missing" in mistake(
-        browser, "sort 1,,2"
-    )
+    assert "no whole number" in mistake(tab, "sort 1,,2") or "missing" in mistake(tab, "sort 1,,2")
 
 
-def test_other_operations_have_truths(browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("addition")))
+def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     problems = ["gcd 1071,462", "isqrt 1234", "order 30,10,20", "7//2", "7%4", "reverse 120",
                 "copy 12", "isqrt 0", "luhn 7992739871", "0.05+99.95", "3.0+0.125"]  # fmt: skip
     parts = [(one, parse(one)) for one in problems]
     for text, problem in parts:
         operands = json.dumps([str(value) for value in problem.operands])
-        found = browser.value(f"curta.truths({problem.operator!r}, {operands})")
+        found = numbers(tab, f"curta.truths({problem.operator!r}, {operands})")
         assert found == answer_text(problem.truth), text

@@ -1,7 +1,6 @@
 """Reports in a real browser: what moves, what is looked into, and the model that writes."""
 
 import base64
-import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors.numpy
+from playwright.sync_api import Page, expect
 
 from curta.export.html import Carried, at_work, folded
 from curta.frontends.api import report, train
@@ -23,12 +23,11 @@ from curta.runs import embedding_history
 from tests import tiny
 from tests.report import sample
 
-from .browser import Tab
 from .made import shipped
+from .tabs import fits, numbers, screens
 
 pytestmark = pytest.mark.slow
 
-STATUS = "document.getElementById('status').textContent"
 SIZES = {"evaluation.digits": [3], "evaluation.count": 8, "evaluation.grid": 4}
 
 
@@ -44,92 +43,73 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run]]:
 
 
 @pytest.fixture
-def opened(runs: tuple[Run, Run], browser: Tab) -> Iterator[Tab]:
-    browser.open(runs[0].report)
-    yield browser
-    assert browser.complaints == []
-    assert [url for url in browser.requests if not url.startswith("file:")] == []
+def opened(runs: tuple[Run, Run], tab: Page) -> Page:
+    tab.goto(runs[0].report.as_uri())
+    return tab
 
 
-def emulate(tab: Tab, **features: str) -> None:
-    named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
-    tab.call("Emulation.setEmulatedMedia", features=named)
-
-
-def clicked(tab: Tab, selector: str) -> None:
-    tab.value(f"document.querySelector({selector!r}).click()")
-
-
-def changed(tab: Tab, selector: str, value: str, event: str = "change") -> None:
-    """Gives a field a value as a person does."""
-    field = f"const field = document.querySelector({selector!r}); field.value = {value!r};"
-    tab.value(f"(() => {{ {field} field.dispatchEvent(new Event({event!r})); }})()")
-
-
-def marks(tab: Tab) -> list[list[float]]:
+def marks(tab: Page) -> list[list[float]]:
     """Where the marks of all digits stand."""
-    found = tab.value(
+    found = tab.evaluate(
         "[...document.querySelectorAll('.mark')].map((m) => m.getAttribute('transform'))"
     )
     return [[float(part) for part in re.findall(r"-?[\d.]+", text)] for text in found]
 
 
-def ways(tab: Tab) -> list[list[list[float]]]:
-    found = tab.value("[...document.querySelectorAll('.way')].map((w) => w.getAttribute('points'))")
+def ways(tab: Page) -> list[list[list[float]]]:
+    found = tab.evaluate(
+        "[...document.querySelectorAll('.way')].map((w) => w.getAttribute('points'))"
+    )
     return [[[float(x) for x in pair.split(",")] for pair in text.split()] for text in found]
 
 
-def test_marks_stand_at_the_end_and_go_where_the_slider_says(opened: Tab) -> None:
+def test_marks_stand_at_the_end_and_go_where_the_slider_says(opened: Page) -> None:
     paths = ways(opened)
     assert len(paths) == 2 * 10
     assert marks(opened) == [path[-1] for path in paths]
     for moment, step in ((0, 0), (2, 10)):
-        changed(opened, ".player input", str(moment), "input")
+        opened.get_by_role("slider", name="Moment of training").fill(str(moment))
+        expect(opened.locator(".player .told")).to_have_text(re.compile(f"^step {step}"))
         assert marks(opened) == [path[moment] for path in paths]
-        assert opened.value("document.querySelector('.player .told').textContent").startswith(
-            f"step {step}"
-        )
 
 
-def test_play_moves_the_marks_from_start_to_end_and_can_be_paused(opened: Tab) -> None:
-    paths, button = ways(opened), "document.querySelector('.player button').textContent"
-    opened.value("document.querySelector('.player button').focus()")
-    assert opened.value(button) == "Play"
-    opened.press("Enter")
-    opened.wait("Number(document.querySelector('.player input').value) >= 1")
-    assert opened.value(button) == "Pause"
-    opened.press("Enter")
-    assert opened.value(button) == "Play"
+def test_play_moves_the_marks_from_start_to_end_and_can_be_paused(opened: Page) -> None:
+    paths, button = ways(opened), opened.locator(".player button")
+    slider = opened.get_by_role("slider", name="Moment of training")
+    expect(button).to_have_text("Play")
+    button.press("Enter")
+    expect(slider).not_to_have_value("0")
+    expect(button).to_have_text("Pause")
+    button.press("Enter")
+    expect(button).to_have_text("Play")
     held = marks(opened)
     assert held not in ([path[0] for path in paths], [path[-1] for path in paths])
-    opened.value("new Promise((done) => setTimeout(done, 200))")
+    opened.wait_for_timeout(200)
     assert marks(opened) == held
-    clicked(opened, ".player button")
-    opened.wait("document.querySelector('.player input').value === '4'")
-    opened.wait(f"{button} === 'Play'")
+    button.click()
+    expect(slider).to_have_value("4")
+    expect(button).to_have_text("Play")
     assert marks(opened) == [path[-1] for path in paths]
 
 
 def test_where_motion_is_not_wanted_nothing_moves_by_itself(
-    runs: tuple[Run, Run], browser: Tab
+    runs: tuple[Run, Run], tab: Page
 ) -> None:
-    emulate(browser, prefers_reduced_motion="reduce")
-    browser.open(runs[0].report)
-    assert browser.value("document.querySelector('.player button').textContent") == "A tenth on"
+    tab.emulate_media(reduced_motion="reduce")
+    tab.goto(runs[0].report.as_uri())
     for moment in (0, 1):
-        clicked(browser, ".player button")
-        assert marks(browser) == [path[moment] for path in ways(browser)]
-    browser.value("new Promise((done) => setTimeout(done, 200))")
-    assert marks(browser) == [path[1] for path in ways(browser)]
-    emulate(browser)
+        tab.get_by_role("button", name="A tenth on").click()
+        assert marks(tab) == [path[moment] for path in ways(tab)]
+    tab.wait_for_timeout(200)
+    assert marks(tab) == [path[1] for path in ways(tab)]
 
 
-def test_both_members_write_what_python_writes(runs: tuple[Run, Run], opened: Tab) -> None:
+def test_both_members_write_what_python_writes(runs: tuple[Run, Run], opened: Page) -> None:
     problems = ["1+2", "99+1", "12+34"]
     for member in (0, 1):
-        changed(opened, "#model", str(member))
+        opened.get_by_label("Model", exact=True).select_option(str(member))
         for problem, text in zip(problems, runs[0].write(problems, member), strict=True):
-            assert opened.value(f"curta.write('{problem}', {len(text)})") == text
+            assert opened.evaluate(f"curta.write('{problem}', {len(text)})") == text
 
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
@@ -138,14 +118,15 @@ def rows_of(run: Run) -> list[dict[str, Any]]:
 
 
 def test_the_marked_token_is_the_first_that_python_writes_wrong(
-    runs: tuple[Run, Run], opened: Tab
+    runs: tuple[Run, Run], opened: Page
 ) -> None:
     run, layout = runs[0], runs[0].models.layout
-    shown = opened.value(
+    shown = numbers(
+        opened,
         "[...document.querySelectorAll('#part-errors .watch')].map((button) => {"
         "const code = button.closest('tr').querySelector('.written code');"
         "return [button.dataset.problem, Number(button.dataset.member), button.hidden,"
-        "code.querySelector('mark').textContent]; })"
+        "code.querySelector('mark').textContent]; })",
     )
     assert len(shown) == len([row for row in rows_of(run) if row["errors"]]) > 0
     for problem, member, hidden, mark in shown:
@@ -157,63 +138,56 @@ def test_the_marked_token_is_the_first_that_python_writes_wrong(
         assert mark == layout.characters[text[at]]
 
 
-def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Tab) -> None:
-    opened.value("document.getElementById('speed').value = '0'")
-    problem = opened.value("document.querySelector('#part-errors .watch').dataset.problem")
-    member = opened.value("document.querySelector('#part-errors .watch').dataset.member")
-    clicked(opened, "#part-errors .watch")
-    opened.wait("document.getElementById('pause').disabled")
-    assert opened.value("document.getElementById('problem').value") == problem
-    assert opened.value("document.getElementById('model').value") == member
-    assert opened.value("document.getElementById('work').dataset.right") == "false"
-    written = opened.value(
-        "[...document.querySelectorAll('#text button')].map((b) => b.textContent)"
-    )
+def test_a_wrong_problem_can_be_watched(runs: tuple[Run, Run], opened: Page) -> None:
+    opened.get_by_label("Speed").select_option("at once")
+    watch = opened.locator("#part-errors").get_by_role("button", name="Watch").first
+    problem, member = (watch.get_attribute(f"data-{name}") or "" for name in ("problem", "member"))
+    watch.click()
+    expect(opened.locator("#pause")).to_be_disabled()
+    expect(opened.get_by_role("textbox", name="Problem")).to_have_value(problem)
+    expect(opened.get_by_label("Model", exact=True)).to_have_value(member)
+    expect(opened.locator("#work")).to_have_attribute("data-right", "false")
+    written = opened.locator("#text").get_by_role("button").all_text_contents()
     (text,) = runs[0].write([problem], int(member))
     most = min(len(text), len(written))
     assert written[:most] == [runs[0].layout.characters[token] for token in text[:most]]
 
 
-def test_the_window_of_the_asked_token_is_shaded(opened: Tab) -> None:
-    opened.value("document.getElementById('problem').value = '12+34'")
-    opened.value("document.getElementById('speed').value = '0'")
-    opened.value("document.getElementById('form').requestSubmit()")
-    opened.wait("document.getElementById('pause').disabled")
-    for head in ("0", "1"):
-        changed(opened, "#head", head)
-        looks = opened.value(
+def test_the_window_of_the_asked_token_is_shaded(opened: Page) -> None:
+    opened.get_by_label("Speed").select_option("at once")
+    opened.get_by_role("textbox", name="Problem").fill("12+34")
+    opened.get_by_role("button", name="Calculate").click()
+    expect(opened.locator("#pause")).to_be_disabled()
+    for head in ("head 1", "head 2"):
+        opened.get_by_label("Looking:").select_option(head)
+        looks = opened.evaluate(
             "[...document.querySelectorAll('#text .seen, #grid .empty')].map((token) => "
             "Number(token.style.getPropertyValue('--look')))"
         )
         assert 0 < sum(looks) <= 1 + 1e-6  # what stands on no line is not drawn
-    assert opened.value("document.querySelectorAll('#text .asked.seen').length") == 1
-    assert opened.value("document.querySelectorAll('#grid .pen').length") == 1
-    roles = opened.value("[...document.querySelectorAll('#roles li')].map((li) => li.textContent)")
-    assert {"a", "b", "sum"} <= set(roles)
+    expect(opened.locator("#text .asked.seen")).to_have_count(1)
+    expect(opened.locator("#grid .pen")).to_have_count(1)
+    assert {"a", "b", "sum"} <= set(opened.locator("#roles li").all_text_contents())
 
 
-def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], opened: Tab) -> None:
+def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], opened: Page) -> None:
     exact = runs[0].folder.evaluation["grid"]["exact"]
-    told = "document.querySelector('.heat .told').textContent"
-    opened.value("document.querySelector('.field').focus()")
-    opened.press("ArrowLeft", "ArrowDown", "ArrowDown")
-    assert opened.value(told).startswith("2 by 3 digits: median ")
+    told = opened.locator(".heat .told")
+    field = opened.get_by_role("application", name="Heat map of exact match")
+    for key in ("ArrowLeft", "ArrowDown", "ArrowDown"):
+        field.press(key)
     expected = f"{100 * median(member[1][2] for member in exact):.1f}%"
-    assert opened.value(told).split("median ")[1].startswith(expected)
-    x, y = opened.value(
-        "(() => { const c = document.querySelector('.cells');"
-        "c.scrollIntoView({ block: 'center' });"
-        "const { left, bottom, width } = c.getBoundingClientRect();"
-        "return [left + width / 8, bottom - width / 8]; })()"
-    )
-    opened.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    assert opened.value(told).startswith("1 by 1 digits: median ")
+    expect(told).to_have_text(re.compile(f"^2 by 3 digits: median {expected}"))
+    cells = field.locator(".cells")
+    size = (cells.bounding_box() or {})["width"]
+    cells.hover(position={"x": size / 8, "y": size * 7 / 8})
+    expect(told).to_have_text(re.compile("^1 by 1 digits: median "))
 
 
-def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Tab) -> None:
+def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Page) -> None:
     exact = runs[0].folder.evaluation["grid"]["exact"]
-    changed(opened, ".heat select", "1")
-    cells = opened.value(
+    opened.locator(".heat select").select_option("1")
+    cells = opened.evaluate(
         "[...document.querySelectorAll('.cells rect:not(.cursor)')].map((rect) =>"
         "[Number(rect.getAttribute('x')), Number(rect.getAttribute('y')), rect.className.baseVal])"
     )
@@ -224,82 +198,56 @@ def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Tab) -> None:
     assert len(cells) == 16
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(
-    runs: tuple[Run, Run], browser: Tab, scheme: str
-) -> None:
-    emulate(browser, prefers_color_scheme=scheme)
-    browser.call(
-        "Emulation.setDeviceMetricsOverride",
-        width=390,
-        height=800,
-        deviceScaleFactor=1,
-        mobile=True,
-    )
-    browser.open(runs[0].report)
-    assert browser.value("document.scrollingElement.scrollWidth <= innerWidth")
-    assert browser.value("innerWidth") == 390
-    colour = "getComputedStyle(document.body).backgroundColor"
-    assert (browser.value(colour) == "rgb(255, 255, 255)") == (scheme == "light")
-    browser.call("Emulation.clearDeviceMetricsOverride")
-    emulate(browser)
+@pytest.mark.parametrize("tab", screens(390), indirect=True)
+def test_a_phone_needs_no_sideways_scrolling(opened: Page) -> None:
+    assert opened.evaluate("innerWidth") == 390
+    assert fits(opened)
 
 
-def test_on_paper_there_are_no_controls(opened: Tab) -> None:
-    opened.call("Emulation.setEmulatedMedia", media="print")
-    seen = "['.contents', '.controls', '#part-errors .watch',"
-    seen += "'.heat svg', '.ways svg', '#part-errors table']"
-    seen += ".map((name) => document.querySelector(name).checkVisibility())"
-    assert opened.value(seen) == [False] * 3 + [True] * 3
-    opened.call("Emulation.setEmulatedMedia", media="")
+def test_on_paper_there_are_no_controls(opened: Page) -> None:
+    opened.emulate_media(media="print")
+    for name in (".contents", ".controls", "#part-errors .watch"):
+        expect(opened.locator(name).first).to_be_hidden()
+    for name in (".heat svg", ".ways svg", "#part-errors table"):
+        expect(opened.locator(name).first).to_be_visible()
 
 
-def test_every_control_has_a_name_and_every_link_leads_somewhere(opened: Tab) -> None:
-    controls = {"button", "textbox", "combobox", "checkbox", "slider", "application", "link"}
-    nodes = opened.call("Accessibility.getFullAXTree")["nodes"]
-    mine = [n for n in nodes if not n["ignored"] and n["role"]["value"] in controls]
-    assert {"slider", "application", "link"} <= {node["role"]["value"] for node in mine}
-    assert all(node["name"]["value"].strip() for node in mine)
+def test_every_control_has_a_name_and_every_link_leads_somewhere(opened: Page) -> None:
+    for role in ("slider", "application", "link", "button", "textbox", "combobox", "checkbox"):
+        every = opened.get_by_role(role)
+        assert every.count() == opened.get_by_role(role, name=re.compile(r"\S")).count()
+    for role in ("slider", "application", "link"):
+        expect(opened.get_by_role(role).first).to_be_attached()
     targets = (
         "[...document.querySelectorAll('a[href]')].map((a) => !!document.querySelector(a.hash))"
     )
-    assert all(opened.value(targets))
-    levels = opened.value("[...document.querySelectorAll('h1,h2,h3,h4')].map((h) => +h.tagName[1])")
+    assert all(opened.evaluate(targets))
+    levels = opened.evaluate(
+        "[...document.querySelectorAll('h1,h2,h3,h4')].map((h) => +h.tagName[1])"
+    )
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_several_runs_stand_side_by_side_in_one_page(
-    runs: tuple[Run, Run], browser: Tab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[Run, Run], tab: Page, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = [str(run.folder.path) for run in runs]
     assert main(["report", *paths, "--out", str(tmp_path)]) == 0
     assert "report.html" in capsys.readouterr().out.replace("\n", "")
-    browser.open(tmp_path / "report.html")
-    words = json.dumps([run.name for run in runs])
-    assert browser.value(
-        f"{words}.every((name) => document.querySelector('nav').innerText.includes(name))"
-    )
-    assert browser.value("document.querySelectorAll('article').length") == 2
-    ids = browser.value("[...document.querySelectorAll('[id]')].map((node) => node.id)")
+    tab.goto((tmp_path / "report.html").as_uri())
+    for run in runs:
+        expect(tab.get_by_role("navigation")).to_contain_text(run.name)
+    expect(tab.get_by_role("article")).to_have_count(2)
+    ids = tab.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
     assert len(ids) == len(set(ids))
-    differing = browser.value(
-        "[...document.querySelectorAll('th.entry')]"
-        ".filter((th) => th.textContent === 'positions.name')"
-        ".map((th) => [...th.parentElement.querySelectorAll('td')].map((td) => td.textContent))"
-    )
-    assert differing == [["window", "rope"]]
-    text = browser.value("document.body.textContent")
-    assert (
-        "The model of second does not calculate here: a page has positions 'window' only." in text
-    )
+    row = tab.locator("tr", has=tab.locator("th.entry", has_text=re.compile(r"^positions\.name$")))
+    expect(row.locator("td")).to_have_text(["window", "rope"])
+    said = "The model of second does not calculate here: a page has positions 'window' only."
+    expect(tab.locator("body")).to_contain_text(said)
     (written,) = runs[0].write(["12+34"], 0)
-    assert browser.value(f"curta.write('12+34', {len(written)})") == written
-    assert browser.value("document.querySelectorAll('.watch:not([hidden])').length") > 0
-    assert (
-        browser.value("document.querySelectorAll('[data-run=second].watch:not([hidden])').length")
-        == 0
-    )
-    assert browser.complaints == []
+    assert tab.evaluate(f"curta.write('12+34', {len(written)})") == written
+    expect(tab.locator(".watch:not([hidden])").first).to_be_attached()
+    expect(tab.locator("[data-run=second].watch:not([hidden])")).to_have_count(0)
     for name in ("learning", "lengths"):
         assert (tmp_path / f"{name}.png").exists()
         assert (tmp_path / f"{name}.svg").exists()
@@ -355,11 +303,10 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(folder, at_work([Carried("both", recipe, [model] * 8)]))
 
 
-def test_eight_members_fit_into_three_megabytes_and_open_at_once(large: Path, browser: Tab) -> None:
+def test_eight_members_fit_into_three_megabytes_and_open_at_once(large: Path, tab: Page) -> None:
     assert 1_000_000 < large.stat().st_size < 3_000_000
-    browser.open(large)
-    assert browser.value("document.querySelectorAll('#model option').length") == 8
-    assert browser.value("document.querySelectorAll('.way').length") == 80
-    assert browser.complaints == []
+    tab.goto(large.as_uri())
+    expect(tab.locator("#model option")).to_have_count(8)
+    expect(tab.locator(".way")).to_have_count(80)
     timing = "performance.getEntriesByType('navigation')[0].loadEventEnd"
-    assert 0 < browser.value(timing) < 10_000  # a loose bound: other programs run as well
+    assert 0 < tab.evaluate(timing) < 10_000  # a loose bound: other programs run as well

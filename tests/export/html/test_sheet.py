@@ -4,28 +4,30 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
-from .browser import Tab
 from .made import PROBLEMS, page, random_texts, shipped
+from .tabs import numbers
 
-PLACED = """(() => { const { Writing, sheetOf, network } = curta;
-    return [...document.querySelectorAll('#text li')].map((item) => {
-      const { left, top, right, bottom } = item.getBoundingClientRect();
-      return [item.textContent, left, top, right, bottom]; }); })()"""
+PLACED = """[...document.querySelectorAll('#text li')].map((item) => {
+  const { left, top, right, bottom } = item.getBoundingClientRect();
+  return [item.textContent, left, top, right, bottom]; })"""
 
 
-def calculated(browser: Tab, problem: str) -> list[list[float]]:
-    browser.value("document.getElementById('speed').value = '0'")
-    browser.value(f"document.getElementById('problem').value = {problem!r}")
-    browser.value("curta.design.tokens = 80; document.getElementById('form').requestSubmit()")
-    browser.wait("document.getElementById('pause').disabled")
-    found: list[list[float]] = browser.value(PLACED)
+def calculated(tab: Page, problem: str) -> list[list[float]]:
+    """Each token of a problem and of what was written, with the edges of its square."""
+    tab.evaluate("curta.design.tokens = 80")
+    tab.get_by_label("Speed").select_option("at once")
+    tab.get_by_role("textbox", name="Problem").fill(problem)
+    tab.get_by_role("button", name="Calculate").click()
+    expect(tab.locator("#pause")).to_be_disabled()
+    found: list[list[float]] = numbers(tab, PLACED)
     return found
 
 
-def test_digits_of_one_place_stand_below_each_other(browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("addition")))
-    items = calculated(browser, "123+45")  # 3 2 1 + 5 4 =
+def test_digits_of_one_place_stand_below_each_other(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("addition")).as_uri())
+    items = calculated(tab, "123+45")  # 3 2 1 + 5 4 =
     first, second = items[:3], items[4:6]
     assert [item[0] for item in first] == list("321")
     assert all(after[1] < before[1] for before, after in pairwise(first))
@@ -34,17 +36,18 @@ def test_digits_of_one_place_stand_below_each_other(browser: Tab, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_roles_never_stand_upon_each_other(name: str, browser: Tab, tmp_path: Path) -> None:
+def test_roles_never_stand_upon_each_other(name: str, tab: Page, tmp_path: Path) -> None:
     """A square of a role is drawn in one place, and in that place nothing else is."""
-    browser.open(page(tmp_path, *shipped(name)))
+    tab.goto(page(tmp_path, *shipped(name)).as_uri())
     tokens, _ = random_texts(name, 10, 60)
-    squares = browser.value(
+    squares = numbers(
+        tab,
         f"{tokens.tolist()}.map((text) => {{"
         "const { paper } = new curta.Writing(curta.network, text);"
         "const { cells } = curta.sheetOf(paper, new Set());"
         "return cells.map(({ block, track, line, column }, i) => ["
         "paper.address(paper.machine.role[paper.tokens[i]], paper.positions[i]),"
-        "[block.top + line.number, track, column].join()]); })"
+        "[block.top + line.number, track, column].join()]); })",
     )
     for text in squares:
         assert len({square for square, _ in text}) == len({place for _, place in text})
@@ -52,9 +55,9 @@ def test_roles_never_stand_upon_each_other(name: str, browser: Tab, tmp_path: Pa
 
 
 @pytest.mark.parametrize("problem", ["12*34", "9*7654321"])
-def test_on_the_sheet_tokens_do_not_overlap(problem: str, browser: Tab, tmp_path: Path) -> None:
-    browser.open(page(tmp_path, *shipped("multiplication")))
-    boxes = {tuple(round(edge) for edge in item[1:]) for item in calculated(browser, problem)}
+def test_on_the_sheet_tokens_do_not_overlap(problem: str, tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("multiplication")).as_uri())
+    boxes = {tuple(round(edge) for edge in item[1:]) for item in calculated(tab, problem)}
     for left, top, right, bottom in boxes:
         others = boxes - {(left, top, right, bottom)}
         assert not any(

@@ -12,7 +12,9 @@ from starlette.testclient import TestClient
 from curta.frontends.api import begin, train
 from curta.frontends.serve.server import APP, HERE, listening, running
 from tests import tiny
-from tests.export.html.browser import Tab, tab
+from tests.export.html.tabs import browser, complaints, first_tab, tab
+
+__all__ = ["browser", "complaints", "first_tab", "tab"]
 
 Asks = Callable[..., tuple[http.client.HTTPResponse, bytes]]
 
@@ -29,12 +31,6 @@ class Served:
     @property
     def address(self) -> str:
         return f"http://{HERE}:{self.port}/"
-
-
-@pytest.fixture(scope="package")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("chromium")) as found:
-        yield found
 
 
 @pytest.fixture(scope="package")

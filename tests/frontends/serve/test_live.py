@@ -1,25 +1,26 @@
 """A run in training, watched in a real browser while it is trained."""
 
+import re
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from curta.frontends.api import train
 from curta.runs.loop import Progress
 from tests import tiny
-from tests.export.html.browser import Tab
+from tests.export.html.tabs import expect_complaint, fits, screens
 
 from .conftest import Served
 
 pytestmark = pytest.mark.slow
 
-NOW = "document.getElementById('now').textContent"
 POINTS = "document.querySelector('.chart .median').points.length"
-CHART = "document.querySelector('.chart svg')"
+PATIENCE = 60_000
+"""Milliseconds, for what a training has to come to first."""
 
 
 class Paced:
@@ -49,139 +50,118 @@ def paced(runs_folder: Path) -> Iterator[Paced]:
     found.end()
 
 
-def arrived(tab: Tab, path: str) -> bool:
-    """Waits for another page; a promise of the one before would be broken by its end."""
-    until = time.monotonic() + 60
-    while tab.value("location.pathname + document.readyState") != f"{path}complete":
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.1)
-    return True
-
-
-@pytest.fixture
-def tab(browser: Tab) -> Iterator[Tab]:
-    yield browser
-    browser.open("about:blank")  # so that nothing is asked of a server that has ended
-    browser.call("Emulation.clearDeviceMetricsOverride")
-    browser.call("Emulation.setEmulatedMedia", features=[])
+def begins(text: str) -> re.Pattern[str]:
+    return re.compile(f"^{re.escape(text)}")
 
 
 def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
-    paced: Paced, server: Served, tab: Tab
+    paced: Paced, server: Served, tab: Page
 ) -> None:
-    tab.open(server.address)
-    assert tab.value("document.querySelector('tbody a').getAttribute('href')").endswith("live.html")
-    tab.open(f"{server.address}runs/watched/")
-    lengths = []
+    tab.goto(server.address)
+    link = tab.get_by_role("link", name="watched", exact=True)
+    expect(link).to_have_attribute("href", re.compile(r"live\.html$"))
+    tab.goto(f"{server.address}runs/watched/")
+    now, lengths = tab.locator("#now"), []
     for step in (10, 20, 30):
-        tab.wait(f"{NOW}.startsWith('step {step} of 40')")
-        lengths.append(tab.value(POINTS))
-        assert tab.value("document.querySelectorAll('.chart .member').length") == 4
-        assert tab.value("document.getElementById('progress').value") == step
+        expect(now).to_have_text(begins(f"step {step} of 40"))
+        lengths.append(tab.evaluate(POINTS))
+        expect(tab.locator(".chart .member")).to_have_count(4)
+        assert tab.get_by_role("progressbar").evaluate("bar => bar.value") == step
         paced.go.release()
     assert lengths == [1, 2, 3]
-    assert "steps a second" in tab.value(NOW)
-    assert tab.value("document.title").endswith("% watched: in training · Curta")
-    assert tab.complaints == []
+    expect(now).to_contain_text("steps a second")
+    expect(tab).to_have_title(re.compile("% watched: in training · Curta$"))
     paced.end()
-    assert arrived(tab, "/runs/watched/report.html")
-    assert tab.value("document.querySelector('h1').textContent") == "watched finished"
-    assert tab.complaints == []
+    tab.wait_for_url("**/runs/watched/report.html", timeout=PATIENCE)
+    expect(tab.get_by_role("heading", level=1)).to_have_text("watched finished")
 
 
 def test_the_list_is_renewed_without_losing_the_focus(
-    paced: Paced, server: Served, tab: Tab
+    paced: Paced, server: Served, tab: Page
 ) -> None:
-    tab.open(server.address)
-    tab.value("document.querySelector('tbody a').focus()")
-    steps = "document.querySelector('tbody td').textContent"
-    tab.wait(f"{steps}.endsWith('10 of 40 steps')")
+    tab.goto(server.address)
+    link = tab.get_by_role("link", name="watched", exact=True)
+    link.focus()
+    steps = tab.locator("tbody td").first
+    expect(steps).to_have_text(re.compile("10 of 40 steps$"))
     paced.go.release()
-    tab.wait(f"{steps}.endsWith('20 of 40 steps')")
-    assert tab.value("document.activeElement.textContent") == "watched"
+    expect(steps).to_have_text(re.compile("20 of 40 steps$"))
+    expect(link).to_be_focused()
     paced.end()
-    tab.wait(f"{steps}.startsWith('finished')")
-    link = "document.activeElement.getAttribute('href')"
-    tab.wait("document.querySelector('tbody a').getAttribute('href').endsWith('report.html')")
-    assert tab.value(link) in ("/runs/watched/report.html", None)
+    expect(steps).to_have_text(begins("finished"))
+    expect(link).to_have_attribute("href", re.compile(r"report\.html$"))
+    focused = "document.activeElement.getAttribute('href')"
+    assert tab.evaluate(focused) in ("/runs/watched/report.html", None)
 
 
 @pytest.fixture
-def watched(small: Path, server: Served, tab: Tab) -> Tab:
+def watched(small: Path, server: Served, tab: Page) -> Page:
     """The curves of a run of two members that is trained already."""
     (small / "evaluation.json").unlink()
-    tab.open(f"{server.address}runs/small/live.html")
-    tab.wait(f"{NOW}.startsWith('step 20')")
+    tab.goto(f"{server.address}runs/small/live.html")
+    expect(tab.locator("#now")).to_have_text(begins("step 20"))
     return tab
 
 
-def test_a_curve_can_be_read_with_the_keyboard_and_without_eyes(watched: Tab) -> None:
-    nodes = watched.call("Accessibility.getFullAXTree")["nodes"]
-    seen = [node for node in nodes if not node["ignored"]]
-    sliders = [node["name"]["value"] for node in seen if node["role"]["value"] == "slider"]
-    assert sliders == ["Loss by training step", "Exact match on training problems by training step"]
-    roles = {node["role"]["value"] for node in seen}
-    assert {"progressbar", "status", "main", "heading", "link"} <= roles
-    watched.value(f"{CHART}.focus()")
-    told = f"{CHART}.getAttribute('aria-valuetext')"
-    assert watched.value(told).startswith("step 20: ")
-    watched.press("Home")
-    assert watched.value(told).startswith("step 10: ")
-    assert " to " in watched.value(told)
-    assert watched.value(f"{CHART}.querySelectorAll('.cursor').length") == 1
-    watched.press("ArrowRight", "ArrowRight")
-    assert watched.value(f"{CHART}.getAttribute('aria-valuenow')") == "20"
-    watched.press("Escape")
-    assert watched.value(f"{CHART}.querySelectorAll('.cursor').length") == 0
+def test_a_curve_can_be_read_with_the_keyboard_and_without_eyes(watched: Page) -> None:
+    loss = watched.get_by_role("slider", name="Loss by training step")
+    expect(watched.get_by_role("slider")).to_have_count(2)
+    expect(watched.get_by_role("slider", name="Exact match on training problems")).to_be_visible()
+    for role in ("progressbar", "status", "main", "heading", "link"):
+        expect(watched.get_by_role(role).first).to_be_attached()
+    expect(loss).to_have_attribute("aria-valuetext", begins("step 20: "))
+    loss.press("Home")
+    expect(loss).to_have_attribute("aria-valuetext", re.compile("^step 10: .* to "))
+    expect(loss.locator(".cursor")).to_have_count(1)
+    for _ in range(2):
+        loss.press("ArrowRight")
+    expect(loss).to_have_attribute("aria-valuenow", "20")
+    loss.press("Escape")
+    expect(loss.locator(".cursor")).to_have_count(0)
 
 
-def test_every_member_stands_in_a_table(watched: Tab) -> None:
-    watched.value("document.querySelector('details').open = true")
-    rows = "[...document.querySelectorAll('#members tr')].map((row) => row.cells.length)"
-    assert watched.value(rows) == [5, 5]
-    assert watched.value("document.querySelector('#members').textContent").startswith("0020")
+def test_every_member_stands_in_a_table(watched: Page) -> None:
+    watched.get_by_text("Every member now").click()
+    rows = watched.locator("#members tr")
+    expect(rows).to_have_text([begins("0020"), begins("1120")])
+    assert [row.locator("th, td").count() for row in rows.all()] == [5, 5]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1100])
+@pytest.mark.parametrize("tab", screens(320, 1100), indirect=True)
 @pytest.mark.parametrize("path", ["", "runs/small/live.html"])
-def test_nothing_is_wider_than_the_screen(
-    watched: Tab, server: Served, scheme: str, width: int, path: str
-) -> None:
-    media = [{"name": "prefers-color-scheme", "value": scheme}]
-    watched.call("Emulation.setEmulatedMedia", features=media)
-    watched.call(
-        "Emulation.setDeviceMetricsOverride",
-        width=width, height=800, deviceScaleFactor=1, mobile=width < 500,
-    )  # fmt: skip
-    watched.open(server.address + path)
-    watched.wait("document.querySelector('.median, tbody a')")
-    assert watched.value("document.documentElement.scrollWidth") <= width
-    colour = "getComputedStyle(document.body).backgroundColor"
-    assert (watched.value(colour) == "rgb(255, 255, 255)") == (scheme == "light")
+def test_nothing_is_wider_than_the_screen(watched: Page, server: Served, path: str) -> None:
+    watched.goto(server.address + path)
+    expect(watched.locator(".median, tbody a").first).to_be_attached()
+    assert fits(watched)
 
 
 def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
-    small: Path, server: Served, tab: Tab
+    small: Path, server: Served, tab: Page, complaints: list[str]
 ) -> None:
-    tab.open(f"{server.address}runs/small/page-1.html")
-    assert tab.value("curta.write('12+34', 1).length") == 1
-    tab.press(*"12+34", "Enter")
-    tab.wait("!document.getElementById('work').hidden")
-    assert tab.complaints == []
-    assert tab.value("origin") == "null"
-    assert tab.value("fetch('/').then(() => 'read', () => 'refused')") == "refused"
+    tab.goto(f"{server.address}runs/small/page-1.html")
+    assert len(tab.evaluate("curta.write('12+34', 1)")) == 1
+    expect(tab.get_by_role("textbox", name="Problem")).to_be_focused()
+    tab.keyboard.type("12+34")
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#work")).to_be_visible()
+    assert complaints == []
+    assert tab.evaluate("origin") == "null"
+    assert tab.evaluate("fetch('/').then(() => 'read', () => 'refused')") == "refused"
+    expect_complaint(tab, complaints, "Content Security Policy")
 
 
-def test_a_strange_report_is_alone_too(small: Path, server: Served, tab: Tab) -> None:
+def test_a_strange_report_is_alone_too(
+    small: Path, server: Served, tab: Page, complaints: list[str]
+) -> None:
     """A run folder may come from anyone: scripts of its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
     (small / "report.html").write_text(f"<!DOCTYPE html><title>x</title>{script}")
-    tab.open(f"{server.address}runs/small/report.html")
-    tab.wait("window.refused === 1")
+    tab.goto(f"{server.address}runs/small/report.html")
+    tab.wait_for_function("window.refused === 1")
+    expect_complaint(tab, complaints, "Content Security Policy")
 
 
-def test_a_run_that_is_gone_is_said(watched: Tab, small: Path) -> None:
+def test_a_run_that_is_gone_is_said(watched: Page, small: Path, complaints: list[str]) -> None:
     shutil.rmtree(small)
-    watched.wait(f"{NOW}.startsWith('No answer')")
+    expect(watched.locator("#now")).to_have_text(begins("No answer"))
+    expect_complaint(watched, complaints, "404")

@@ -1,0 +1,1 @@
+"""Scripts that measure, draw and write what the pages show."""
