@@ -20,6 +20,7 @@ from PIL import Image
 import curta
 from curta.config.recipe import Recipe
 from curta.frontends import api
+from curta.frontends.run import Comparison
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.images import png
