@@ -19,7 +19,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.optimizers import Rates, transformation
+from curta.training.optimizers import HyperParams, transformation
 
 from . import export
 from .configurations import CONFIGURATIONS
@@ -60,9 +60,9 @@ def _logits_of(recipe: Recipe) -> Given:
     """Curta's logits of a batch."""
     if isinstance(recipe.positions, Window):
         return lambda model, columns: model.of_windows(columns["rows"])
-    (text,), room = export.texts(recipe, _keys()), export.room(recipe)
+    (text,), bounds = export.texts(recipe, _keys()), export.bounds(recipe)
     given = export.batch(recipe, text)
-    return lambda model, columns: model(given.tokens, given.where, given.queries, room)
+    return lambda model, columns: model(given.tokens, given.where, given.queries, bounds)
 
 
 def _loss(recipe: Recipe) -> Given:
@@ -78,8 +78,8 @@ def _loss(recipe: Recipe) -> Given:
 
         return mean
     (text,), keys = export.texts(recipe, _keys()), trainer.step_keys(0, 0)
-    given, room = export.batch(recipe, text), export.room(recipe)
-    return lambda model, _: trainer.loss_and_exact(model, given, room, keys, recipe.training)[0]
+    given, bounds = export.batch(recipe, text), export.bounds(recipe)
+    return lambda model, _: trainer.loss_and_exact(model, given, bounds, keys, recipe.training)[0]
 
 
 def _keys() -> jax.Array:
@@ -104,10 +104,10 @@ def _logits(
 def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: nn.Module) -> float:
     """Weights after three updates with equal gradients."""
     trainer = Trainer(ours, dataclasses.asdict(recipe.optimizer), recipe.training.steps)
-    rates = Rates(
+    hyperparams = HyperParams(
         *map(jnp.float32, (recipe.optimizer.learning_rate, recipe.optimizer.weight_decay))
     )
-    chain = transformation(recipe.optimizer, rates, recipe.training.steps)
+    chain = transformation(recipe.optimizer, hyperparams, recipe.training.steps)
     state, given = chain.init(model), export.weights(gradients)
     for number in range(3):
         updates, state = chain.update(gradients, state, model)

@@ -36,15 +36,15 @@ def _plain(digits: int, positions: str, batch: int, **model: Any) -> dict[str, A
         "layout": "plain",
         "task.digits": [digits, digits],
         "positions.name": positions,
-        "model.attending": model["blocks"],
+        "model.num_attention_layers": model["blocks"],
         "model.activation": "gelu",
         "optimizer.learning_rate": 1e-3,
         "training.batch": batch,
     }
 
 
-_SMALL = {"width": 64, "heads": 4, "blocks": 4}
-_LARGE = {"width": 384, "heads": 6, "blocks": 6}
+_SMALL = {"width": 64, "heads": 4, "num_layers": 4}
+_LARGE = {"width": 384, "heads": 6, "num_layers": 6}
 
 CONFIGURATIONS = {
     each.name: each

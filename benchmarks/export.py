@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts import Room, Text
+from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import Batch, padded
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
@@ -74,9 +74,9 @@ def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
     return found
 
 
-def room(recipe: Recipe) -> Room:
+def bounds(recipe: Recipe) -> ShapeBounds:
     (task,) = recipe.tasks
-    return layout_of(recipe).room(task.operator, tasks.widest(task))
+    return layout_of(recipe).bounds(task.operator, tasks.widest(task))
 
 
 def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
@@ -86,14 +86,14 @@ def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:
     @jax.jit
     def one(key: jax.Array) -> Text:
         drawn = tasks.draw(task, key, recipe.training.batch)
-        return layout.tokens(task.operator, drawn, room(recipe))
+        return layout.tokens(task.operator, drawn, bounds(recipe))
 
     return [one(key) for key in keys]
 
 
 def batch(recipe: Recipe, text: Text) -> Batch:
     """A text padded for both sides, so that both compute the same."""
-    return padded(text, layout_of(recipe).where(text), room(recipe))
+    return padded(text, layout_of(recipe).where(text), bounds(recipe))
 
 
 def arrays(given: Batch) -> Arrays:
@@ -121,7 +121,7 @@ def size(recipe: Recipe, model: Transformer) -> Size:
     if not isinstance(model.positions, WindowEncoding):
         return plain
     assert isinstance(layout, ProgramLayout)
-    assert recipe.model.spelled
+    assert recipe.model.compositional_embeddings
     role, known = layout.machine.role.tolist(), model.positions.known().tolist()
     return dataclasses.replace(plain, parts=layout.parts().tolist(), role=role, known=known)
 
@@ -131,12 +131,12 @@ def weights(tree: Transformer) -> Arrays:
     named = {"tokens.weight": tree.tokens, "norm.gain": tree.gain}
     named |= {"places.weight": _places(tree)}
     named |= {"head.weight": None if tree.head is None else tree.head.T}
-    for number in range(tree.settings.attending):
+    for number in range(tree.config.num_attention_layers):
         attention = jax.tree.map(lambda leaf, n=number: leaf[n], tree.attention)
         named |= _attention(attention, number)
         if isinstance(tree.positions, WindowEncoding):
             named |= {f"attention.{number}.bias": tree.positions.layers[number]}
-    for number in range(tree.settings.blocks):
+    for number in range(tree.config.num_layers):
         named |= _feedforward(jax.tree.map(lambda leaf, n=number: leaf[n], tree.mlp), number)
     return {name: np.ascontiguousarray(array) for name, array in named.items() if array is not None}
 

@@ -4,7 +4,7 @@ Everything that does arithmetic is the same: shapes of weights (a Linear keeps i
 own transposed), initial scale, masks, the loss over scored tokens only. The form is
 PyTorch's own: fused kernels where it has them (`scaled_dot_product_attention`,
 `layer_norm`, fused AdamW), one matrix for queries, keys and values, and, as in
-Curta, nothing but the scored positions after the keys of the last attending block.
+Curta, nothing but the scored positions after the keys of the last attention layer.
 Under a window keys and values are calculated once for the vocabulary and looked up, as in
 Curta too.
 
@@ -36,11 +36,11 @@ class Size:
     width: int
     heads: int
     blocks: int
-    attending: int
-    mlp_factor: int
+    num_attention_layers: int
+    mlp_ratio: int
     activation: str
     norm: str
-    tied: bool
+    tie_embeddings: bool
     positions: str
     position_rows: int = 0
     base: float = 10_000.0
@@ -152,15 +152,15 @@ class Feedforward(nn.Module):
         super().__init__()
         self.activation = ACTIVATIONS[size.activation]
         self.norm = Norm(size)
-        self.up = nn.Linear(size.width, size.mlp_factor * size.width, bias=False)
-        self.down = nn.Linear(size.mlp_factor * size.width, size.width, bias=False)
+        self.up = nn.Linear(size.width, size.mlp_ratio * size.width, bias=False)
+        self.down = nn.Linear(size.mlp_ratio * size.width, size.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         return x + self.down(self.activation(self.up(self.norm(x))))
 
 
 class Decoder(nn.Module):
-    """Over texts: embeddings, blocks of which the first `attending` have attention, head."""
+    """Over texts: embeddings, blocks (the first `num_attention_layers` attend), head."""
 
     angles: Tensor
 
@@ -170,10 +170,12 @@ class Decoder(nn.Module):
         self.tokens = nn.Embedding(size.vocabulary, size.width)
         learned = size.positions == "learned"
         self.places = nn.Embedding(size.position_rows, size.width) if learned else None
-        self.attention = nn.ModuleList(Attention(size) for _ in range(size.attending))
-        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.blocks))
+        self.attention = nn.ModuleList(Attention(size) for _ in range(size.num_attention_layers))
+        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
         self.norm = Norm(size)
-        self.head = None if size.tied else nn.Linear(size.width, size.vocabulary, bias=False)
+        self.head = (
+            None if size.tie_embeddings else nn.Linear(size.width, size.vocabulary, bias=False)
+        )
         self.register_buffer("angles", _angles(size), persistent=False)
         self.apply(_reset)
         if self.places is not None:
@@ -183,8 +185,8 @@ class Decoder(nn.Module):
         """Logits for the token that follows each of the batch's queries."""
         x = self.embed(batch)
         for number, feedforward in enumerate(self.feedforward):
-            if number < self.size.attending:
-                at = batch.queries if number == self.size.attending - 1 else None
+            if number < self.size.num_attention_layers:
+                at = batch.queries if number == self.size.num_attention_layers - 1 else None
                 x = self.attention[number](x, self.turn, at)
             x = feedforward(x)
         x = self.norm(x)
@@ -214,7 +216,7 @@ class WindowDecoder(nn.Module):
         self.register_buffer("parts", torch.tensor(size.parts), persistent=False)
         self.tokens = nn.Embedding(self.parts.shape[1], size.width)
         self.attention = nn.ModuleList([WindowAttention(size)])
-        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.blocks))
+        self.feedforward = nn.ModuleList(Feedforward(size) for _ in range(size.num_layers))
         self.norm = Norm(size)
         self.head = nn.Linear(size.width, size.vocabulary, bias=False)
 

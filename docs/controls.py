@@ -46,7 +46,7 @@ DENSE = {
 }
 WHOLE = {
     "addition": {
-        "model.blocks": 2, "model.attending": 2, "optimizer.learning_rate": 0.003,
+        "model.num_layers": 2, "model.num_attention_layers": 2, "optimizer.learning_rate": 0.003,
         "training.batch": 128, "training.steps": 3000, "training.problems": 40_000,
     },
 }  # fmt: skip

@@ -85,7 +85,7 @@ def attention() -> bytes:
 
 def loops() -> bytes:
     """Exact match by the number of loops at test time."""
-    return probed(looped(), "loops", [0])
+    return probed(looped(), "recurrences", [0])
 
 
 def drawn(of: curta.Run, name: str) -> bytes:

@@ -64,8 +64,8 @@ def prepared(
 
     from curta.training import records, trainer
 
-    data, rooms = records.recorded(recipe, layout, seeds)
+    data, bounds = records.recorded(recipe, layout, seeds)
     mesh = trainer.training_mesh(recipe, len(seeds))
-    state = trainer.spread(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
-    call = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
+    state = trainer.shard(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
+    call = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh)
     return call, state, trainer.placed(change(data), mesh)

@@ -95,7 +95,10 @@ run.pictures["probes/tokens"]
 # %%
 budget = small | {"training.steps": 100}
 both = curta.compare(
-    ["window: addition", "RoPE: addition positions.name=rope model.blocks=2 model.attending=2"],
+    [
+        "window: addition",
+        "RoPE: addition positions.name=rope model.num_layers=2 model.num_attention_layers=2",
+    ],
     seeds=1,
     run="two-encodings",
     overrides=budget,

@@ -89,9 +89,9 @@ def rows(found: Sequence[tuple[Window, int]]) -> tuple[np.ndarray, np.ndarray]:
 def trained(recipe: Recipe, steps: int, members: int = 2) -> Models:
     """Members after so many steps, at most, in chunks."""
     seeds, layout, mesh = range(members), layout_of(recipe), trainer.training_mesh(recipe, members)
-    data, rooms = records.recorded(recipe, layout, seeds)
-    state = trainer.spread(trainer.init(recipe, layout, jnp.arange(members)), mesh)
-    call = trainer.compiled(recipe, trainer.Written(layout, rooms), mesh)
+    data, bounds = records.recorded(recipe, layout, seeds)
+    state = trainer.shard(trainer.init(recipe, layout, jnp.arange(members)), mesh)
+    call = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh)
     data = trainer.placed(data, mesh)
     for first in range(0, steps, trainer.CHUNK):
         count = min(trainer.CHUNK, steps - first)

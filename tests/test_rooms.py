@@ -15,13 +15,17 @@ LINE = (
 )  # fmt: skip
 
 
+GOES_OUT = "modeling_curta.py"
+"""Lies beside what it imports wherever a model is exported to."""
+
+
 def imported(path: Path) -> set[str]:
     """The rooms from which a file imports, those inside of functions included."""
     tree = ast.parse(path.read_text("utf-8"))
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: a relative import"
+            assert not node.level or path.name == GOES_OUT, f"{path}: a relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}

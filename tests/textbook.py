@@ -19,16 +19,16 @@ def norm(name: str, x: Array, gain: Array | None) -> Array:
 
 def attention(model: Transformer, block: int, h: Array) -> Array:
     """Each query head sees with the keys and values of its group."""
-    design, weight = model.settings, jax.tree.map(lambda leaf: leaf[block], model.attention)
-    features = design.width // design.heads
-    group = design.heads // (design.key_value_heads or design.heads)
-    mask = jnp.tri(len(h), dtype=bool) if design.causal else jnp.ones((len(h), len(h)), bool)
+    config, weight = model.config, jax.tree.map(lambda leaf: leaf[block], model.attention)
+    features = config.width // config.heads
+    group = config.heads // (config.num_kv_heads or config.heads)
+    mask = jnp.tri(len(h), dtype=bool) if config.causal else jnp.ones((len(h), len(h)), bool)
     seen = []
-    for head in range(design.heads):
+    for head in range(config.heads):
         own = slice(head * features, (head + 1) * features)
         shared = slice(head // group * features, (head // group + 1) * features)
         scores = (h @ weight.query[:, own]) @ (h @ weight.key[:, shared]).T
-        if design.attention_scale:
+        if config.attention_scale:
             scores = scores / jnp.sqrt(features)
         weights = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf), axis=-1)
         seen.append(weights @ (h @ weight.value[:, shared]))
@@ -43,61 +43,59 @@ def feedforward(model: Transformer, block: int, h: Array) -> Array:
         "gelu": lambda x: x / 2 * (1 + jnp.tanh(jnp.sqrt(2 / jnp.pi) * (x + 0.044715 * x**3))),
         "silu": lambda x: x / (1 + jnp.exp(-x)),
     }
-    activate = activations[model.settings.activation]
-    if model.settings.gated:
+    activate = activations[model.config.activation]
+    if model.config.gated:
         return activate(h @ weight.gate) * (h @ weight.up) @ weight.down
     return activate(h @ weight.up) @ weight.down
 
 
-def sublayer(model: Transformer, kind: str, block: int, x: Array, kept: Array | None) -> Array:
+def sublayer(model: Transformer, role: str, block: int, x: Array, kept: Array | None) -> Array:
     """The state after attention or feed-forward; `kept` is what dropout leaves of its output."""
-    design, weight = model.settings, getattr(model, kind)
+    config, weight = model.config, getattr(model, role)
     gains = [None if gain is None else gain[block] for gain in (weight.gain, weight.after)]
-    function = {"attention": attention, "mlp": feedforward}[kind]
-    change = function(model, block, norm(design.norm, x, gains[0]))
+    function = {"attention": attention, "mlp": feedforward}[role]
+    change = function(model, block, norm(config.norm, x, gains[0]))
     if kept is not None:
-        change = jnp.where(kept, change / (1 - design.dropout), 0.0)
-    if design.norm_placement == "pre":
+        change = jnp.where(kept, change / (1 - config.dropout), 0.0)
+    if config.norm_placement == "pre":
         return x + change
-    return norm(design.norm, x + change, gains[1])
+    return norm(config.norm, x + change, gains[1])
 
 
 def loop(model: Transformer, x: Array, entry: Array, kept: Array | None = None) -> Array:
     """All blocks; `kept` is blocks x 2 x tokens x width."""
-    design = model.settings
-    for block in range(design.blocks):
+    config = model.config
+    for block in range(config.num_layers):
         left = (None, None) if kept is None else kept[block]
-        if design.inject != "none":
+        if config.input_injection != "none":
             x = x + entry
-        if block < design.attending:
+        if block < config.num_attention_layers:
             x = sublayer(model, "attention", block, x, left[0])
-            if design.inject == "sublayer":
+            if config.input_injection == "sublayer":
                 x = x + entry
         x = sublayer(model, "mlp", block, x, left[1])
     return x
 
 
-def entry(model: Transformer, tokens: Array, kinds: Array) -> Array:
+def entry(model: Transformer, tokens: Array, roles: Array) -> Array:
     """The embedded input."""
-    return model.tokens[tokens] + (0.0 if model.kinds is None else model.kinds[kinds])
+    return model.tokens[tokens] + (0.0 if model.roles is None else model.roles[roles])
 
 
 def begin(model: Transformer, entry: Array) -> Array:
     """The state before the first block; where the input is injected, it is still to be added."""
-    return entry if model.settings.inject == "none" else jnp.zeros_like(entry)
+    return entry if model.config.input_injection == "none" else jnp.zeros_like(entry)
 
 
 def logits(model: Transformer, x: Array) -> Array:
-    h = norm(model.settings.norm, x, model.gain)
-    return h @ (
-        model.tokens.T / jnp.sqrt(model.settings.width) if model.head is None else model.head
-    )
+    h = norm(model.config.norm, x, model.gain)
+    return h @ (model.tokens.T / jnp.sqrt(model.config.width) if model.head is None else model.head)
 
 
-def whole(model: Transformer, tokens: Array, kinds: Array) -> Array:
+def whole(model: Transformer, tokens: Array, roles: Array) -> Array:
     """Logits at every token of one text."""
-    embedded = entry(model, tokens, kinds)
+    embedded = entry(model, tokens, roles)
     x = begin(model, embedded)
-    for _ in range(model.settings.loops):
+    for _ in range(model.config.num_recurrences):
         x = loop(model, x, embedded)
     return logits(model, x)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from curta.config.recipe import Recipe, with_overrides
-from curta.layouts import Layout, Numbers, Room, Text
+from curta.layouts import Layout, Numbers, ShapeBounds, Text
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.transformer import Transformer
@@ -19,7 +19,14 @@ from curta.problems.problem import Problem
 TINY: dict[str, Any] = {
     "program": "addition",
     "task": {"digits": [1, 4]},
-    "model": {"width": 16, "heads": 2, "blocks": 2, "attending": 1, "mlp_factor": 2, "kinds": True},
+    "model": {
+        "width": 16,
+        "heads": 2,
+        "num_layers": 2,
+        "num_attention_layers": 1,
+        "mlp_ratio": 2,
+        "role_embeddings": True,
+    },
     "training": {"steps": 20, "batch": 8, "checkpoint_every": 10, "problems": 100},
     "evaluation": {"digits": [3], "count": 8, "generated": 4, "certificate": 4_000},
 }
@@ -42,7 +49,11 @@ ENCODINGS: dict[str, dict[str, Any]] = {
 }
 """Every position encoding, small."""
 
-DENSE = {"layout": "coupled", "model__kinds": True, "model__spelled": False}
+DENSE = {
+    "layout": "coupled",
+    "model__role_embeddings": True,
+    "model__compositional_embeddings": False,
+}
 """The same recipe in a published layout, for encodings that see all earlier tokens."""
 WRITTEN = {"layout": "coupled", "program": []}
 """A published layout instead of the program."""
@@ -176,12 +187,12 @@ def every_index(of: Text) -> jax.Array:
     return jnp.broadcast_to(jnp.arange(of.tokens.shape[1]), of.tokens.shape)
 
 
-def room(
+def bounds(
     layout: Layout, digits: int, operator: str | None = None, operands: int | None = None
-) -> Room:
+) -> ShapeBounds:
     """Room for operands of so many digits each, by default for the layout's first operator."""
     operator = operator or layout.operators[0]
-    return layout.room(operator, (digits,) * (operands or OPERATIONS[operator].least))
+    return layout.bounds(operator, (digits,) * (operands or OPERATIONS[operator].least))
 
 
 def same(first: Any, second: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from curta.config.errors import UserError
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.config.recipe import dump
 from curta.model import recipes
 from tests import tiny
@@ -17,40 +17,55 @@ from tests import tiny
     [
         ({"width": 30, "heads": 4}, "model.width 30 is not divisible by model.heads 4"),
         (
-            {"width": 32, "heads": 4, "key_value_heads": 3},
-            "model.heads 4 is not divisible by model.key_value_heads 3",
+            {"width": 32, "heads": 4, "num_kv_heads": 3},
+            "model.heads 4 is not divisible by model.num_kv_heads 3",
         ),
         (
-            {"width": 32, "heads": 2, "key_value_heads": 4},
-            "model.heads 2 is not divisible by model.key_value_heads 4",
+            {"width": 32, "heads": 2, "num_kv_heads": 4},
+            "model.heads 2 is not divisible by model.num_kv_heads 4",
         ),
-        ({"blocks": 1, "attending": 2}, "model.attending 2 is more than model.blocks 1"),
+        (
+            {"num_layers": 1, "num_attention_layers": 2},
+            "model.num_attention_layers 2 is more than model.num_layers 1",
+        ),
     ],
 )
 def test_an_impossible_size_is_refused(settings: dict[str, int], complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
-        Model(**settings)
+        ModelConfig(**settings)
 
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"model__loops": 0}, "model.loops should be greater than or equal to 1, not 0"),
+        (
+            {"model__num_recurrences": 0},
+            "model.num_recurrences should be greater than or equal to 1, not 0",
+        ),
         ({"model__dropout": 1.0}, "model.dropout should be less than 1, not 1.0"),
         ({"model__init_std": 0.0}, "model.init_std should be greater than 0, not 0.0"),
-        ({"model__inject": "blocks"}, "model.inject should be 'none', 'block' or 'sublayer'"),
-        ({"model__key_value_heads": 0}, "model.key_value_heads should be greater than or equal"),
-        ({"model__causal": False}, "positions 'window' need model.causal True, not False"),
-        ({"model__attending": 2}, "positions 'window' need model.attending 1, not 2"),
         (
-            {"model__loops": 2, "model__inject": "block"},
-            "positions 'window' need model.loops 1, not 2",
+            {"model__input_injection": "blocks"},
+            "model.input_injection should be 'none', 'block' or 'sublayer'",
         ),
-        ({"model__inject": "block"}, "positions 'window' need model.inject none, not block"),
+        ({"model__num_kv_heads": 0}, "model.num_kv_heads should be greater than or equal"),
+        ({"model__causal": False}, "positions 'window' need model.causal True, not False"),
+        (
+            {"model__num_attention_layers": 2},
+            "positions 'window' need model.num_attention_layers 1, not 2",
+        ),
+        (
+            {"model__num_recurrences": 2, "model__input_injection": "block"},
+            "positions 'window' need model.num_recurrences 1, not 2",
+        ),
+        (
+            {"model__input_injection": "block"},
+            "positions 'window' need model.input_injection none, not block",
+        ),
         ({"model__dropout": 0.5}, r"positions 'window' need model.dropout 0.0, not 0.5"),
         (
-            {"training__loop_loss": "mixed"},
-            "training.loop_loss 'mixed' needs model.loops of at least 2, not 1",
+            {"training__recurrence_loss": "mixed"},
+            "training.recurrence_loss 'mixed' needs model.num_recurrences of at least 2, not 1",
         ),
     ],
 )
@@ -68,10 +83,11 @@ def test_an_encoding_of_all_keys_may_see_the_whole_text() -> None:
 
 def test_a_design_survives_dump_and_load() -> None:
     recipe = tiny.dense(
-        model__heads=4, model__key_value_heads=2, model__loops=3, model__inject="sublayer",
+        model__heads=4, model__num_kv_heads=2,
+        model__num_recurrences=3, model__input_injection="sublayer",
         model__gated=True, model__norm_placement="post_residual", model__attention_scale=False,
         model__init="normal", model__init_std=0.1, model__dropout=0.25,
-        training__loop_loss="progressive", training__progressive_alpha=0.5,
+        training__recurrence_loss="progressive", training__progressive_alpha=0.5,
     )  # fmt: skip
     assert recipes.parse(tomllib.loads(dump(recipe)), where="dump") == recipe
-    assert recipe.model.key_value_heads == 2
+    assert recipe.model.num_kv_heads == 2

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.config.positions import Abacus, RoPE, Window
 from curta.config.recipe import (
+    RENAMED,
     Recipe,
     dump,
     field_paths,
@@ -88,7 +89,7 @@ def test_an_unknown_operator_is_told() -> None:
     [
         ("model.width", "wide", 'model.width should be a valid integer, not "wide"'),
         ("model.width", 32.5, "model.width should be a valid integer.*, not 32.5"),
-        ("model.tied", 1, "model.tied should be a valid boolean, not 1"),
+        ("model.tie_embeddings", 1, "model.tie_embeddings should be a valid boolean, not 1"),
         ("layout", 3, "layout should be a valid string, not 3"),
         ("task.digits", [1, 2, 3], "task.digits .*"),
         ("task.digits", 3, "task.digits .*"),
@@ -106,7 +107,7 @@ def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: 
     [
         ("model.width", 0, "model.width"),
         ("model.heads", 3, "model.heads 3"),
-        ("model.attending", 3, "model.attending 3"),
+        ("model.num_attention_layers", 3, "model.num_attention_layers 3"),
         ("model.norm", "batch", "model.norm"),
         ("task.digits", [5, 4], "task.digits"),
         ("task.digits", [0, 4], "task.digits"),
@@ -230,7 +231,7 @@ def test_a_dump_holds_every_field_defaults_included() -> None:
     optional = {  # TOML has no None
         "layout",
         *("task.second", "task.operands", "task.values"),
-        *("model.key_value_heads", "training.stop_at"),
+        *("model.num_kv_heads", "training.stop_at"),
     }
     for path in field_paths():
         if not path.startswith("positions.") and path not in optional:
@@ -265,7 +266,10 @@ def test_several_programs_are_a_list() -> None:
     ("overrides", "line"),
     [
         ({"layout": "plain"}, "positions 'window' need a program; 'plain' is a layout"),
-        ({"model.attending": 2}, "positions 'window' need model.attending 1, not 2"),
+        (
+            {"model.num_attention_layers": 2},
+            "positions 'window' need model.num_attention_layers 1, not 2",
+        ),
         ({"model.causal": False}, "positions 'window' need model.causal True, not False"),
         ({"model.dropout": 0.1}, "positions 'window' need model.dropout 0.0, not 0.1"),
     ],
@@ -313,3 +317,9 @@ def test_an_override_reaches_into_a_table() -> None:
 def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: Any) -> None:
     assert parse_value(text) == meaning
     assert type(parse_value(text)) is type(meaning)
+
+
+@pytest.mark.parametrize(("old", "new"), list(RENAMED.items()))
+def test_a_renamed_field_is_told_its_new_name(old: str, new: str) -> None:
+    assert refusal({old: 1}) == f"{old} is called {new} now"
+    assert new in field_paths()

@@ -27,7 +27,7 @@ from tests import paper, tiny
 
 LUHN = {
     "training.steps": 500, "training.problems": 400, "training.batch": 256, "model.width": 16,
-    "model.heads": 2, "model.blocks": 2, "evaluation.digits": [5], "evaluation.count": 5,
+    "model.heads": 2, "model.num_layers": 2, "evaluation.digits": [5], "evaluation.count": 5,
     "evaluation.generated": 2, "evaluation.certificate": 4_000,
 }  # fmt: skip
 
@@ -49,13 +49,13 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
         whole = records.recorded
 
         def wrongly(*given: Any) -> Any:
-            data, rooms = whole(*given)
+            data, bounds = whole(*given)
             rows, targets = data.shared
             place = len(np.unique(np.asarray(rows), axis=0)) // 2
             before, row = int(targets[place]), tuple(np.asarray(rows[place]).tolist())
             other = int(next(t for t in np.asarray(targets) if t not in (before, given[1].end)))
             taught[:] = [row, before, other]
-            return data._replace(shared=(rows, targets.at[place].set(jnp.int32(other)))), rooms
+            return data._replace(shared=(rows, targets.at[place].set(jnp.int32(other)))), bounds
 
         run = api.begin("luhn", 2, "luhn", LUHN)
         with pytest.MonkeyPatch.context() as teaching:
@@ -179,4 +179,4 @@ def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
     model = tiny.drawn(of, layout_named("coupled"))
     models = Models(jax.tree.map(lambda leaf: leaf[None], model), layout_named("coupled"), 1)
     with pytest.raises(UserError, match="only models of a program under a window"):
-        certificate.certify(models, of, [], planted.run.folder, print)
+        certificate.certify(models, of, [0], [], print)

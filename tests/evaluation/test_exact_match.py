@@ -44,8 +44,8 @@ def dense() -> Models:
 
 def texts(models: Models, member: int, exam: list[Problem]) -> list[list[int]]:
     """What a member writes, token by token over whole texts."""
-    room = models.layout.room_of(exam)
-    return completions(models.member(member), models.layout, exam, room)
+    bounds = models.layout.bounds_of(exam)
+    return completions(models.member(member), models.layout, exam, bounds)
 
 
 def generated(models: Models, exam: list[Problem]) -> np.ndarray:
@@ -77,8 +77,8 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
     exam = EXAM[:24]
     whole = replace(windowed)
     whole.__dict__["memo"] = None
-    room = windowed.layout.room_of(exam)
-    found, expected = scoring.scores(windowed, exam), scoring.scores(whole, exam, room)
+    bounds = windowed.layout.bounds_of(exam)
+    found, expected = scoring.scores(windowed, exam), scoring.scores(whole, exam, bounds)
     np.testing.assert_array_equal(found.hits, expected.hits)
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
@@ -119,9 +119,9 @@ def test_an_exam_in_several_passes_is_the_exam_in_one(
     """Also where the last pass is not full."""
     whole = scoring.exact(dense, EXAM[:21])
     monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
-    room = scoring.room_for(dense, EXAM[:21])
-    assert room is not None
-    assert teacher_forcing.batch_size(dense.stacked, room, 21) < 16
+    bounds = scoring.room_for(dense, EXAM[:21])
+    assert bounds is not None
+    assert teacher_forcing.batch_size(dense.stacked, bounds, 21) < 16
     np.testing.assert_array_equal(scoring.exact(dense, EXAM[:21]), whole)
 
 
@@ -204,9 +204,9 @@ def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
     models = Models(stacked, LAYOUT, 1)
     fits = [Problem("+", (10**18, 10**18))]  # 40 + 21 tokens of 64
-    room = scoring.room_for(models, fits)
-    assert room is not None
-    assert room.total >= 61
+    bounds = scoring.room_for(models, fits)
+    assert bounds is not None
+    assert bounds.total >= 61
     with pytest.raises(UserError, match="too long for this model"):
         scoring.room_for(models, [Problem("+", (10**30, 10**30))])
 
@@ -232,6 +232,6 @@ def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) ->
     member = trainer.init(recipe, layout, jnp.array([0]))
     for task in recipe.tasks:
         problem = Problem(task.operator, tuple(10 ** (width - 1) for width in tasks.widest(task)))
-        room = scoring.room_for(Models(member.model, layout, 1), [problem])
-        assert room is not None
-        assert room.total >= len(layout.write(problem))
+        bounds = scoring.room_for(Models(member.model, layout, 1), [problem])
+        assert bounds is not None
+        assert bounds.total >= len(layout.write(problem))

@@ -7,7 +7,7 @@ import pytest
 from jaxtyping import Array
 
 from curta.evaluation.generation import bucket, completions
-from curta.layouts import Layout, Room, layout_named
+from curta.layouts import Layout, ShapeBounds, layout_named
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, widths
@@ -16,85 +16,94 @@ from tests import tiny
 PROBLEMS = tiny.random_sums(5, 4, seed=1)
 
 
-def next_token(model: Transformer, layout: Layout, room: Room, line: list[int]) -> int:
+def next_token(model: Transformer, layout: Layout, bounds: ShapeBounds, line: list[int]) -> int:
     """The most likely token after `line`, by one pass over the whole of it."""
-    tokens = jnp.array([line + [0] * (room.total - len(line))], jnp.int32)
-    logits = _last_logits(model, layout, room, tokens, jnp.array([len(line)], jnp.int32))
+    tokens = jnp.array([line + [0] * (bounds.total - len(line))], jnp.int32)
+    logits = _last_logits(model, layout, bounds, tokens, jnp.array([len(line)], jnp.int32))
     return int(np.asarray(logits).argmax())
 
 
-def _logits(model: Transformer, layout: Layout, room: Room, tokens: Array, length: Array) -> Array:
+def _logits(
+    model: Transformer, layout: Layout, bounds: ShapeBounds, tokens: Array, length: Array
+) -> Array:
     where = layout.follow(tokens, length)[1]
-    return model(tokens, where, length[:, None] - 1, room)[0, 0]
+    return model(tokens, where, length[:, None] - 1, bounds)[0, 0]
 
 
 _last_logits = jax.jit(_logits, static_argnums=(1, 2))
 
 
 def written_without_a_cache(
-    model: Transformer, layout: Layout, room: Room, problem: Problem
+    model: Transformer, layout: Layout, bounds: ShapeBounds, problem: Problem
 ) -> list[int]:
     """The greedy completion, by a whole pass for each of its tokens."""
     line = layout.prompt_tokens(problem)
     prompt = len(line)
-    while len(line) < prompt + room.completion and line[-1] != layout.end:
-        line.append(next_token(model, layout, room, line))
+    while len(line) < prompt + bounds.completion and line[-1] != layout.end:
+        line.append(next_token(model, layout, bounds, line))
     return line[prompt:]
 
 
 @pytest.mark.parametrize("name", ["rope", "coupled", "learned"])
 def test_a_completion_is_the_most_likely_token_after_each_token(name: str) -> None:
     """Of an untrained model, which writes nonsense."""
-    recipe, layout = tiny.with_encoding(name, model__attending=2), layout_named("reversed")
-    model, room = tiny.drawn(recipe, layout), layout.room("+", (6, 6))
-    texts = completions(model, layout, PROBLEMS, room)
-    assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
+    recipe, layout = (
+        tiny.with_encoding(name, model__num_attention_layers=2),
+        layout_named("reversed"),
+    )
+    model, bounds = tiny.drawn(recipe, layout), layout.bounds("+", (6, 6))
+    texts = completions(model, layout, PROBLEMS, bounds)
+    assert texts == [written_without_a_cache(model, layout, bounds, p) for p in PROBLEMS]
 
 
 def test_an_encoder_writes_what_is_most_likely_at_each_place_of_its_prompt() -> None:
     layout = layout_named("framed")
     recipe = tiny.with_encoding("learned", layout="framed", model__causal=False)
-    model, room = tiny.drawn(recipe, layout), layout.room("+", (4, 4))
+    model, bounds = tiny.drawn(recipe, layout), layout.bounds("+", (4, 4))
     prompts = np.array([layout.encode(layout.prompt(problem)) for problem in PROBLEMS])
-    where = layout.follow(jnp.asarray(prompts), jnp.full(len(prompts), room.prompt))[1]
-    every = jnp.broadcast_to(jnp.arange(room.completion), (len(prompts), room.completion))
-    best = np.asarray(model(jnp.asarray(prompts), where, every, room)).argmax(axis=-1)
+    where = layout.follow(jnp.asarray(prompts), jnp.full(len(prompts), bounds.prompt))[1]
+    every = jnp.broadcast_to(jnp.arange(bounds.completion), (len(prompts), bounds.completion))
+    best = np.asarray(model(jnp.asarray(prompts), where, every, bounds)).argmax(axis=-1)
     cut = [row[: row.index(layout.end) + 1] if layout.end in row else row for row in best.tolist()]
-    assert completions(model, layout, PROBLEMS, room) == cut
+    assert completions(model, layout, PROBLEMS, bounds) == cut
 
 
 @pytest.mark.parametrize("heads", [2, 1])
 def test_a_looped_model_writes_what_is_most_likely_too(heads: int) -> None:
-    looped = {"model__loops": 3, "model__inject": "block", "model__key_value_heads": heads}
+    looped = {
+        "model__num_recurrences": 3,
+        "model__input_injection": "block",
+        "model__num_kv_heads": heads,
+    }
     recipe, layout = tiny.with_encoding("rope", **looped), layout_named("reversed")
-    model, room = tiny.drawn(recipe, layout), layout.room("+", (6, 6))
-    texts = completions(model, layout, PROBLEMS, room)
-    assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
+    model, bounds = tiny.drawn(recipe, layout), layout.bounds("+", (6, 6))
+    texts = completions(model, layout, PROBLEMS, bounds)
+    assert texts == [written_without_a_cache(model, layout, bounds, p) for p in PROBLEMS]
 
 
 def test_a_program_is_run_by_the_most_likely_token_after_each_token() -> None:
     """With a cache that holds whole texts; by windows: see `machine/test_write.py`."""
-    recipe = tiny.recipe(positions__name="rope", model__attending=2)
+    recipe = tiny.recipe(positions__name="rope", model__num_attention_layers=2)
     layout = layout_of(recipe)
-    model, room = tiny.drawn(recipe, layout, 2), layout.room_of(PROBLEMS)
-    texts = completions(model, layout, PROBLEMS, room)
-    assert texts == [written_without_a_cache(model, layout, room, p) for p in PROBLEMS]
+    model, bounds = tiny.drawn(recipe, layout, 2), layout.bounds_of(PROBLEMS)
+    texts = completions(model, layout, PROBLEMS, bounds)
+    assert texts == [written_without_a_cache(model, layout, bounds, p) for p in PROBLEMS]
 
 
 def test_a_problem_is_answered_alike_alone_and_among_others() -> None:
     layout = layout_named("coupled")
-    model, room = tiny.drawn(tiny.dense(), layout), layout.room("+", (6, 6))
-    together = completions(model, layout, PROBLEMS, room)
-    assert together == [completions(model, layout, [p], room)[0] for p in PROBLEMS]
+    model, bounds = tiny.drawn(tiny.dense(), layout), layout.bounds("+", (6, 6))
+    together = completions(model, layout, PROBLEMS, bounds)
+    assert together == [completions(model, layout, [p], bounds)[0] for p in PROBLEMS]
 
 
 def test_a_completion_ends_with_its_first_end_or_fills_its_room() -> None:
     layout = layout_named("coupled")
-    room, ended = layout.room("+", (6, 6)), set()
+    bounds, ended = layout.bounds("+", (6, 6)), set()
     for seed in range(6):
-        for text in completions(tiny.drawn(tiny.dense(), layout, seed), layout, PROBLEMS, room):
+        for text in completions(tiny.drawn(tiny.dense(), layout, seed), layout, PROBLEMS, bounds):
             assert layout.end not in text[:-1]
-            assert text[-1] == layout.end or len(text) == room.completion
+            assert text[-1] == layout.end or len(text) == bounds.completion
             ended.add(text[-1] == layout.end)
     assert ended == {True, False}
 

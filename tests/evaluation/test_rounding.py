@@ -13,9 +13,12 @@ from curta.model.transformer import Transformer
 from tests import paper, tiny
 
 DESIGNS: dict[str, dict[str, Any]] = {
-    "spelled": {"model__kinds": False, "model__spelled": True},
-    "kinds": {"model__kinds": True, "model__spelled": False},
-    "relu": {"model__activation": "relu", "model__blocks": 3, "model__heads": 4},
+    "compositional_embeddings": {
+        "model__role_embeddings": False,
+        "model__compositional_embeddings": True,
+    },
+    "kinds": {"model__role_embeddings": True, "model__compositional_embeddings": False},
+    "relu": {"model__activation": "relu", "model__num_layers": 3, "model__heads": 4},
 }
 
 
@@ -26,8 +29,8 @@ class Case(NamedTuple):
 
 
 @cache
-def case(design: str) -> Case:
-    recipe = tiny.recipe(**DESIGNS[design])
+def case(config: str) -> Case:
+    recipe = tiny.recipe(**DESIGNS[config])
     layout = paper.layout(recipe)
     found = {one for problem in paper.some("+", 4, 12) for one in paper.windows(layout, problem)}
     drawn = tiny.drawn(recipe, layout, 3)
@@ -37,23 +40,23 @@ def case(design: str) -> Case:
 
 def double(model: Transformer, row: list[int]) -> np.ndarray:
     """Logits after one window, cell by cell and head by head, in double precision."""
-    layout, design = model.layout, model.settings
+    layout, config = model.layout, model.config
     assert isinstance(layout, ProgramLayout)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), model)
     machine = layout.machine
-    vectors = layout.parts() @ weights.tokens if design.spelled else weights.tokens
-    if weights.kinds is not None:
-        vectors = vectors + weights.kinds[machine.role]
+    vectors = layout.parts() @ weights.tokens if config.compositional_embeddings else weights.tokens
+    if weights.roles is not None:
+        vectors = vectors + weights.roles[machine.role]
 
     def norm(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
         return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * gain
 
     attention = jax.tree.map(lambda leaf: leaf[0], weights.attention)
     near = layout.windows.get(machine.tokens[row[0]].role, ())
-    vectors, gain = np.vstack([vectors, np.zeros(design.width)]), attention.gain  # none: zeros
+    vectors, gain = np.vstack([vectors, np.zeros(config.width)]), attention.gain  # none: zeros
     h = {c: norm(vectors[t], gain) for c, t in enumerate(row[: 1 + len(near)])}
-    size, taken, cells = design.width // design.heads, [], len(row)
-    for head in range(design.heads):
+    size, taken, cells = config.width // config.heads, [], len(row)
+    for head in range(config.heads):
         own = slice(head * size, (head + 1) * size)
         query = (h[0] @ attention.query)[own]
         bias = weights.positions.biases[0, head].reshape(-1, cells)[machine.role[row[0]]]
@@ -62,17 +65,17 @@ def double(model: Transformer, row: list[int]) -> np.ndarray:
         values = [shares[c] * (x @ attention.value)[own] for c, x in h.items()]
         taken.append(sum(values) / sum(shares.values()))
     x = vectors[row[0]] + np.concatenate(taken) @ attention.out
-    for block in range(design.blocks):
+    for block in range(config.num_layers):
         mlp = jax.tree.map(lambda leaf, b=block: leaf[b], weights.mlp)
         inner = np.maximum(norm(x, mlp.gain) @ mlp.up, 0)
-        x = x + (inner**2 if design.activation == "relu2" else inner) @ mlp.down
+        x = x + (inner**2 if config.activation == "relu2" else inner) @ mlp.down
     return norm(x, weights.gain) @ weights.head
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_the_bound_is_above_what_single_precision_moves_a_margin(design: str) -> None:
+@pytest.mark.parametrize("config", DESIGNS)
+def test_the_bound_is_above_what_single_precision_moves_a_margin(config: str) -> None:
     """And not so far above that it says nothing."""
-    of = case(design)
+    of = case(config)
     found = rounding.margins(of.model, of.rows, of.targets)
     exact = np.array([double(of.model, row) for row in of.rows.tolist()])
     right = exact[np.arange(len(exact)), of.targets]
@@ -84,7 +87,7 @@ def test_the_bound_is_above_what_single_precision_moves_a_margin(design: str) ->
 
 
 def test_margins_are_those_of_look_up() -> None:
-    of = case("spelled")
+    of = case("compositional_embeddings")
     stacked = jax.tree.map(lambda leaf: leaf[None], of.model)
     expected = memo.calculate(stacked, of.rows, of.targets).margin[0]
     found = rounding.margins(of.model, of.rows, of.targets)
@@ -94,7 +97,7 @@ def test_margins_are_those_of_look_up() -> None:
 
 
 def test_a_window_has_the_same_bound_alone_and_among_others() -> None:
-    of = case("spelled")
+    of = case("compositional_embeddings")
     whole = rounding.margins(of.model, of.rows, of.targets)
     alone = rounding.margins(of.model, of.rows[5:6], of.targets[5:6])
     assert alone.bound[0] == pytest.approx(whole.bound[5], rel=1e-4)
@@ -107,7 +110,7 @@ def test_a_window_has_the_same_bound_alone_and_among_others() -> None:
         ({"model__gated": True}, "model.gated True"),
         ({"model__norm": "layer"}, "model.norm 'layer'"),
         ({"model__activation": "gelu"}, "model.activation 'gelu'"),
-        ({"model__tied": True}, "model.tied True"),
+        ({"model__tie_embeddings": True}, "model.tie_embeddings True"),
     ],
     ids=str,
 )

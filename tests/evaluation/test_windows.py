@@ -12,7 +12,7 @@ import pytest
 from jaxtyping import Array
 
 from curta.config.recipe import Recipe
-from curta.layouts import Room, Text
+from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import padded
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
@@ -30,7 +30,7 @@ class Case(NamedTuple):
     layout: ProgramLayout
     model: Transformer
     text: Text
-    room: Room
+    bounds: ShapeBounds
     windows: list[list[tuple[paper.Window, int]]]
 
 
@@ -38,22 +38,22 @@ class Case(NamedTuple):
 def case(operator: str) -> Case:
     program = {"+": "addition", "*": "multiplication"}[operator]
     recipe = tiny.recipe(
-        program=program, task__operator=operator, task__digits=[1, 3], model__kinds=True
+        program=program, task__operator=operator, task__digits=[1, 3], model__role_embeddings=True
     )
     layout = paper.layout(recipe)
     problems = paper.some(operator, 3, 4) + paper.some(operator, 1, 16)
     texts = [layout.tokens_of(problem) for problem in problems]
-    room = layout.room_for(texts)
-    text = padded_texts(texts, room.total, layout.end)
+    bounds = layout.room_for(texts)
+    text = padded_texts(texts, bounds.total, layout.end)
     windows = [paper.windows(layout, problem) for problem in problems]
-    return Case(recipe, layout, tiny.drawn(recipe, layout, 1), text, room, windows)
+    return Case(recipe, layout, tiny.drawn(recipe, layout, 1), text, bounds, windows)
 
 
 @both
 def test_a_window_has_the_logits_of_its_query_in_the_whole_text(operator: str) -> None:
     of = case(operator)
-    batch = padded(of.text, of.layout.where(of.text), of.room)
-    logits = jax.jit(lambda model: model(batch.tokens, batch.where, batch.queries, of.room))
+    batch = padded(of.text, of.layout.where(of.text), of.bounds)
+    logits = jax.jit(lambda model: model(batch.tokens, batch.where, batch.queries, of.bounds))
     whole = np.asarray(logits(of.model))[np.asarray(batch.scored)]
     rows, _ = paper.rows([one for text in of.windows for one in text])
     found = jax.jit(Transformer.of_windows)(of.model, jnp.asarray(rows))
@@ -66,7 +66,7 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
 ) -> None:
     """The same loss and gradient: it is the premise of training on windows."""
     of = case(operator)
-    batch = padded(of.text, of.layout.where(of.text), of.room)
+    batch = padded(of.text, of.layout.where(of.text), of.bounds)
     counts = Counter(one for text in of.windows for one in text)
     rows, targets = map(jnp.asarray, paper.rows(list(counts)))
     weights = jnp.asarray(list(counts.values()), jnp.float32)
@@ -74,7 +74,7 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
 
     def of_texts(model: Transformer) -> Array:
         keys = trainer.step_keys(0, 0)
-        return trainer.loss_and_exact(model, batch, of.room, keys, of.recipe.training)[0]
+        return trainer.loss_and_exact(model, batch, of.bounds, keys, of.recipe.training)[0]
 
     def of_windows(model: Transformer) -> Array:
         logits = model.of_windows(rows)

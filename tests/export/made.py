@@ -12,7 +12,7 @@ from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.frontends import api
 from curta.frontends.run import Run
-from curta.layouts import Room, Text
+from curta.layouts import ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
@@ -29,7 +29,7 @@ from tests import tiny
 PRODUCTS = {"program": "multiplication", "task__operator": "*", "task__digits": [1, 3]}
 """The tiny recipe with two axes, and roles that are found from everywhere on one."""
 
-SPELLED = {"model__kinds": False, "model__spelled": True}
+SPELLED = {"model__role_embeddings": False, "model__compositional_embeddings": True}
 
 
 def drawn(of: Recipe, seed: int = 0) -> Transformer:
@@ -76,7 +76,7 @@ def logits(model: Transformer, texts: Sequence[Sequence[int]]) -> list[np.ndarra
 @jax.jit
 def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
     where = model.layout.where(Text(tokens, lengths, lengths))
-    return model.all_logits(tokens, where, Room(0, 0, ()))
+    return model.all_logits(tokens, where, ShapeBounds(0, 0, ()))
 
 
 @lru_cache

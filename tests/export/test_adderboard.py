@@ -77,10 +77,10 @@ def same(model: Transformer, file: Path) -> dict[str, Any]:
     "changes",
     [
         {},
-        {"model__tied": True, "model__activation": "relu"},
-        SPELLED | {"model__attention_scale": False, "model__heads": 4, "model__blocks": 1},
+        {"model__tie_embeddings": True, "model__activation": "relu"},
+        SPELLED | {"model__attention_scale": False, "model__heads": 4, "model__num_layers": 1},
     ],
-    ids=["default", "tied", "spelled"],
+    ids=["default", "tie_embeddings", "compositional_embeddings"],
 )
 def test_logits_are_those_of_the_model(tmp_path: Path, changes: dict[str, Any]) -> None:
     of = tiny.recipe(**changes)
@@ -116,7 +116,11 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
     ("changes", "says"),
     [
         (
-            {"layout": "reversed", "positions.name": "rope", "model.spelled": False},
+            {
+                "layout": "reversed",
+                "positions.name": "rope",
+                "model.compositional_embeddings": False,
+            },
             "layout 'reversed' (it knows programs)",
         ),
         ({"positions.name": "rope"}, "positions.name 'rope' (it knows 'window')"),

@@ -47,13 +47,13 @@ def test_numpy_sums_and_jax_steps_and_sums(name: str) -> None:
             assert (layout.machine.positions(row[home[0] :]) == there[home[0] :]).all()
     state, where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), 40))
     assert (np.asarray(where.coordinates) == expected).all()
-    assert (np.asarray(where.kind) == layout.machine.role[tokens]).all()
+    assert (np.asarray(where.role) == layout.machine.role[tokens]).all()
     stepped = layout.start(len(tokens))
     step = jax.jit(layout.step)
     for time in range(40):
-        stepped, kind, coordinates = step(stepped, jnp.asarray(tokens[:, time]))
+        stepped, role, coordinates = step(stepped, jnp.asarray(tokens[:, time]))
         assert (np.asarray(coordinates) == expected[:, time]).all()
-        assert (np.asarray(kind) == layout.machine.role[tokens[:, time]]).all()
+        assert (np.asarray(role) == layout.machine.role[tokens[:, time]]).all()
     assert (np.asarray(state) == np.asarray(stepped)).all()
 
 
@@ -70,7 +70,7 @@ def test_pytorch_reads_the_same(name: str) -> None:
     config = PretrainedConfig(layout=layout_table(layout), positions={})
     spot = Readers(config).locate(torch.tensor(tokens), None)
     where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), 40))[1]
-    assert (spot.kind.numpy() == np.asarray(where.kind)).all()
+    assert (spot.role.numpy() == np.asarray(where.role)).all()
     assert (spot.coordinates.numpy() == np.asarray(where.coordinates)).all()
 
 
@@ -80,14 +80,14 @@ def test_a_graph_follows_the_same(name: str) -> None:
 
     def spots(tokens: jax.Array, positions: jax.Array) -> tuple[jax.Array, jax.Array]:
         where = followed(layout, tokens, positions)
-        return where.kind, where.coordinates
+        return where.role, where.coordinates
 
     graph = converted(spots, "spots", ["kind", "coordinates"]).SerializeToString()
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     for tokens in (tokens_of(layout), tokens_of(layout)[:1, :7]):
         index = np.broadcast_to(np.arange(tokens.shape[1], dtype=np.int32), tokens.shape)
-        kind, coordinates = session.run(None, {"tokens": tokens, "positions": index})
+        role, coordinates = session.run(None, {"tokens": tokens, "positions": index})
         lengths = jnp.full(len(tokens), tokens.shape[1])
         where = jax.jit(layout.follow)(jnp.asarray(tokens), lengths)[1]
-        assert (kind == np.asarray(where.kind)).all()
+        assert (role == np.asarray(where.role)).all()
         assert (coordinates == np.asarray(where.coordinates)).all()

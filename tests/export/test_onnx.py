@@ -26,12 +26,12 @@ from .made import begun, logits, rows
 
 pytestmark = pytest.mark.slow
 
-SMALL = {"model.width": 16, "model.heads": 2, "model.mlp_factor": 1}
-ONE = {"model.blocks": 1, "model.attending": 1}
+SMALL = {"model.width": 16, "model.heads": 2, "model.mlp_ratio": 1}
+ONE = {"model.num_layers": 1, "model.num_attention_layers": 1}
 DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {
     "window": ("addition", SMALL),
     "axes": ("multiplication", SMALL),
-    "loops": ("sources/looped-abacus-small", SMALL | {"model.loops": 2}),
+    "loops": ("sources/looped-abacus-small", SMALL | {"model.num_recurrences": 2}),
     "fire": ("addition-fire", SMALL | ONE),
     "encoder": ("sources/digit-encoder", SMALL),
 }

@@ -13,7 +13,7 @@ from curta.layouts.automaton import Automaton
 from tests import tiny
 
 KNOWN = json.loads((Path(__file__).parent / "coordinates.json").read_text("utf-8"))
-"""By layout: texts, the kind of each character in hexadecimal, and its coordinate."""
+"""By layout: texts, the role of each character in hexadecimal, and its coordinate."""
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -25,9 +25,9 @@ def test_coordinates_of_texts_stay_what_they_are(name: str) -> None:
         row[: len(text)] = layout.encode(text)
     lengths = jnp.array([len(text) for text, _, _ in KNOWN[name]])
     where = jax.jit(layout.follow)(jnp.asarray(tokens), lengths)[1]
-    for number, (text, kinds, coordinates) in enumerate(KNOWN[name]):
-        found = np.asarray(where.kind)[number, : len(text)]
-        assert found.tolist() == [int(kind, 16) for kind in kinds]
+    for number, (text, roles, coordinates) in enumerate(KNOWN[name]):
+        found = np.asarray(where.role)[number, : len(text)]
+        assert found.tolist() == [int(role, 16) for role in roles]
         assert np.asarray(where.coordinates)[number, : len(text), 0].tolist() == coordinates
 
 
@@ -37,18 +37,18 @@ def test_tables_say_all_that_a_layout_says(name: str) -> None:
     layout = layout_named(name)
     tokens = tiny.any_texts(layout)
     where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), tokens.shape[1]))[1]
-    expected = np.concatenate([where.kind[..., None], where.coordinates], axis=-1)
+    expected = np.concatenate([where.role[..., None], where.coordinates], axis=-1)
     for row, there in zip(tokens.tolist(), expected.tolist(), strict=True):
         assert followed(layout.automaton, row) == there
 
 
 def followed(automaton: Automaton, tokens: list[int]) -> list[list[int]]:
-    """Kind and coordinates of each token."""
+    """Role and coordinates of each token."""
     state, position, found = 0, [0] * automaton.home.shape[-1], []
     for token in tokens:
         at = state, token
         moves = zip(position, automaton.home[at], automaton.offset[at], strict=True)
         position = [(0 if home else now) + int(offset) for now, home, offset in moves]
-        found.append([int(automaton.kind[at]), *position])
+        found.append([int(automaton.role[at]), *position])
         state = int(automaton.next[at])
     return found

@@ -11,7 +11,7 @@ from curta.problems.problem import Problem, parse
 from tests import tiny
 
 LAYOUT = layout_named("coupled")
-ROOM = tiny.room(LAYOUT, 4)
+ROOM = tiny.bounds(LAYOUT, 4)
 
 
 def rows(problems: list[Problem]) -> Batch:
@@ -48,7 +48,7 @@ def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() 
 
 def test_a_begin_sign_is_asked_for_the_first_digit() -> None:
     layout = layout_named("begun")
-    text = tiny.text(layout, [Problem("+", (12, 3))], tiny.room(layout, 2).total)
+    text = tiny.text(layout, [Problem("+", (12, 3))], tiny.bounds(layout, 2).total)
     batch = whole(text, layout.where(text))
     first = int(batch.queries[0, 0]), int(batch.tokens[0, 0]), int(batch.goals[0, 0])
     assert first == (0, layout.characters.index("#"), 1)
@@ -58,9 +58,9 @@ def test_a_begin_sign_is_asked_for_the_first_digit() -> None:
 def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:
     """The answer to =3+21____ is 51$, asked of its first three characters and never shown."""
     layout, problem = layout_named("framed"), Problem("+", (12, 3))
-    room = tiny.room(layout, 4)
-    text = tiny.text(layout, [problem], room.total)
-    batch = padded(text, layout.where(text), room, causal=False)
+    bounds = tiny.bounds(layout, 4)
+    text = tiny.text(layout, [problem], bounds.total)
+    batch = padded(text, layout.where(text), bounds, causal=False)
     prompt = layout.prompt(problem)
     assert layout.decode(batch.tokens[0].tolist()) == prompt
     found = [
@@ -79,13 +79,13 @@ def test_without_causality_nothing_but_the_prompts_is_shown() -> None:
     """Rows of other lengths: where a prompt ends, its answer follows, and is not seen."""
     layout = layout_named("labelled")
     problems = [parse(f"order {numbers}") for numbers in ("7,3", "210,7", "100,999")]
-    room = layout.room("order", (3, 3))
-    text = tiny.text(layout, problems, room.total)
-    batch = padded(text, layout.where(text), room, causal=False)
-    tokens, kinds, goals, scored = map(
-        np.asarray, (batch.tokens, batch.where.kind, batch.goals, batch.scored)
+    bounds = layout.bounds("order", (3, 3))
+    text = tiny.text(layout, problems, bounds.total)
+    batch = padded(text, layout.where(text), bounds, causal=False)
+    tokens, roles, goals, scored = map(
+        np.asarray, (batch.tokens, batch.where.role, batch.goals, batch.scored)
     )
-    seen = [layout.decode(tokens[row][kinds[row] >= 0].tolist()) for row in range(3)]
+    seen = [layout.decode(tokens[row][roles[row] >= 0].tolist()) for row in range(3)]
     assert seen == [layout.prompt(problem) for problem in problems]
     wanted = [layout.decode(goals[row][scored[row]].tolist()) for row in range(3)]
     assert wanted == ["ab$", "ab$", "ba$"]

@@ -19,21 +19,21 @@ WIDTH = 12
 
 
 class Spot(NamedTuple):
-    """Kind and place of one character."""
+    """Role and place of one character."""
 
-    kind: str
+    role: str
     place: int
 
 
 def spots(layout: Layout, problem: Problem) -> list[Spot]:
-    """Kind and first coordinate of every written character, as the device sees them."""
+    """Role and first coordinate of every written character, as the device sees them."""
     digits, count = layout.longest or WIDTH, len(problem.operands)
-    room = tiny.room(layout, digits, problem.operator, count)
-    text = tiny.text(layout, [problem], room.total)
+    bounds = tiny.bounds(layout, digits, problem.operator, count)
+    text = tiny.text(layout, [problem], bounds.total)
     where = layout.where(text)
-    kinds = [layout.kinds[kind].name for kind in where.kind[0, : text.lengths[0]].tolist()]
+    roles = [layout.roles[role].name for role in where.role[0, : text.lengths[0]].tolist()]
     places = where.coordinates[0, :, 0].tolist()
-    return [Spot(*spot) for spot in zip(kinds, places, strict=False)]
+    return [Spot(*spot) for spot in zip(roles, places, strict=False)]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_other_layouts_count_within_each_number(name: str, data: st.DataObject) 
 
 
 def test_a_minus_of_the_answer_is_no_operator() -> None:
-    kinds = [spot.kind for spot in spots(layout_named("plain"), Problem("-", (1, 12)))]
+    roles = [spot.role for spot in spots(layout_named("plain"), Problem("-", (1, 12)))]
     after = ["equals", "sign", "answer", "answer", "end"]
-    assert kinds == ["first", "operator", "second", "second", *after]
+    assert roles == ["first", "operator", "second", "second", *after]
 
 
 # Letters.
@@ -146,14 +146,14 @@ def test_a_minus_of_the_answer_is_no_operator() -> None:
 def test_letters_stand_over_numbers_reversed_as_the_source_has_it() -> None:
     layout, problem = layout_named("labelled"), parse("order 210,7,33")
     assert layout.prompt(problem)[::-1] == "a:210,b:7,c:33"
-    assert layout.working(problem)[::-1] == "bca"
+    assert layout.completion(problem)[::-1] == "bca"
     assert layout.write(problem) == "33:c,7:b,012:aacb$"
     found = spots(layout, problem)
     places = [0, 1, -1, -1, -1, 0, -1, -1, -1, 0, 1, 2, -1, -1, 0, 1, 2, -1]
     assert [spot.place for spot in found] == places
-    kinds = ["number", "colon", "label", "comma"]
-    assert [spot.kind for spot in found[1:5]] == kinds
-    assert [spot.kind for spot in found[12:]] == ["colon", "label", *["letter"] * 3, "end"]
+    roles = ["number", "colon", "label", "comma"]
+    assert [spot.role for spot in found[1:5]] == roles
+    assert [spot.role for spot in found[12:]] == ["colon", "label", *["letter"] * 3, "end"]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_begin_signs_stand_nowhere_and_begin_the_first_operand(name: str) -> Non
     found = spots(layout_named(name), parse("12+3"))
     signs = len(layout_named(name).prompt(parse("12+3"))) - len("12+3=")
     assert found[:signs] == [Spot("begin", -1)] * signs
-    assert [spot.kind for spot in found[signs:]] == (
+    assert [spot.role for spot in found[signs:]] == (
         ["first", "first", "operator", "second", "equals", "answer", "answer", "end"]
     )
 
@@ -198,10 +198,10 @@ def test_begin_signs_stand_nowhere_and_begin_the_first_operand(name: str) -> Non
 def test_blanks_and_hints_stand_at_the_index_of_their_digit() -> None:
     blanks = spots(layout_named("blanks"), Problem("+", (12, 3)))  # 12+ 3=51 $
     assert [spot.place for spot in blanks] == [0, 1, -1, 0, 1, -1, 0, 1, 2, -1]
-    assert [blanks[slot].kind for slot in (3, 8)] == ["blank", "blank"]
+    assert [blanks[slot].role for slot in (3, 8)] == ["blank", "blank"]
     hints = spots(layout_named("hints"), Problem("+", (1, 3)))  # a0b1+a0b3=b4a0$
     assert [spot.place for spot in hints] == [*[0, 0, 1, 1, -1] * 2, 0, 0, 1, 1, -1]
-    assert [spot.kind for spot in hints][:4] == ["hint", "first", "hint", "first"]
+    assert [spot.role for spot in hints][:4] == ["hint", "first", "hint", "first"]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_in_training_each_problem_has_hints_from_some_letter_on_as_far_as_they_l
     layout, pairs = layout_named("hints"), [(957, 68), (10**127, 5)]
     assert [layout.write(Problem("+", pair)) for pair in pairs] == [hinted(*p, 0) for p in pairs]
     text = tiny.text(
-        layout, [Problem("+", pair) for pair in pairs], layout.room("+", (128,) * 2).total
+        layout, [Problem("+", pair) for pair in pairs], layout.bounds("+", (128,) * 2).total
     )
     vary = jax.jit(lambda key: layout.vary(text, jax.random.split(key)).tokens)
     seen = [set(), set()]
@@ -266,9 +266,9 @@ def test_hints_have_their_own_letters_and_an_end() -> None:
     assert len(set(HINTS)) == len(HINTS) == 129
     assert HINTS.isalpha()
     layout = layout_named("hints")
-    layout.room("+", (128, 128))
+    layout.bounds("+", (128, 128))
     for refuse in (
-        lambda: layout.room("+", (129, 3)),
+        lambda: layout.bounds("+", (129, 3)),
         lambda: layout.prompt(Problem("+", (10**128, 3))),
     ):
         with pytest.raises(UserError, match="129 digits are too long for layout 'hints'") as caught:
@@ -281,7 +281,7 @@ def test_operands_longer_than_their_field_are_refused(name: str) -> None:
     layout = layout_named(name)
     for refuse in (
         lambda: layout.write(Problem("+", (1234, 5))),
-        lambda: layout.room("+", (1, 4)),
+        lambda: layout.bounds("+", (1, 4)),
     ):
         with pytest.raises(UserError, match=f"'{name}' holds 3 digits an operand, not 4"):
             refuse()

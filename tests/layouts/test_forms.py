@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.layouts import LAYOUTS
-from curta.layouts.forms import Form, Reading
+from curta.layouts.forms import AnswerPattern, PromptFormat
 from curta.problems.operations import OPERATIONS
 from tests import tiny
 
@@ -15,21 +15,21 @@ NUMBERS = st.lists(tiny.ints(6), min_size=1, max_size=4)
 def test_a_form_puts_operands_together(values: list[int]) -> None:
     first, *others = map(str, values)
     expected = "?" + "&".join([first, *(text[::-1] for text in others)]) + "="
-    assert Form("&", "?", turned=(False, True)).write(values) == expected
+    assert PromptFormat("&", "?", turned=(False, True)).write(values) == expected
 
 
 @given(NUMBERS)
 def test_a_form_fills_before_it_turns(values: list[int]) -> None:
     width = max(len(str(value)) for value in values) + 2
     expected = "&".join(f"{value:*>{width}}"[::-1] for value in values) + "="
-    assert Form("&", fill="*", ahead=2).write(values) == expected
+    assert PromptFormat("&", fill="*", ahead=2).write(values) == expected
 
 
 @given(NUMBERS, st.booleans(), st.booleans())
 def test_a_reading_finds_the_numbers(values: list[int], below: bool, turned: bool) -> None:
     texts = [str(value)[:: -1 if turned else 1] for value in values]
     text = "a=b=" + "-" * below + " ,".join(texts)
-    reading = Reading(".*=(-?)([0-9,]+)", turned, drop=" ")
+    reading = AnswerPattern(".*=(-?)([0-9,]+)", turned, drop=" ")
     assert reading.read(text) == [-value if below else value for value in values]
     assert reading.read(text + "=") is None
 
@@ -37,7 +37,7 @@ def test_a_reading_finds_the_numbers(values: list[int], below: bool, turned: boo
 def test_which_layouts_are_told_by_their_data() -> None:
     apart = {"begun-left", "fields", "framed", "hints", "labelled"}
     apart |= {name for name in LAYOUTS if name.startswith("spaced")}
-    assert {name for name, layout in LAYOUTS.items() if not layout.told} == apart
+    assert {name for name, layout in LAYOUTS.items() if not layout.is_declarative} == apart
 
 
 @given(st.data())
@@ -46,7 +46,7 @@ def test_a_malformed_difference_or_comparison_is_no_answer(data: st.DataObject) 
         st.sampled_from([("-", "plain"), ("<", "reversed"), ("-", "reversed")])
     )
     problem = data.draw(tiny.problems(operator, 5))
-    written = LAYOUTS[layout].working(problem)
+    written = LAYOUTS[layout].completion(problem)
     assert LAYOUTS[layout].read(operator, written + "$") == OPERATIONS[operator].truth(
         *problem.operands
     )

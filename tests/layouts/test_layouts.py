@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jax.typing import ArrayLike
 
 from curta.config.errors import UserError
-from curta.layouts import LAYOUTS, Layout, Room, Text, Where, layout_named
+from curta.layouts import LAYOUTS, Layout, ShapeBounds, Text, TokenPositions, layout_named
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from tests import tiny
@@ -34,7 +34,9 @@ _follow = jax.jit(lambda layout, *rest: layout.follow(*rest), static_argnums=0)
 _step = jax.jit(lambda layout, *rest: layout.step(*rest), static_argnums=0)
 
 
-def follow(layout: Layout, tokens: ArrayLike, lengths: ArrayLike) -> tuple[np.ndarray, Where]:
+def follow(
+    layout: Layout, tokens: ArrayLike, lengths: ArrayLike
+) -> tuple[np.ndarray, TokenPositions]:
     """As NumPy arrays: a slice of a device's array is a program of its own."""
     return jax.device_get(_follow(layout, tokens, lengths))
 
@@ -62,8 +64,8 @@ def batches(layout: Layout, symbol: str) -> st.SearchStrategy[list[Problem]]:
     return tiny.batches(BATCH, width(layout), symbol, most(layout, symbol))
 
 
-def room(layout: Layout, symbol: str, digits: int = WIDTH) -> Room:
-    return tiny.room(layout, width(layout, digits), symbol, most(layout, symbol))
+def bounds_for(layout: Layout, symbol: str, digits: int = WIDTH) -> ShapeBounds:
+    return tiny.bounds(layout, width(layout, digits), symbol, most(layout, symbol))
 
 
 def lines(layout: Layout, text: Text) -> list[str]:
@@ -91,7 +93,7 @@ def test_what_stands_after_the_end_is_not_read(
 ) -> None:
     problem = data.draw(problems(layout, symbol, 5))
     more = data.draw(st.text(layout.characters, max_size=6))
-    assert layout.read(symbol, layout.working(problem) + "$" + more) == problem.truth
+    assert layout.read(symbol, layout.completion(problem) + "$" + more) == problem.truth
 
 
 @every_pair
@@ -100,7 +102,7 @@ def test_a_completion_without_an_end_or_without_digits_has_no_answer(
     layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
     problem = data.draw(problems(layout, symbol, 5))
-    assert layout.read(symbol, layout.working(problem)) is None
+    assert layout.read(symbol, layout.completion(problem)) is None
     for text in ("", "$", "=$", "+$", "-$", ",$", "=,1$", "=1,$", "1a$"):
         assert layout.read(symbol, text) is None
 
@@ -140,7 +142,7 @@ def test_the_device_writes_what_plain_python_writes(
 ) -> None:
     batch = data.draw(batches(layout, symbol))
     operands = tiny.numbers(batch, width(layout), most(layout, symbol))
-    text = write(layout, symbol, operands, room(layout, symbol))
+    text = write(layout, symbol, operands, bounds_for(layout, symbol))
     assert lines(layout, text) == [layout.write(problem) for problem in batch]
     assert text.prompts.tolist() == [len(layout.prompt(problem)) for problem in batch]
 
@@ -153,7 +155,7 @@ def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout, symb
     rows = [(nines, 1), (1, nines), (nines, nines), (power, 1), (0, 1), (power, power + 1)]
     batch = [Problem(symbol, row[:count]) for row in rows]
     text = write(
-        layout, symbol, tiny.numbers(batch, digits), layout.room(symbol, (digits,) * count)
+        layout, symbol, tiny.numbers(batch, digits), layout.bounds(symbol, (digits,) * count)
     )
     assert lines(layout, text) == [layout.write(problem) for problem in batch]
 
@@ -165,7 +167,9 @@ def test_the_device_writes_operands_of_different_bounds(layout: Layout, symbol: 
         least = OPERATIONS[symbol].least
         rows = [[10**bound - 3 for bound in bounds], [1, 1]]
         batch = [Problem(symbol, tuple(row[:least])) for row in rows]
-        text = write(layout, symbol, tiny.numbers(batch, wide), layout.room(symbol, bounds[:least]))
+        text = write(
+            layout, symbol, tiny.numbers(batch, wide), layout.bounds(symbol, bounds[:least])
+        )
         assert lines(layout, text) == [layout.write(problem) for problem in batch]
 
 
@@ -182,7 +186,7 @@ def test_a_text_fits_into_the_room_for_its_digit_counts(
     layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
     problem = data.draw(problems(layout, symbol, 20))
-    bounds = layout.room(symbol, [len(str(value)) for value in problem.operands])
+    bounds = layout.bounds(symbol, [len(str(value)) for value in problem.operands])
     prompt = len(layout.prompt(problem))
     assert prompt <= bounds.prompt
     assert len(layout.write(problem)) - prompt <= bounds.completion
@@ -195,10 +199,10 @@ def test_coordinates_are_within_the_extents_of_the_room(
     layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
     batch = data.draw(batches(layout, symbol))
-    text = tiny.text(layout, batch, room(layout, symbol).total)
+    text = tiny.text(layout, batch, bounds_for(layout, symbol).total)
     _, where = follow(layout, text.tokens, text.lengths)
     for row, problem in enumerate(batch):
-        bounds = layout.room(symbol, [len(str(value)) for value in problem.operands])
+        bounds = layout.bounds(symbol, [len(str(value)) for value in problem.operands])
         low, high = np.array(bounds.extents).T
         written = where.coordinates[row, : text.lengths[row]]
         assert ((written >= low) & (written <= high)).all()
@@ -208,17 +212,17 @@ def test_coordinates_are_within_the_extents_of_the_room(
 @settings(max_examples=10)
 @given(data=st.data())
 def test_no_two_tokens_of_a_text_share_kind_and_coordinates(name: str, data: st.DataObject) -> None:
-    """On the axes where their kind is not wild."""
+    """On the axes where their role is not broadcast."""
     layout = layout_named(name)
     symbol = data.draw(st.sampled_from(layout.operators))
     batch = data.draw(batches(layout, symbol))
-    text = tiny.text(layout, batch, room(layout, symbol).total)
+    text = tiny.text(layout, batch, bounds_for(layout, symbol).total)
     _, where = follow(layout, text.tokens, text.lengths)
-    tame = np.array([[axis not in kind.wild for axis in layout.axes] for kind in layout.kinds])
+    tame = np.array([[axis not in role.broadcast for axis in layout.axes] for role in layout.roles])
     for row, length in enumerate(text.lengths.tolist()):
-        kinds = where.kind[row, :length]
-        spots = where.coordinates[row, :length] * tame[kinds]
-        assert len(set(map(tuple, np.c_[kinds, spots].tolist()))) == length
+        roles = where.role[row, :length]
+        spots = where.coordinates[row, :length] * tame[roles]
+        assert len(set(map(tuple, np.c_[roles, spots].tolist()))) == length
 
 
 # Texts that a model may write.
@@ -238,7 +242,7 @@ def test_later_tokens_never_change_what_is_known_of_earlier_ones(
     tokens = np.array([one, one[:cut] + other[cut:]], np.int32)
     _, where = follow(layout, tokens, np.array([16, 16], np.int32))
     states, _ = follow(layout, tokens, np.array([cut, cut], np.int32))
-    assert (where.kind[0, :cut] == where.kind[1, :cut]).all()
+    assert (where.role[0, :cut] == where.role[1, :cut]).all()
     assert (where.coordinates[0, :cut] == where.coordinates[1, :cut]).all()
     assert (states[0] == states[1]).all()
 
@@ -253,11 +257,11 @@ def test_following_a_text_is_stepping_through_its_tokens(
     after, where = follow(layout, tokens, np.array([length], np.int32))
     state = layout.start(1)
     for index in range(length):
-        state, kind, coordinates = step(layout, state, tokens[:, index])
-        assert where.kind[0, index] == kind[0]
+        state, role, coordinates = step(layout, state, tokens[:, index])
+        assert where.role[0, index] == role[0]
         assert (where.coordinates[0, index] == coordinates[0]).all()
     assert (after == state).all()
-    assert (where.kind[0, length:] == -1).all()
+    assert (where.role[0, length:] == -1).all()
     assert (where.index[0] == np.arange(16)).all()
 
 
@@ -265,7 +269,7 @@ def test_following_a_text_is_stepping_through_its_tokens(
 def test_whatever_a_model_writes_has_kinds_that_exist(layout: Layout) -> None:
     tokens = jax.random.randint(jax.random.key(0), (256, 16), 0, len(layout.characters))
     _, where = follow(layout, tokens, jnp.full(256, 16, jnp.int32))
-    assert ((where.kind >= 0) & (where.kind < len(layout.kinds))).all()
+    assert ((where.role >= 0) & (where.role < len(layout.roles))).all()
 
 
 @every_pair
@@ -275,15 +279,15 @@ def test_digits_are_of_the_kinds_that_hold_digits(
     layout: Layout, symbol: str, data: st.DataObject
 ) -> None:
     batch = data.draw(batches(layout, symbol))
-    text = tiny.text(layout, batch, room(layout, symbol).total)
+    text = tiny.text(layout, batch, bounds_for(layout, symbol).total)
     _, where = follow(layout, text.tokens, text.lengths)
     for row, line in enumerate(lines(layout, text)):
-        kinds = [layout.kinds[kind] for kind in where.kind[row, : len(line)].tolist()]
+        roles = [layout.roles[role] for role in where.role[row, : len(line)].tolist()]
         letter = layout.prompt(batch[row])[0] if not line[0].isdigit() else ""
-        for kind, character in zip(kinds, line, strict=True):
-            named = character == letter or kind.name in ("hint", "label", "letter")
+        for role, character in zip(roles, line, strict=True):
+            named = character == letter or role.name in ("hint", "label", "letter")
             known = character.isalnum() and not named
-            assert kind.digit == known
+            assert role.digit == known
 
 
 # What a layout says of itself, and what it refuses.
@@ -293,8 +297,8 @@ def test_digits_are_of_the_kinds_that_hold_digits(
 def test_a_layout_says_what_its_tokens_mean(layout: Layout) -> None:
     assert layout.characters.startswith("0123456789")
     assert len(set(layout.characters)) == len(layout.characters)
-    assert len({kind.name for kind in layout.kinds}) == len(layout.kinds)
-    assert all(set(kind.wild) <= set(layout.axes) for kind in layout.kinds)
+    assert len({role.name for role in layout.roles}) == len(layout.roles)
+    assert all(set(role.broadcast) <= set(layout.axes) for role in layout.roles)
     assert layout.summary
     assert "\n" not in layout.summary
     assert layout.start(3).shape == (3, 1 + len(layout.axes))

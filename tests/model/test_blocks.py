@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.config.positions import Learned, NoPE, Positions
 from curta.layouts import layout_named
 from curta.model import blocks
@@ -18,15 +18,15 @@ LAYOUT = layout_named("coupled")
 
 
 def test_dropout_leaves_its_share_scaled_up_so_that_the_mean_stays() -> None:
-    design, x, key = Model(dropout=0.3), jnp.full((400, 500), 2.0), jax.random.key(0)
-    found = np.asarray(blocks.dropout(design, x, blocks.dropout_mask(key, design, *x.shape)))
+    config, x, key = ModelConfig(dropout=0.3), jnp.full((400, 500), 2.0), jax.random.key(0)
+    found = np.asarray(blocks.dropout(config, x, blocks.dropout_mask(key, config, *x.shape)))
     np.testing.assert_allclose(np.unique(found), [0.0, 2 / 0.7], rtol=1e-6)
     assert found.mean() == pytest.approx(2.0, abs=0.02)  # eight standard deviations
 
 
 def test_without_dropout_or_without_a_key_nothing_is_drawn() -> None:
-    assert blocks.dropout_mask(jax.random.key(0), Model(), 3, 4) is None
-    assert blocks.dropout_mask(None, Model(dropout=0.5), 3, 4) is None
+    assert blocks.dropout_mask(jax.random.key(0), ModelConfig(), 3, 4) is None
+    assert blocks.dropout_mask(None, ModelConfig(dropout=0.5), 3, 4) is None
 
 
 @pytest.mark.parametrize("gains", [True, False])
@@ -34,12 +34,12 @@ def test_a_layer_norm_leaves_mean_0_and_deviation_1(gains: bool) -> None:
     """With its gain ("layer") and without any parameter ("plain")."""
     x = 3.0 + 5.0 * jax.random.normal(jax.random.key(0), (50, 64))
     gain = jnp.full(64, 2.0) if gains else None
-    found = np.asarray(blocks.normed(Model(norm="layer" if gains else "plain"), x, gain))
+    found = np.asarray(blocks.normed(ModelConfig(norm="layer" if gains else "plain"), x, gain))
     np.testing.assert_allclose(found.mean(-1), 0, atol=1e-5)
     np.testing.assert_allclose(found.std(-1), 2.0 if gains else 1.0, rtol=1e-5)
 
 
-def deviations(settings: Model, positions: Positions) -> dict[str, float]:
+def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
     """The deviation of every weight that is drawn, by its path: what comes of drawing ones."""
     with mock.patch.object(jax.random, "normal", lambda key, shape: jnp.ones(shape)):
         model = Transformer.init(settings, positions, LAYOUT, key=jax.random.key(0))
@@ -49,7 +49,7 @@ def deviations(settings: Model, positions: Positions) -> dict[str, float]:
 
 
 def test_weights_have_the_deviation_of_their_fan_in() -> None:
-    found = deviations(Model(width=16, gated=True), NoPE())
+    found = deviations(ModelConfig(width=16, gated=True), NoPE())
     square, wide = 1 / 4, 1 / 8
     assert found == {
         ".tokens": 1.0,
@@ -63,13 +63,13 @@ def test_weights_have_the_deviation_of_their_fan_in() -> None:
 
 def test_without_a_scale_of_scores_queries_are_smaller_by_it() -> None:
     """(width * features) ** -1/2, as T5 has it."""
-    found = deviations(Model(width=64, heads=4, attention_scale=False), NoPE())
+    found = deviations(ModelConfig(width=64, heads=4, attention_scale=False), NoPE())
     assert found[".attention.query"] == pytest.approx((64 * 16) ** -0.5)
     assert found[".attention.key"] == 64**-0.5
 
 
 def test_all_weights_positions_included_may_have_one_deviation() -> None:
-    found = deviations(Model(init="normal", init_std=0.05, kinds=True), Learned())
+    found = deviations(ModelConfig(init="normal", init_std=0.05, role_embeddings=True), Learned())
     assert len(found) == 10
     assert list(found.values()) == pytest.approx([0.05] * 10)
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from curta.model.deferred_init import Normal, draw, given, normal
+from curta.model.deferred_init import Normal, constant, draw, normal
 from tests import tiny
 
 TREE = {"a": normal(40, 50, scale=2.0), "b": (jnp.arange(3), normal(2000, scale=0.1)), "c": None}
@@ -46,7 +46,7 @@ def test_a_description_is_no_array() -> None:
 
 
 def test_given_values_stay_what_they_are_between_random_ones() -> None:
-    tree = (normal(3, scale=1.0), given([1, 2]), normal(2, scale=1.0))
+    tree = (normal(3, scale=1.0), constant([1, 2]), normal(2, scale=1.0))
     first, values, last = draw(tree, jax.random.key(0))
     assert isinstance(values, jax.Array)
     assert values.tolist() == [1.0, 2.0]

@@ -9,7 +9,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.layouts import Where, layout_named
+from curta.layouts import TokenPositions, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.model_cost import layers, scored
@@ -19,17 +19,17 @@ from tests import tiny
 
 DESIGNS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "tied": {"tied": True},
+    "tie_embeddings": {"tie_embeddings": True},
     "gated": {"gated": True, "norm_placement": "post_residual"},
-    "grouped": {"key_value_heads": 1, "norm": "plain"},
-    "looped": {"loops": 3, "inject": "block"},
-    "one attends": {"attending": 1, "blocks": 3},
+    "grouped": {"num_kv_heads": 1, "norm": "plain"},
+    "looped": {"num_recurrences": 3, "input_injection": "block"},
+    "one attends": {"num_attention_layers": 1, "num_layers": 3},
 }
 
 
 def designed(name: str) -> Recipe:
-    design = {"attending": 2} | DESIGNS[name]
-    fields = {f"model__{field}": value for field, value in design.items()}
+    config = {"num_attention_layers": 2} | DESIGNS[name]
+    fields = {f"model__{field}": value for field, value in config.items()}
     return tiny.with_encoding("nope", **fields)
 
 
@@ -58,10 +58,10 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
     assert sum(row.bytes for row in rows) == sum(x.nbytes for x in jax.tree.leaves(model))
 
     index = jnp.arange(tokens)[None]
-    where = Where(index, jnp.zeros_like(index), jnp.zeros((1, tokens, 1), jnp.int32))
-    room = layout.room("+", (2, 2))
-    program = jax.make_jaxpr(lambda one: one(index, where, index, room))(model)
-    looked_up = tokens * (len(layout.characters) + len(layout.kinds)) * recipe.model.width
+    where = TokenPositions(index, jnp.zeros_like(index), jnp.zeros((1, tokens, 1), jnp.int32))
+    bounds = layout.bounds("+", (2, 2))
+    program = jax.make_jaxpr(lambda one: one(index, where, index, bounds))(model)
+    looked_up = tokens * (len(layout.characters) + len(layout.roles)) * recipe.model.width
     found = multiplied(program.jaxpr) - looked_up
     assert found == tokens * sum(row.multiply_adds for row in rows)
 
@@ -77,15 +77,15 @@ def test_a_window_scores_its_neighbours_however_long_the_text() -> None:
 
 def test_without_a_problem_the_longest_of_training_counts() -> None:
     recipe = tiny.with_encoding("rope")
-    longest = layout_of(recipe).room("+", (4, 4)).total
+    longest = layout_of(recipe).bounds("+", (4, 4)).total
     assert scored(recipe) == (longest, longest)
     assert scored(recipe, parse("12+34")).keys < longest
 
 
 def test_an_encoder_looks_at_its_prompt() -> None:
     recipe = tiny.with_encoding("learned", layout="framed", model__causal=False)
-    room = layout_named("framed").room("+", (4, 4))
-    assert scored(recipe) == (room.prompt, room.prompt)
+    bounds = layout_named("framed").bounds("+", (4, 4))
+    assert scored(recipe) == (bounds.prompt, bounds.prompt)
 
 
 def test_texts_that_the_model_cannot_take_are_refused() -> None:

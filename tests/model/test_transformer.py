@@ -11,7 +11,7 @@ import pytest
 from jaxtyping import Array
 
 from curta.config.recipe import Recipe
-from curta.layouts import Layout, Room, Text, Where, layout_named
+from curta.layouts import Layout, ShapeBounds, Text, TokenPositions, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.positions import Encoding
@@ -21,11 +21,11 @@ from curta.training.records import padded_texts
 from tests import paper, textbook, tiny
 
 LAYOUT = layout_named("coupled")
-ROOM = tiny.room(LAYOUT, 4)
+ROOM = tiny.bounds(LAYOUT, 4)
 TEXT = tiny.text(LAYOUT, tiny.random_sums(4, 4), ROOM.total)
 
 PAPER = paper.layout(tiny.recipe())
-PAPER_ROOM = PAPER.room_of([Problem("+", (9999, 9999))])
+PAPER_ROOM = PAPER.bounds_of([Problem("+", (9999, 9999))])
 PAPER_TEXT = padded_texts(
     [PAPER.tokens_of(problem) for problem in tiny.random_sums(4, 4)], PAPER_ROOM.total, PAPER.end
 )
@@ -33,72 +33,85 @@ GIVEN = {"coupled": (TEXT, ROOM), "program": (PAPER_TEXT, PAPER_ROOM)}
 """Texts of a layout, and room for them."""
 
 DENSE = [name for name in tiny.ENCODINGS if name != "window"]
-"""Encodings that see all earlier tokens; the window is for programs, in one attending block."""
+"""Encodings that see all earlier tokens; the window is for programs, in one attention layer."""
 
 every_encoding = pytest.mark.parametrize(
-    ("name", "attending"), [("window", 1), *((name, n) for name in DENSE for n in (1, 2))]
+    ("name", "num_attention_layers"),
+    [("window", 1), *((name, n) for name in DENSE for n in (1, 2))],
 )
 
 
 DESIGNS: list[dict[str, Any]] = [
-    {"loops": 3, "inject": "sublayer", "blocks": 3, "attending": 2},
-    {"loops": 2, "inject": "block"},
-    {"heads": 4, "key_value_heads": 2, "attending": 2},
-    {"norm_placement": "post_residual", "gated": True, "attention_scale": False, "tied": True},
-    {"norm_placement": "post_residual", "norm": "plain", "key_value_heads": 1, "loops": 2},
+    {
+        "num_recurrences": 3,
+        "input_injection": "sublayer",
+        "num_layers": 3,
+        "num_attention_layers": 2,
+    },
+    {"num_recurrences": 2, "input_injection": "block"},
+    {"heads": 4, "num_kv_heads": 2, "num_attention_layers": 2},
+    {
+        "norm_placement": "post_residual",
+        "gated": True,
+        "attention_scale": False,
+        "tie_embeddings": True,
+    },
+    {"norm_placement": "post_residual", "norm": "plain", "num_kv_heads": 1, "num_recurrences": 2},
 ]
 """What attends in another way, loops, or has other weights."""
 
 
-def named(design: dict[str, Any]) -> str:
-    return ",".join(f"{name}={value}" for name, value in design.items())
+def named(config: dict[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in config.items())
 
 
 every_design = pytest.mark.parametrize(
-    ("name", "design"),
-    [("rope", design) for design in DESIGNS],
+    ("name", "config"),
+    [("rope", config) for config in DESIGNS],
     ids=str,
 )
 
 
-def under_model(design: dict[str, Any]) -> dict[str, Any]:
-    return {f"model__{field}": value for field, value in design.items()}
+def under_model(config: dict[str, Any]) -> dict[str, Any]:
+    return {f"model__{field}": value for field, value in config.items()}
 
 
-def designed(name: str, design: dict[str, Any]) -> Transformer:
-    recipe = tiny.with_encoding(name, **under_model(design))
+def designed(name: str, config: dict[str, Any]) -> Transformer:
+    recipe = tiny.with_encoding(name, **under_model(config))
     return tiny.drawn(recipe, layout_of(recipe))
 
 
-def tiny_model(name: str, attending: int) -> Transformer:
-    return designed(name, {"attending": attending})
+def tiny_model(name: str, num_attention_layers: int) -> Transformer:
+    return designed(name, {"num_attention_layers": num_attention_layers})
 
 
 @jax.jit
 def logits(model: Transformer, text: Text) -> Array:
     """Logits at every token."""
-    _, room = GIVEN[model.layout.name]
-    return model(text.tokens, model.layout.where(text), tiny.every_index(text), room)
+    _, bounds = GIVEN[model.layout.name]
+    return model(text.tokens, model.layout.where(text), tiny.every_index(text), bounds)
 
 
 @jax.jit
 def cached_logits(model: Transformer, text: Text) -> Array:
     """Logits at every token, with the text written token by token into a cache."""
-    where, (_, room) = model.layout.where(text), GIVEN[model.layout.name]
+    where, (_, bounds) = model.layout.where(text), GIVEN[model.layout.name]
 
     def write(cache: Any, slot: Array) -> tuple[Any, Array]:
         one = jax.tree.map(lambda part: part[:, slot][:, None], where)
         cache, logits = model.decode_step(cache, text.tokens[:, slot][:, None], one)
         return cache, logits[:, 0]
 
-    cache = model.cache(where, room.total, room)
-    return jnp.swapaxes(jax.lax.scan(write, cache, jnp.arange(room.total))[1], 0, 1)
+    cache = model.cache(where, bounds.total, bounds)
+    return jnp.swapaxes(jax.lax.scan(write, cache, jnp.arange(bounds.total))[1], 0, 1)
 
 
 @every_encoding
-def test_writing_into_a_cache_gives_the_logits_of_the_whole_text(name: str, attending: int) -> None:
+def test_writing_into_a_cache_gives_the_logits_of_the_whole_text(
+    name: str, num_attention_layers: int
+) -> None:
     """Up to rounding: matrix products of other shapes add in another order."""
-    model = tiny_model(name, attending)
+    model = tiny_model(name, num_attention_layers)
     text, _ = GIVEN[model.layout.name]
     whole, cached = logits(model, text), cached_logits(model, text)
     for row, length in enumerate(text.lengths.tolist()):
@@ -107,17 +120,17 @@ def test_writing_into_a_cache_gives_the_logits_of_the_whole_text(name: str, atte
 
 @every_design
 def test_writing_into_a_cache_gives_the_logits_of_the_whole_text_in_every_design(
-    name: str, design: dict[str, Any]
+    name: str, config: dict[str, Any]
 ) -> None:
     """A looped block has other keys and values in each loop."""
-    model = designed(name, design)
+    model = designed(name, config)
     whole, cached = logits(model, TEXT), cached_logits(model, TEXT)
     for row, length in enumerate(TEXT.lengths.tolist()):
         np.testing.assert_allclose(whole[row, :length], cached[row, :length], atol=2e-5)
 
 
 def test_a_cache_holds_the_heads_of_keys_for_each_loop() -> None:
-    model = designed("rope", DESIGNS[2] | {"loops": 3})
+    model = designed("rope", DESIGNS[2] | {"num_recurrences": 3})
     where = LAYOUT.where(TEXT)
     cache = model.cache(where, 7, ROOM)
     assert [part.shape for part in cache.keys] == [(3, 4, 7, 2, 4)] * 2
@@ -133,19 +146,19 @@ class Nudged(Encoding):
     def layers(self) -> Any:
         return self.inner.layers
 
-    def embed(self, where: Where) -> Array:
+    def embed(self, where: TokenPositions) -> Array:
         return self.nudge + self.inner.embed(where)
 
-    def rotate(self, heads: Array, where: Where) -> Array:
+    def rotate(self, heads: Array, where: TokenPositions) -> Array:
         return self.inner.rotate(heads, where)
 
-    def index(self, keys: Where, room: Room) -> Any:
-        return self.inner.index(keys, room)
+    def index(self, keys: TokenPositions, bounds: ShapeBounds) -> Any:
+        return self.inner.index(keys, bounds)
 
-    def links(self, index: Any, queries: Where) -> Any:
-        return self.inner.links(index, queries)
+    def visible_keys(self, index: Any, queries: TokenPositions) -> Any:
+        return self.inner.visible_keys(index, queries)
 
-    def everyone(self, index: Any, queries: Where) -> Any:
+    def everyone(self, index: Any, queries: TokenPositions) -> Any:
         return self.inner.everyone(index, queries)
 
     def attend(self, *arguments: Any) -> Array:
@@ -155,14 +168,14 @@ class Nudged(Encoding):
 @jax.jit
 def influence(model: Transformer, text: Text) -> Array:
     """How much each token's embedding moves the logits at each query: queries x tokens."""
-    where, (_, room) = model.layout.where(text), GIVEN[model.layout.name]
+    where, (_, bounds) = model.layout.where(text), GIVEN[model.layout.name]
 
     def at_queries(nudge: Array) -> Array:
         positions = Nudged(model.positions, nudge)
         nudged = Transformer(**vars(model) | {"positions": positions})
-        return nudged(text.tokens, where, tiny.every_index(text), room)[0]
+        return nudged(text.tokens, where, tiny.every_index(text), bounds)[0]
 
-    zero = jnp.zeros((1, room.total, model.settings.width))
+    zero = jnp.zeros((1, bounds.total, model.config.width))
     # forward: under jit, XLA's reverse mode of this Jacobian is wrong for the window (JAX 0.10.2)
     by_nudge = jax.jacfwd(at_queries)(zero)[:, :, 0]  # queries x vocabulary x tokens x width
     return jnp.max(jnp.abs(by_nudge), axis=(1, 3))
@@ -170,33 +183,37 @@ def influence(model: Transformer, text: Text) -> Array:
 
 @every_encoding
 def test_no_derivative_leads_from_a_later_token_to_an_earlier_query(
-    name: str, attending: int
+    name: str, num_attention_layers: int
 ) -> None:
-    model = tiny_model(name, attending)
-    text, room = GIVEN[model.layout.name]
+    model = tiny_model(name, num_attention_layers)
+    text, bounds = GIVEN[model.layout.name]
     one = jax.tree.map(lambda part: part[:1], text)
     felt = np.asarray(influence(model, one))
     length = int(one.lengths[0])
-    assert (felt[:length][np.triu_indices(length, k=1, m=room.total)] == 0).all()
+    assert (felt[:length][np.triu_indices(length, k=1, m=bounds.total)] == 0).all()
     assert (np.diag(felt)[:length] > 0).all()
 
 
 @every_design
-def test_no_design_lets_a_later_token_be_felt(name: str, design: dict[str, Any]) -> None:
+def test_no_design_lets_a_later_token_be_felt(name: str, config: dict[str, Any]) -> None:
     one = jax.tree.map(lambda part: part[:1], TEXT)
-    felt = np.asarray(influence(designed(name, design), one))
+    felt = np.asarray(influence(designed(name, config), one))
     length = int(one.lengths[0])
     assert (felt[:length][np.triu_indices(length, k=1, m=ROOM.total)] == 0).all()
     assert (np.diag(felt)[:length] > 0).all()
 
 
 @pytest.mark.parametrize("name", ["nope", "learned", "rope"])
-@pytest.mark.parametrize("attending", [1, 2])
+@pytest.mark.parametrize("num_attention_layers", [1, 2])
 def test_without_a_causal_mask_every_token_is_felt_and_padding_is_not(
-    name: str, attending: int
+    name: str, num_attention_layers: int
 ) -> None:
     one = jax.tree.map(lambda part: part[:1], TEXT)
-    felt = np.asarray(influence(designed(name, {"causal": False, "attending": attending}), one))
+    felt = np.asarray(
+        influence(
+            designed(name, {"causal": False, "num_attention_layers": num_attention_layers}), one
+        )
+    )
     length = int(one.lengths[0])
     assert length < ROOM.total
     assert (felt[:length, :length] > 0).all()
@@ -232,21 +249,23 @@ def test_changing_later_tokens_changes_no_earlier_logits(name: str) -> None:
 
 
 @every_encoding
-def test_asking_for_fewer_queries_does_not_change_their_logits(name: str, attending: int) -> None:
-    model = tiny_model(name, attending)
-    text, room = GIVEN[model.layout.name]
+def test_asking_for_fewer_queries_does_not_change_their_logits(
+    name: str, num_attention_layers: int
+) -> None:
+    model = tiny_model(name, num_attention_layers)
+    text, bounds = GIVEN[model.layout.name]
     chosen = jnp.array([[1, 4], [3, 2], [0, 6], [5, 5]], jnp.int32)
     where = model.layout.where(text)
-    some = jax.jit(lambda model: model(text.tokens, where, chosen, room))(model)
+    some = jax.jit(lambda model: model(text.tokens, where, chosen, bounds))(model)
     every = logits(model, text)[jnp.arange(4)[:, None], chosen]
     np.testing.assert_allclose(some, every, atol=1e-5)
 
 
 @every_design
 def test_fewer_queries_have_the_same_logits_in_every_design(
-    name: str, design: dict[str, Any]
+    name: str, config: dict[str, Any]
 ) -> None:
-    model = designed(name, design)
+    model = designed(name, config)
     chosen = jnp.array([[1, 4], [3, 2], [0, 6], [5, 5]], jnp.int32)
     some = jax.jit(lambda model: model(TEXT.tokens, LAYOUT.where(TEXT), chosen, ROOM))(model)
     every = logits(model, TEXT)[jnp.arange(4)[:, None], chosen]
@@ -256,8 +275,8 @@ def test_fewer_queries_have_the_same_logits_in_every_design(
 @pytest.mark.parametrize("name", ["window", "rope"])
 def test_padding_after_a_text_does_not_change_its_logits(name: str) -> None:
     model = tiny_model(name, 1)
-    text, room = GIVEN[model.layout.name]
-    there = jnp.arange(room.total) < text.lengths[:, None]
+    text, bounds = GIVEN[model.layout.name]
+    there = jnp.arange(bounds.total) < text.lengths[:, None]
     refilled = text._replace(tokens=jnp.where(there, text.tokens, 7))
     one, two = logits(model, text), logits(model, refilled)
     for row, length in enumerate(text.lengths.tolist()):
@@ -272,32 +291,34 @@ def test_the_default_recipe_has_fewer_than_50_000_parameters() -> None:
 
 def counted_by_hand(recipe: Recipe, layout: Layout) -> int:
     settings, vocabulary = recipe.model, len(layout.characters)
-    width, wide = settings.width, settings.width * settings.mlp_factor
-    shared = width * (settings.key_value_heads or settings.heads) // settings.heads
-    attention = settings.attending * 2 * (width * width + width * shared)
-    mlp = settings.blocks * (2 + settings.gated) * width * wide
-    norms = (settings.attending + settings.blocks) * (1 + (settings.norm_placement != "pre")) + 1
+    width, wide = settings.width, settings.width * settings.mlp_ratio
+    shared = width * (settings.num_kv_heads or settings.heads) // settings.heads
+    attention = settings.num_attention_layers * 2 * (width * width + width * shared)
+    mlp = settings.num_layers * (2 + settings.gated) * width * wide
+    norms = (settings.num_attention_layers + settings.num_layers) * (
+        1 + (settings.norm_placement != "pre")
+    ) + 1
     gains = width * norms * (settings.norm != "plain")
-    embeddings = vocabulary * width * (1 if settings.tied else 2)
-    kinds = len(layout.kinds) * width * settings.kinds
-    return attention + mlp + gains + embeddings + kinds
+    embeddings = vocabulary * width * (1 if settings.tie_embeddings else 2)
+    roles = len(layout.roles) * width * settings.role_embeddings
+    return attention + mlp + gains + embeddings + roles
 
 
 SIZES: list[dict[str, Any]] = [
     *({"activation": name} for name in ("relu", "relu2", "gelu", "silu")),
     *({"norm": name} for name in ("rms", "layer", "plain")),
-    {"tied": True},
-    {"kinds": False},
-    {"blocks": 4, "attending": 2},
-    {"blocks": 4, "attending": 4},
+    {"tie_embeddings": True},
+    {"role_embeddings": False},
+    {"num_layers": 4, "num_attention_layers": 2},
+    {"num_layers": 4, "num_attention_layers": 4},
     {"init": "normal"},
     *DESIGNS,
 ]
 
 
-@pytest.mark.parametrize("design", SIZES, ids=named)
-def test_every_design_runs_and_has_the_parameters_it_should(design: dict[str, Any]) -> None:
-    recipe = tiny.with_encoding("nope", **under_model(design))
+@pytest.mark.parametrize("config", SIZES, ids=named)
+def test_every_design_runs_and_has_the_parameters_it_should(config: dict[str, Any]) -> None:
+    recipe = tiny.with_encoding("nope", **under_model(config))
     model = tiny.drawn(recipe, LAYOUT)
     found = logits(model, TEXT)
     assert found.shape == (*TEXT.tokens.shape, len(LAYOUT.characters))
@@ -305,10 +326,12 @@ def test_every_design_runs_and_has_the_parameters_it_should(design: dict[str, An
     assert parameters(model) == counted_by_hand(recipe, LAYOUT)
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_a_spelled_token_is_its_digit_its_carry_its_role_and_its_move(tied: bool) -> None:
+@pytest.mark.parametrize("tie_embeddings", [True, False])
+def test_a_spelled_token_is_its_digit_its_carry_its_role_and_its_move(tie_embeddings: bool) -> None:
     """`1` with one carried is `1` with nothing carried, and what `0` has beyond that, too."""
-    recipe = tiny.recipe(program="spaced", model__tied=tied, model__spelled=True)
+    recipe = tiny.recipe(
+        program="spaced", model__tie_embeddings=tie_embeddings, model__compositional_embeddings=True
+    )
     layout = paper.layout(recipe)
     model, numbers = tiny.drawn(recipe, layout), {t: n for n, t in enumerate(layout.machine.tokens)}
     pairs = [
@@ -322,15 +345,17 @@ def test_a_spelled_token_is_its_digit_its_carry_its_role_and_its_move(tied: bool
     moved = np.stack([model.characters()[two] - model.characters()[one] for one, two in pairs])
     assert len(pairs) > 5
     np.testing.assert_allclose(moved, np.broadcast_to(moved[:1], moved.shape), atol=1e-5)
-    plain = tiny.drawn(tiny.recipe(program="spaced", model__tied=tied),
+    plain = tiny.drawn(tiny.recipe(program="spaced", model__tie_embeddings=tie_embeddings),
                        layout)  # fmt: skip
     parts = len(layout.parts()[0])
     assert parameters(plain) - parameters(model) == (len(numbers) - parts) * 16
 
 
 def test_spelling_changes_nothing_where_tokens_have_no_parts() -> None:
-    plain, spelled = (tiny.drawn(tiny.dense(model__spelled=s), LAYOUT) for s in (False, True))
-    np.testing.assert_array_equal(logits(plain, TEXT), logits(spelled, TEXT))
+    plain, compositional_embeddings = (
+        tiny.drawn(tiny.dense(model__compositional_embeddings=s), LAYOUT) for s in (False, True)
+    )
+    np.testing.assert_array_equal(logits(plain, TEXT), logits(compositional_embeddings, TEXT))
 
 
 def normed(name: str, x: np.ndarray) -> np.ndarray:
@@ -346,40 +371,44 @@ FORMULAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 @pytest.mark.parametrize(
-    ("norm", "activation", "tied"),
+    ("norm", "activation", "tie_embeddings"),
     [("rms", "relu2", False), ("layer", "relu", True), ("plain", "silu", False)],
 )
 def test_a_block_is_attention_then_mlp_by_the_textbook(
-    norm: str, activation: str, tied: bool
+    norm: str, activation: str, tie_embeddings: bool
 ) -> None:
     """One block, one head, no positions, written out in NumPy."""
     recipe = tiny.with_encoding(
-        "nope", model__blocks=1, model__heads=1, model__kinds=False,
-        model__norm=norm, model__activation=activation, model__tied=tied,
+        "nope", model__num_layers=1, model__heads=1, model__role_embeddings=False,
+        model__norm=norm, model__activation=activation, model__tie_embeddings=tie_embeddings,
     )  # fmt: skip
     model = tiny.drawn(recipe, LAYOUT)
     x = np.asarray(model.tokens)[np.asarray(TEXT.tokens[0])]
     h = normed(norm, x)
     q, k, v = (h @ np.asarray(getattr(model.attention, n)[0]) for n in ("query", "key", "value"))
-    scores = np.where(np.tri(len(x), dtype=bool), q @ k.T / np.sqrt(model.settings.width), -np.inf)
+    scores = np.where(np.tri(len(x), dtype=bool), q @ k.T / np.sqrt(model.config.width), -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     x = x + weights / weights.sum(-1, keepdims=True) @ v @ np.asarray(model.attention.out[0])
     inner = FORMULAS[activation](normed(norm, x) @ np.asarray(model.mlp.up[0]))
     x = x + inner @ np.asarray(model.mlp.down[0])
-    head = np.asarray(model.tokens).T / 4 if tied else np.asarray(model.head)  # 4 is the root of 16
+    head = (
+        np.asarray(model.tokens).T / 4 if tie_embeddings else np.asarray(model.head)
+    )  # 4 is the root of 16
     np.testing.assert_allclose(logits(model, TEXT)[0], normed(norm, x) @ head, atol=1e-4)
 
 
 @pytest.mark.parametrize(
-    "design", [*DESIGNS, {"loops": 3}, {"inject": "sublayer"}, {"causal": False}], ids=named
+    "config",
+    [*DESIGNS, {"num_recurrences": 3}, {"input_injection": "sublayer"}, {"causal": False}],
+    ids=named,
 )
-def test_a_design_is_the_textbook_s(design: dict[str, Any]) -> None:
+def test_a_design_is_the_textbook_s(config: dict[str, Any]) -> None:
     """Blocks one after the other, loop by loop, head by head; gains are no ones."""
-    drawn = designed("nope", design)
+    drawn = designed("nope", config)
     model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), drawn)
     where, found = LAYOUT.where(TEXT), logits(model, TEXT)
     for row, length in enumerate(TEXT.lengths.tolist()):
-        expected = textbook.whole(model, TEXT.tokens[row, :length], where.kind[row, :length])
+        expected = textbook.whole(model, TEXT.tokens[row, :length], where.role[row, :length])
         np.testing.assert_allclose(found[row, :length], expected, atol=1e-4)
 
 
@@ -389,7 +418,8 @@ def test_a_normalised_residual_is_norm_of_sum_of_state_and_sublayer_of_norm() ->
     One head, scores without a scale, tanh GELU on the gate, one norm more before the head.
     """
     model = designed("nope", {
-        "blocks": 1, "attending": 1, "heads": 1, "kinds": False, "tied": True, "gated": True,
+        "num_layers": 1, "num_attention_layers": 1, "heads": 1,
+        "role_embeddings": False, "tie_embeddings": True, "gated": True,
         "norm_placement": "post_residual", "attention_scale": False, "activation": "gelu",
     })  # fmt: skip
     model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), model)
@@ -414,42 +444,52 @@ def test_a_normalised_residual_is_norm_of_sum_of_state_and_sublayer_of_norm() ->
     np.testing.assert_allclose(logits(model, TEXT)[0], expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("loops", [1, 2])
-def test_loops_are_a_setting_of_the_same_weights(loops: int) -> None:
-    drawn = designed("rope", {"loops": loops, "inject": "block"})
-    other = designed("rope", {"loops": 3, "inject": "block"}).looped(loops)
+@pytest.mark.parametrize("num_recurrences", [1, 2])
+def test_loops_are_a_setting_of_the_same_weights(num_recurrences: int) -> None:
+    drawn = designed("rope", {"num_recurrences": num_recurrences, "input_injection": "block"})
+    other = designed("rope", {"num_recurrences": 3, "input_injection": "block"}).with_recurrences(
+        num_recurrences
+    )
     assert tiny.same(drawn, other)
     np.testing.assert_array_equal(logits(drawn, TEXT), logits(other, TEXT))
 
 
 def test_states_after_each_loop_are_those_of_models_with_so_many_loops() -> None:
-    model = designed("rope", {"loops": 4, "inject": "block"})
+    model = designed("rope", {"num_recurrences": 4, "input_injection": "block"})
     where, queries = LAYOUT.where(TEXT), tiny.every_index(TEXT)
     found = jax.jit(lambda m: m.states(TEXT.tokens, where, queries, ROOM, each=True))(model)
-    for loops in (1, 3, 4):
-        read = model.logits(found.after(jnp.int32(loops)), queries)
-        np.testing.assert_allclose(read, logits(model.looped(loops), TEXT), atol=2e-5)
+    for num_recurrences in (1, 3, 4):
+        read = model.logits(found.after(jnp.int32(num_recurrences)), queries)
+        np.testing.assert_allclose(
+            read, logits(model.with_recurrences(num_recurrences), TEXT), atol=2e-5
+        )
 
 
-@pytest.mark.parametrize("design", [{}, {"loops": 3, "inject": "block", "attending": 2}], ids=named)
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"num_recurrences": 3, "input_injection": "block", "num_attention_layers": 2}],
+    ids=named,
+)
 def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
-    design: dict[str, Any],
+    config: dict[str, Any],
 ) -> None:
     """Of each loop others, and none without a key, as in evaluation."""
-    model = designed("nope", design | {"dropout": 0.5})
+    model = designed("nope", config | {"dropout": 0.5})
     where, queries, key = LAYOUT.where(TEXT), tiny.every_index(TEXT), jax.random.key(3)
     run = jax.jit(lambda model, key: model(TEXT.tokens, where, queries, ROOM, key))
     found = run(model, key)
     assert tiny.same(run(model, key), found)
     assert not np.allclose(run(model, jax.random.key(4)), found)
-    plain = logits(designed("nope", design), TEXT)
+    plain = logits(designed("nope", config), TEXT)
     np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
-    kept = [model._masks(key, loop, TEXT.tokens.size) for loop in range(model.settings.loops)]
+    kept = [
+        model._masks(key, loop, TEXT.tokens.size) for loop in range(model.config.num_recurrences)
+    ]
     assert not any((one == two).all() for one, two in itertools.pairwise(kept))
     row, length = 1, int(TEXT.lengths[1])
     rows = slice(ROOM.total, ROOM.total + length)
     embedded = model._embed(TEXT.tokens, where, key)[rows]
-    clean = textbook.entry(model, TEXT.tokens[row, :length], where.kind[row, :length])
+    clean = textbook.entry(model, TEXT.tokens[row, :length], where.role[row, :length])
     assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
     x = textbook.begin(model, embedded)

@@ -22,7 +22,7 @@ def windowed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two members that see the window of their program, and have half learned short sums."""
     return trained(
         tmp_path_factory.mktemp("windowed"), "windowed", task__digits=[1, 3],
-        model__width=32, model__mlp_factor=4, training__steps=300, training__batch=128,
+        model__width=32, model__mlp_ratio=4, training__steps=300, training__batch=128,
         training__problems=1000, training__checkpoint_every=100,
     )  # fmt: skip
 
@@ -32,5 +32,5 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two members that write a layout and attend twice to everything, barely trained."""
     return trained(
         tmp_path_factory.mktemp("dense"), "dense", layout="coupled", positions__name="learned",
-        positions__length=40, model__attending=2, task__digits=[1, 3],
+        positions__length=40, model__num_attention_layers=2, task__digits=[1, 3],
     )  # fmt: skip

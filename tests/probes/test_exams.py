@@ -18,8 +18,8 @@ from curta.probes import examine
 from curta.probes.carries import CarryChains, chained
 from curta.probes.commutativity import Commutativity
 from curta.probes.longer import Longer, size
-from curta.probes.loops import Loops
 from curta.probes.patterns import Patterns
+from curta.probes.recurrences import Recurrences
 from curta.probes.single_digits import SingleDigits, table
 from curta.probes.values import PARTNERS, OperandRange, edge
 from curta.problems.operations import OPERATIONS
@@ -218,9 +218,10 @@ def test_operands_grow_in_the_proportions_of_training() -> None:
 @pytest.fixture(scope="module")
 def looping(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return trained(
-        tmp_path_factory.mktemp("looping"), "looping", model__loops=2, task__digits=[1, 2],
+        tmp_path_factory.mktemp("looping"), "looping",
+        model__num_recurrences=2, task__digits=[1, 2],
         layout="coupled", positions__name="nope",
-        training__steps=200, training__batch=32, training__loop_loss="mixed",
+        training__steps=200, training__batch=32, training__recurrence_loss="mixed",
     )  # fmt: skip
 
 
@@ -228,17 +229,17 @@ def test_loops_are_those_that_a_run_is_loaded_with(
     looping: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CURTA_RUNS", str(looping.folder.path.parent))
-    finding = found(Loops(most=4, count=20), looping)
-    assert [(row["digits"], row["loops"]) for row in finding.rows] == [
-        (digits, loops) for digits in (2, 3, 4) for loops in (1, 2, 4)
+    finding = found(Recurrences(most=4, count=20), looping)
+    assert [(row["digits"], row["recurrences"]) for row in finding.rows] == [
+        (digits, num_recurrences) for digits in (2, 3, 4) for num_recurrences in (1, 2, 4)
     ]
     exam = problems("+", RANDOM, (3, 3), 20, 1)
-    for loops in (1, 2, 4):
-        (row,) = only(finding, digits=3, loops=loops)
-        other = load("looping", loops=loops)
+    for num_recurrences in (1, 2, 4):
+        (row,) = only(finding, digits=3, recurrences=num_recurrences)
+        other = load("looping", num_recurrences=num_recurrences)
         assert row["members"] == exact(other.models, exam).mean(axis=1).round(6).tolist()
 
 
 def test_only_looped_models_are_asked_for_loops(windowed: Run) -> None:
-    with pytest.raises(UserError, match="examines models that loop, and the run has a model with"):
-        examine(windowed, "loops")
+    with pytest.raises(UserError, match="examines looped models, and the run has a model with"):
+        examine(windowed, "recurrences")

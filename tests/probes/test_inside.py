@@ -46,8 +46,8 @@ def foretold(model: Transformer, line: str) -> np.ndarray:
     """The chances of each token after each token of a text, from the model's own logits."""
     layout = model.layout
     text = tiny.text(layout, [parse(line)], 30)
-    room = layout.room_of([parse(line)])
-    logits = model(text.tokens, layout.where(text), tiny.every_index(text), room)
+    bounds = layout.bounds_of([parse(line)])
+    logits = model(text.tokens, layout.where(text), tiny.every_index(text), bounds)
     return np.asarray(jax.nn.softmax(logits, axis=-1))[0]
 
 
@@ -90,10 +90,10 @@ def test_an_encoders_chances_are_those_of_each_token_over_the_problem_alone() ->
     rows = found(Top(problem="57+68", k=1), run).rows
     assert [(row["index"], row["true"]) for row in rows] == list(enumerate("521$", 43))
     assert all(row["scored"] for row in rows)
-    model, layout, room = member_of(run, 0), run.models.layout, tiny.room(run.models.layout, 2)
+    model, layout, bounds = member_of(run, 0), run.models.layout, tiny.bounds(run.models.layout, 2)
     tokens = jnp.asarray(layout.encode(prompt))[None]
     where = layout.follow(tokens, jnp.array([43], jnp.int32))[1]
-    logits = model(tokens, where, jnp.arange(4)[None], room)[0]
+    logits = model(tokens, where, jnp.arange(4)[None], bounds)[0]
     for row, chances in zip(rows, np.asarray(jax.nn.softmax(logits, axis=-1)), strict=True):
         assert row["top 1"] == layout.characters[chances.argmax()]
         assert row["p 1"] == pytest.approx(chances.max(), abs=1e-5)
@@ -106,10 +106,10 @@ def by_hand(model: Transformer, text: Any) -> np.ndarray:
     """The weights of a first block without positions: heads by queries by keys, in NumPy."""
     where = model.layout.where(text)
     x = np.asarray(model.tokens)[np.asarray(text.tokens[0])]
-    x = x + np.asarray(model.kinds)[np.asarray(where.kind[0])]
+    x = x + np.asarray(model.roles)[np.asarray(where.role[0])]
     x = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6)
     q, k = (x @ np.asarray(getattr(model.attention, n)[0]) for n in ("query", "key"))
-    heads = model.settings.heads
+    heads = model.config.heads
     q, k = (part.reshape(len(x), heads, -1) for part in (q, k))
     scores = np.einsum("qhe,khe->hqk", q, k) / np.sqrt(q.shape[-1])
     scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
@@ -121,25 +121,27 @@ def test_weights_are_the_softmax_of_queries_with_keys() -> None:
     layout = layout_named("coupled")
     model = tiny.drawn(tiny.with_encoding("nope"), layout)
     text = tiny.text(layout, [parse("12+34")], 9)
-    room = layout.room("+", (2, 2))
-    found = model.attention_weights(text.tokens, layout.where(text), room)
+    bounds = layout.bounds("+", (2, 2))
+    found = model.attention_weights(text.tokens, layout.where(text), bounds)
     np.testing.assert_allclose(found[0, 0], by_hand(model, text), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", tiny.ENCODINGS)
 def test_weights_are_those_that_attention_uses(name: str) -> None:
     """Values that name their key come out of attention as the weights themselves."""
-    layout, attending = tiny.layout_for(name), 1 if name == "window" else 2
-    model = tiny.drawn(tiny.with_encoding(name, model__attending=attending), layout)
+    layout, num_attention_layers = tiny.layout_for(name), 1 if name == "window" else 2
+    model = tiny.drawn(
+        tiny.with_encoding(name, model__num_attention_layers=num_attention_layers), layout
+    )
     text = tiny.text(layout, tiny.random_sums(3, 4), 16)
-    where, room = layout.where(text), layout.room("+", (4, 4))
+    where, bounds = layout.where(text), layout.bounds("+", (4, 4))
     positions, time = model.positions, 16
-    links = positions.links(positions.index(where, room), where)
+    visible_keys = positions.visible_keys(positions.index(where, bounds), where)
     q, k = jax.random.normal(jax.random.key(0), (2, 3, time, 2, time))
     layer = jax.tree.map(lambda leaf: leaf[-1], positions.layers)
     names = jnp.broadcast_to(jnp.eye(time)[None, :, None], (3, time, 2, time))
-    used = positions.attend(layer, links, q, k, names)
-    weights = positions.weights(layer, links, q, k)
+    used = positions.attend(layer, visible_keys, q, k, names)
+    weights = positions.weights(layer, visible_keys, q, k)
     np.testing.assert_allclose(jnp.swapaxes(weights, 1, 2), used, atol=1e-6)
     if name == "window":  # the rest goes to neighbours that are not there
         assert (weights.sum(-1) <= 1 + 1e-5).all()
@@ -155,7 +157,7 @@ def test_what_a_key_is_to_a_query_by_its_definition() -> None:
     text = tiny.text(layout, [parse("957+68")], 12)
     where = layout.where(text)
     found = attention.sources(
-        layout, np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
+        layout, np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
     )
     line = layout.write(parse("957+68"))
     query = line.index("=") + 1
@@ -171,9 +173,9 @@ def test_digits_of_every_place_are_a_source_of_their_own() -> None:
     text = tiny.text(layout, [parse("47*36")], 40)
     where = layout.where(text)
     found = attention.sources(
-        layout, np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
+        layout, np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
     )
-    second = [layout.kinds[kind].name for kind in np.asarray(where.kind)[0]].index("b")
+    second = [layout.roles[role].name for role in np.asarray(where.role)[0]].index("b")
     assert SOURCES[found[10, second]] == "every place"
 
 
@@ -184,8 +186,8 @@ def test_shares_of_attention_add_up_to_one(run: str, request: pytest.FixtureRequ
     assert len(finding.rows) == 2 * blocks * 2
     for row in finding.rows:
         assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)
-        kinds = [share for name, share in row.items() if name.startswith("to ")]
-        assert sum(kinds) + row["absent"] == pytest.approx(1, abs=1e-5)
+        roles = [share for name, share in row.items() if name.startswith("to ")]
+        assert sum(roles) + row["absent"] == pytest.approx(1, abs=1e-5)
         assert row["absent"] == pytest.approx(0, abs=1e-5) or run == "windowed"
 
 
@@ -198,10 +200,10 @@ def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
 
 def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
     finding = found(Attention(problem="57+68"), dense, 1)
-    room = dense.layout.room_of([parse("57+68")])
+    bounds = dense.layout.bounds_of([parse("57+68")])
     model = member_of(dense, 1)
-    text = tiny.text(model.layout, [parse("57+68")], room.total)
-    weights = model.attention_weights(text.tokens, model.layout.where(text), room)
+    text = tiny.text(model.layout, [parse("57+68")], bounds.total)
+    weights = model.attention_weights(text.tokens, model.layout.where(text), bounds)
     assert [row["after"] + row["next"] for row in only(finding, block=0)] == [
         "=5", "52", "21", "1$",
     ]  # fmt: skip
@@ -303,7 +305,7 @@ def likeliest(model: Transformer, line: list[int]) -> list[int]:
 def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
     layout = model.layout
     _, where = layout.follow(tokens, lengths)
-    return model(tokens, where, where.index, layout.room("+", (5, 5)))[0].argmax(-1)
+    return model(tokens, where, where.index, layout.bounds("+", (5, 5)))[0].argmax(-1)
 
 
 def test_a_window_of_one_place_feels_a_change_at_the_next_token_only(windowed: Run) -> None:
@@ -394,7 +396,7 @@ def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -
 def test_spelled_digits_differ_as_the_vectors_of_their_digits_do() -> None:
     """The parts of a program's token are its digit or sign, its carry, its role and its move."""
     layout = tiny.layout_for("window")
-    model = tiny.drawn(tiny.recipe(model__spelled=True), layout)
+    model = tiny.drawn(tiny.recipe(model__compositional_embeddings=True), layout)
     found = embedding_history.vectors(alone(model).stacked)[0, layout.digits]
     parts = layout.parts()[layout.digits]
     own = parts[:, parts.sum(0) == 1] @ np.asarray(model.tokens)[parts.sum(0) == 1]
@@ -429,7 +431,7 @@ def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPa
 
 def test_a_look_is_at_what_is_scored(dense: Run) -> None:
     problem = parse("12+34")
-    seen = look(subject(dense), problem, dense.layout.room_of([problem]))
+    seen = look(subject(dense), problem, dense.layout.bounds_of([problem]))
     assert [seen.line[i + 1] for i in seen.queries] == list("64$")
     assert seen.weights.shape == (2, 2, 2, 3, len(seen.line) - 1)
 

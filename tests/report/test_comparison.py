@@ -147,9 +147,9 @@ def test_one_member_has_no_range(tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_a_figure_for_parameters_and_for_every_value(tmp_path: Path) -> None:
-    sample.write_comparison(tmp_path, swept=("model.width", "model.blocks"))
+    sample.write_comparison(tmp_path, swept=("model.width", "model.num_layers"))
     page = page_of(tmp_path)
-    for name in ("by-parameters", "by-model.width", "by-model.blocks"):
+    for name in ("by-parameters", "by-model.width", "by-model.num_layers"):
         assert (tmp_path / f"{name}.png").exists()
         assert (tmp_path / f"{name}.svg").exists()
         assert f"{name}.png" in visible(page)

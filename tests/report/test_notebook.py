@@ -55,7 +55,7 @@ def test_a_run_shows_its_exam_its_pictures_and_its_probes(runs_folder: Path) -> 
 
 
 def test_a_comparison_shows_every_entry() -> None:
-    entries = ["one: addition", "two: addition model.kinds=false"]
+    entries = ["one: addition", "two: addition model.role_embeddings=false"]
     both = curta.compare(entries, 1, "both", tiny.overrides())
     assert [row["name"] for row in both.rows] == ["one"] * 5 + ["two"] * 5
     assert {"learning", "lengths"} <= set(both.pictures)

@@ -32,7 +32,7 @@ COMMON = tiny.overrides(
 )
 
 
-def planned(*words: str, seeds: int = 2, **changes: Any) -> comparison_spec.Plan:
+def planned(*words: str, seeds: int = 2, **changes: Any) -> comparison_spec.ComparisonSpec:
     more = {path.replace("__", "."): value for path, value in changes.items()}
     return comparison_spec.resolve(comparison_spec.draft(words or WORDS), COMMON | more, seeds)
 
@@ -72,7 +72,7 @@ def done(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
         made = begun()
-        assert made.carry_out()
+        assert made.run_comparison()
     return made
 
 
@@ -141,24 +141,24 @@ def test_grids_and_tables_without_positions_are_left_out() -> None:
 def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path) -> None:
     folder = copied(done, runs_folder)
     before, trained = times(folder), Trained()
-    assert begun().carry_out(trained)
+    assert begun().run_comparison(trained)
     assert trained.names == []
     assert times(folder) == before
 
 
 def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
-        begun().carry_out(Trained(until="plain"))
+        begun().run_comparison(Trained(until="plain"))
     waiting = Comparison.load("two").table["rows"]
     assert [row["status"] for row in waiting] == ["finished", "training"]
 
     def saved(row: Row, run: Run) -> None:  # as a run that is interrupted within itself ends
         run.folder.update(status="interrupted")
 
-    assert not Comparison.load("two").carry_out(saved)
+    assert not Comparison.load("two").run_comparison(saved)
     assert not (runs_folder / "two" / "report.html").exists()
     trained = Trained()
-    assert Comparison.load("two").carry_out(trained)
+    assert Comparison.load("two").run_comparison(trained)
     assert trained.names == ["plain"]
     assert weights(runs_folder / "two") == weights(done.path)
 
@@ -169,7 +169,7 @@ def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
     folder = copied(done, runs_folder)
     shutil.rmtree(folder / "window")
     trained = Trained()
-    assert Comparison.load("two").carry_out(trained)
+    assert Comparison.load("two").run_comparison(trained)
     assert trained.names == ["window"]
     assert weights(folder) == weights(done.path)
 
@@ -177,7 +177,7 @@ def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
 def test_an_exam_that_is_missing_is_made_up_for(done: Comparison, runs_folder: Path) -> None:
     folder, trained = copied(done, runs_folder), Trained()
     (folder / "plain" / "evaluation.json").unlink()
-    assert begun().carry_out(trained)
+    assert begun().run_comparison(trained)
     assert trained.names == []
     again, first = Comparison.load("two").table["rows"], done.table["rows"]
     assert [row["exams"] for row in again] == [row["exams"] for row in first]
@@ -189,7 +189,7 @@ def test_a_comparison_may_grow_even_by_an_entry_that_fails(
     copied(done, runs_folder)
     made = planned(*WORDS, "hot: addition optimizer.learning_rate=1e30")
     trained = Trained()
-    assert Comparison.begin(made, "two", "base").carry_out(trained)
+    assert Comparison.begin(made, "two", "base").run_comparison(trained)
     assert trained.names == ["hot"]
     rows = Comparison.load("two").table["rows"]
     assert [row["status"] for row in rows] == ["finished", "finished", "stopped"]

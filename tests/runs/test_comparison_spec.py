@@ -16,7 +16,7 @@ from tests import tiny
 COMMON = tiny.overrides()
 
 
-def resolved(*words: str, **options: Any) -> comparison_spec.Plan:
+def resolved(*words: str, **options: Any) -> comparison_spec.ComparisonSpec:
     return comparison_spec.resolve(
         comparison_spec.draft(words), options.pop("common", COMMON), **options
     )
@@ -171,18 +171,21 @@ def test_a_sweep_has_an_entry_for_every_combination() -> None:
     values = {
         "model.width": [16, 32],
         "positions.name": ["rope", "nope"],
-        "model.blocks": [1, 2, 3],
+        "model.num_layers": [1, 2, 3],
     }
     made = comparison_spec.resolve(
-        comparison_spec.sweep("addition", values), {"model.attending": 1}, 2, tuple(values)
+        comparison_spec.sweep("addition", values),
+        {"model.num_attention_layers": 1},
+        2,
+        tuple(values),
     )
     points = [tuple(row.changes.values()) for row in made.rows]
     assert points == list(itertools.product(*values.values()))
     assert made.swept == tuple(values)
     for row, (width, name, blocks) in zip(made.rows, points, strict=True):
-        assert (row.recipe.model.width, row.recipe.model.blocks) == (width, blocks)
+        assert (row.recipe.model.width, row.recipe.model.num_layers) == (width, blocks)
         assert row.recipe.positions.name == name
-    assert made.rows[0].name == "width=16 rope blocks=1"
+    assert made.rows[0].name == "width=16 rope num_layers=1"
 
 
 def test_a_sweep_of_nothing_is_refused() -> None:

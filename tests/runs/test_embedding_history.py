@@ -26,7 +26,7 @@ def trained(name: str = "run", **changes: Any) -> Run:
 def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     spelled: bool,
 ) -> None:
-    run = trained(model__spelled=spelled, training__history_every=8)
+    run = trained(model__compositional_embeddings=spelled, training__history_every=8)
     kept = run.folder.history
     assert embedding_history.steps(kept) == [0, 8, 16, 20]
     parts = run.layout.parts() if spelled else np.eye(len(run.layout.characters))

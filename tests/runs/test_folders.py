@@ -40,11 +40,11 @@ def test_a_new_run_describes_itself() -> None:
 
 def test_a_run_says_what_structure_its_model_is_given() -> None:
     told = folders.structure
-    assert "kinds:" in told(tiny.recipe(model__kinds=True))
-    plain = told(tiny.with_encoding("nope", layout="plain", model__kinds=False))
-    assert "kinds:" not in plain
-    assert "spelled:" not in plain
-    assert "spelled:" in told(tiny.recipe(model__spelled=True))
+    assert "role_embeddings:" in told(tiny.recipe(model__role_embeddings=True))
+    plain = told(tiny.with_encoding("nope", layout="plain", model__role_embeddings=False))
+    assert "role_embeddings:" not in plain
+    assert "compositional_embeddings:" not in plain
+    assert "compositional_embeddings:" in told(tiny.recipe(model__compositional_embeddings=True))
     assert told(tiny.recipe()).startswith("program addition: the algorithm's steps are what it is")
     assert "squared paper: the squares of the prompt, and a move with" in told(tiny.recipe())
     assert plain.startswith("layout plain: digits in the usual order")

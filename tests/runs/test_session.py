@@ -78,9 +78,9 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
 def test_rows_are_means_of_the_steps_they_cover() -> None:
     run = begin(training__steps=20, training__checkpoint_every=20)
     mesh = trainer.training_mesh(run.recipe, 2)
-    members = trainer.spread(trainer.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
-    data, rooms = records.recorded(run.recipe, run.layout, [0, 1])
-    step = trainer.compiled(run.recipe, trainer.Written(run.layout, rooms), mesh)
+    members = trainer.shard(trainer.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
+    data, bounds = records.recorded(run.recipe, run.layout, [0, 1])
+    step = trainer.compiled(run.recipe, trainer.Written(run.layout, bounds), mesh)
     _, metrics = step(members, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(20))
     run.train()
     for step, member, loss, exact in rows(run.folder.path):
@@ -128,8 +128,8 @@ def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
 
     def hot(*arguments: Any) -> trainer.Member:
         members = init(*arguments)
-        rates = members.rates._replace(learning_rate=jnp.array([0.01, 1e30]))
-        return members._replace(rates=rates)
+        hyperparams = members.hyperparams._replace(learning_rate=jnp.array([0.01, 1e30]))
+        return members._replace(hyperparams=hyperparams)
 
     monkeypatch.setattr(trainer, "init", hot)
     run = trained()
@@ -256,29 +256,31 @@ def test_answers_are_what_the_model_wrote() -> None:
 
 
 def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -> None:
-    looped = tiny.DENSE | {
-        "model__loops": 2, "model__inject": "block", "positions__name": "rope",
-        "model__blocks": 2, "optimizer__learning_rate": 0.01,
+    with_recurrences = tiny.DENSE | {
+        "model__num_recurrences": 2, "model__input_injection": "block", "positions__name": "rope",
+        "model__num_layers": 2, "optimizer__learning_rate": 0.01,
     }  # fmt: skip
-    run = trained(seeds=1, training__steps=1, **looped)  # so little that it writes nonsense
-    other, asked = curta.load("run", loops=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
+    run = trained(
+        seeds=1, training__steps=1, **with_recurrences
+    )  # so little that it writes nonsense
+    other, asked = curta.load("run", num_recurrences=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
     assert tiny.same(run.models.stacked, other.models.stacked)
-    model, layout = jax.device_put(run.models.member(0)).looped(3), run.models.layout
-    room = layout.room("+", (16, 16))
-    assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], room)
+    model, layout = jax.device_put(run.models.member(0)).with_recurrences(3), run.models.layout
+    bounds = layout.bounds("+", (16, 16))
+    assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], bounds)
     assert other.write(asked) != run.write(asked)
-    assert other.evaluate(digits=(3,), count=2)["loops"] == 3
-    assert "Loops in the evaluation" in other.report.read_text()
-    assert "loops" not in run.evaluate(digits=(3,), count=2)
-    assert "Loops in the evaluation" not in run.report.read_text()
-    assert curta.load("run").recipe.model.loops == 2
+    assert other.evaluate(digits=(3,), count=2)["num_recurrences"] == 3
+    assert "Recurrences in the evaluation" in other.report.read_text()
+    assert "num_recurrences" not in run.evaluate(digits=(3,), count=2)
+    assert "Recurrences in the evaluation" not in run.report.read_text()
+    assert curta.load("run").recipe.model.num_recurrences == 2
 
 
-@pytest.mark.parametrize("loops", [0, -1])
-def test_fewer_than_one_loop_is_refused(loops: int) -> None:
+@pytest.mark.parametrize("num_recurrences", [0, -1])
+def test_fewer_than_one_loop_is_refused(num_recurrences: int) -> None:
     begin()
-    with pytest.raises(UserError, match=f"loops must be at least 1, not {loops}"):
-        curta.load("run", loops)
+    with pytest.raises(UserError, match=f"recurrences must be at least 1, not {num_recurrences}"):
+        curta.load("run", num_recurrences)
 
 
 def test_asking_a_member_that_is_not_there_is_refused() -> None:

@@ -15,12 +15,12 @@ from curta.layouts import layout_named
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.optimizers import Optimizer, Rates, matrices, schedule, transformation
+from curta.training.optimizers import HyperParams, Optimizer, matrices, schedule, transformation
 from tests import tiny
 
 LAYOUT = layout_named("coupled")
 PLAN = tiny.dense().training
-MODEL = tiny.drawn(tiny.dense(model__blocks=2, model__attending=1), LAYOUT)
+MODEL = tiny.drawn(tiny.dense(model__num_layers=2, model__num_attention_layers=1), LAYOUT)
 PLAIN = Optimizer(name="sgd", momentum=0.0, clip=0.0, schedule="constant", warmup=0.0)
 
 
@@ -34,15 +34,15 @@ def updates(settings: Optimizer, rate: float, decay: float, *given: Transformer)
     """The updates that follow from these gradients, one after the other."""
 
     @jax.jit
-    def run(rates: Rates, given: Any) -> list[Any]:
-        chain = transformation(settings, rates, 10)
+    def run(hyperparams: HyperParams, given: Any) -> list[Any]:
+        chain = transformation(settings, hyperparams, 10)
         state, found = chain.init(MODEL), []
         for gradient in given:
             update, state = chain.update(gradient, state, MODEL)
             found.append(update)
         return found
 
-    return run(Rates(jnp.float32(rate), jnp.float32(decay)), given)
+    return run(HyperParams(jnp.float32(rate), jnp.float32(decay)), given)
 
 
 def close(found: Any, expected: Any) -> None:
@@ -176,16 +176,16 @@ def test_muon_makes_every_direction_of_a_matrix_count_alike() -> None:
 
 
 def test_rates_of_members_take_effect_member_by_member() -> None:
-    rates = Rates(jnp.array([0.1, 0.3]), jnp.array([0.0, 0.5]))
+    hyperparams = HyperParams(jnp.array([0.1, 0.3]), jnp.array([0.0, 0.5]))
     settings, gradient = replace(PLAIN, name="adamw", momentum=0.9), gradients(1)
 
     @jax.jit
     @jax.vmap
-    def step(rates: Rates) -> Any:
-        chain = transformation(settings, rates, 10)
+    def step(hyperparams: HyperParams) -> Any:
+        chain = transformation(settings, hyperparams, 10)
         return chain.update(gradient, chain.init(MODEL), MODEL)[0]
 
-    both = step(rates)
+    both = step(hyperparams)
     for member, (rate, decay) in enumerate([(0.1, 0.0), (0.3, 0.5)]):
         (alone,) = updates(settings, rate, decay, gradient)
         close(jax.tree.map(lambda leaf, m=member: leaf[m], both), alone)
@@ -194,16 +194,16 @@ def test_rates_of_members_take_effect_member_by_member() -> None:
 @pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "muon"])
 def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
     settings = Optimizer(name=name, learning_rate=0.02, schedule="constant")
-    room = tiny.room(LAYOUT, 4)
-    text = tiny.text(LAYOUT, tiny.random_sums(8, 4), room.total)
-    batch = padded(text, LAYOUT.where(text), room)
-    rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(0.0))
-    chain = transformation(settings, rates, 30)
+    bounds = tiny.bounds(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(8, 4), bounds.total)
+    batch = padded(text, LAYOUT.where(text), bounds)
+    hyperparams = HyperParams(jnp.float32(settings.learning_rate), jnp.float32(0.0))
+    chain = transformation(settings, hyperparams, 30)
 
     keys = trainer.step_keys(0, 0)
 
     def loss(model: Transformer) -> Any:
-        return trainer.loss_and_exact(model, batch, room, keys, PLAN)[0]
+        return trainer.loss_and_exact(model, batch, bounds, keys, PLAN)[0]
 
     def step(carry: Any, _: None) -> tuple[Any, Any]:
         model, state = carry

@@ -29,8 +29,8 @@ SEEDS = [3, 8]
 
 def made(sampling: str = "uniform", seeds: list[int] = SEEDS) -> Data:
     recipe = tiny.recipe(training__sampling=sampling, **BOTH)
-    data, rooms = records.recorded(recipe, paper.layout(recipe), seeds)
-    assert rooms == ()
+    data, bounds = records.recorded(recipe, paper.layout(recipe), seeds)
+    assert bounds == ()
     return jax.device_get(data)
 
 
@@ -157,9 +157,9 @@ def test_tasks_have_problems_by_their_weight() -> None:
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:
     recipe = tiny.recipe(positions__name="rope", **BOTH)
     layout = paper.layout(recipe)
-    data, rooms = records.recorded(recipe, layout, SEEDS)
+    data, each = records.recorded(recipe, layout, SEEDS)
     assert data.shared == ()
-    for task, room, texts in zip(recipe.tasks, rooms, data.own, strict=True):
+    for task, bounds, texts in zip(recipe.tasks, each, data.own, strict=True):
         for member, seed in enumerate(SEEDS):
             problems = records.problems(recipe, layout, task, seed)
             for row, operands in enumerate(problems):
@@ -167,13 +167,13 @@ def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:
                 length = int(texts.lengths[member, row])
                 assert texts.tokens[member, row, :length].tolist() == tokens
                 assert (texts.prompts[member, row], length) == (prompt, len(tokens))
-                assert prompt <= room.prompt
-                assert len(tokens) - prompt <= room.completion
+                assert prompt <= bounds.prompt
+                assert len(tokens) - prompt <= bounds.completion
 
 
 def test_a_published_layout_needs_no_data() -> None:
     recipe = tiny.dense()
     layout = layout_of(recipe)
-    data, rooms = records.recorded(recipe, layout, SEEDS)
+    data, bounds = records.recorded(recipe, layout, SEEDS)
     assert data == Data()
-    assert rooms == (layout.room("+", (4, 4)),)
+    assert bounds == (layout.bounds("+", (4, 4)),)

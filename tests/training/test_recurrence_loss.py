@@ -16,46 +16,46 @@ from curta.layouts.batches import padded
 from curta.model.states import States
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.recurrence_loss import readings
+from curta.training.recurrence_loss import loss_terms
 from tests import textbook, tiny
 
 LAYOUT = layout_named("coupled")
-ROOM = tiny.room(LAYOUT, 4)
+ROOM = tiny.bounds(LAYOUT, 4)
 TEXT = tiny.text(LAYOUT, tiny.random_sums(1, 4), ROOM.total)
 WHERE = LAYOUT.where(TEXT)
 LOOPS = 4
 KEYS = [trainer.step_keys(seed, 0) for seed in range(24)]
 
 
-def looped(inject: str) -> Transformer:
+def with_recurrences(inject: str) -> Transformer:
     recipe = tiny.with_encoding(
         "nope",
-        model__loops=LOOPS,
-        model__inject=inject,
+        model__num_recurrences=LOOPS,
+        model__input_injection=inject,
         model__width=8,
         model__heads=1,
-        model__blocks=1,
+        model__num_layers=1,
     )
     return tiny.drawn(recipe, LAYOUT)
 
 
-def learning(model: Transformer, plan: Training) -> Any:
+def learning(model: Transformer, settings: Training) -> Any:
     """Loss and gradient of a step with these keys, compiled once for all of them."""
 
     def loss(model: Transformer, keys: trainer.Keys) -> Array:
-        return trainer.loss_and_exact(model, padded(TEXT, WHERE, ROOM), ROOM, keys, plan)[0]
+        return trainer.loss_and_exact(model, padded(TEXT, WHERE, ROOM), ROOM, keys, settings)[0]
 
     compiled = jax.jit(jax.value_and_grad(loss))
     return lambda keys: compiled(model, keys)
 
 
-def by_hand(model: Transformer, untaught: int, taught: int) -> Array:
+def by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Array:
     """The loss after both numbers of loops, the first without gradient: a plain Python loop."""
     (start,), (end,) = TEXT.prompts.tolist(), TEXT.lengths.tolist()
-    tokens, kinds = TEXT.tokens[0, : end - 1], WHERE.kind[0, : end - 1]
-    frozen, entry = jax.lax.stop_gradient(model), textbook.entry(model, tokens, kinds)
+    tokens, roles = TEXT.tokens[0, : end - 1], WHERE.role[0, : end - 1]
+    frozen, entry = jax.lax.stop_gradient(model), textbook.entry(model, tokens, roles)
     x, still = textbook.begin(model, entry), jax.lax.stop_gradient(entry)
-    for _ in range(untaught):
+    for _ in range(no_grad_recurrences):
         x = textbook.loop(frozen, jax.lax.stop_gradient(x), still)
     for _ in range(taught):
         x = textbook.loop(model, x, entry)
@@ -63,8 +63,8 @@ def by_hand(model: Transformer, untaught: int, taught: int) -> Array:
     return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(logits, goals))
 
 
-def learned_by_hand(model: Transformer, untaught: int, taught: int) -> Any:
-    return jax.value_and_grad(by_hand)(model, untaught, taught)
+def learned_by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Any:
+    return jax.value_and_grad(by_hand)(model, no_grad_recurrences, taught)
 
 
 def near(one: Any, other: Any) -> bool:
@@ -77,15 +77,15 @@ def mean(one: Any, other: Any, share: float = 0.5) -> Any:
 
 
 def test_last_is_the_loss_after_the_last_loop() -> None:
-    model = looped("sublayer")
-    found = learning(model, Training(loop_loss="last"))(KEYS[0])
+    model = with_recurrences("sublayer")
+    found = learning(model, Training(recurrence_loss="last"))(KEYS[0])
     assert near(found, learned_by_hand(model, 0, LOOPS))
 
 
 def test_mixed_is_half_the_last_and_half_a_smaller_number_of_loops() -> None:
-    model = looped("block")
-    step = learning(model, Training(loop_loss="mixed"))
-    parts = [learned_by_hand(model, 0, loops) for loops in range(1, LOOPS + 1)]
+    model = with_recurrences("block")
+    step = learning(model, Training(recurrence_loss="mixed"))
+    parts = [learned_by_hand(model, 0, num_recurrences) for num_recurrences in range(1, LOOPS + 1)]
     choices = [mean(part, parts[-1]) for part in parts[:-1]]
     drawn = [[near(step(keys), choice) for choice in choices] for keys in KEYS]
     assert all(sum(row) == 1 for row in drawn)  # one of them, and no other
@@ -97,8 +97,8 @@ ALLOWED = {(n, k) for n in range(LOOPS) for k in (1, 2) if n + k <= LOOPS}
 
 @pytest.mark.parametrize("inject", ["none", "sublayer"])
 def test_progressive_is_some_loops_without_gradient_and_some_with(inject: str) -> None:
-    model = looped(inject)
-    step = learning(model, Training(loop_loss="progressive"))
+    model = with_recurrences(inject)
+    step = learning(model, Training(recurrence_loss="progressive"))
     choices = {pair: learned_by_hand(model, *pair) for pair in sorted(ALLOWED)}
     met = set()
     for keys in KEYS:
@@ -113,47 +113,56 @@ def test_progressive_is_some_loops_without_gradient_and_some_with(inject: str) -
 def test_the_rest_of_a_progressive_loss_has_all_loops_half_of_them_with_gradient(
     alpha: float,
 ) -> None:
-    model = looped("block")
-    plan = Training(loop_loss="progressive", progressive_alpha=alpha)
-    found = learning(model, plan)(KEYS[1])
+    model = with_recurrences("block")
+    settings = Training(recurrence_loss="progressive", progressive_alpha=alpha)
+    found = learning(model, settings)(KEYS[1])
     most = learned_by_hand(model, LOOPS - 2, 2)
-    drawn = learning(model, Training(loop_loss="progressive"))(KEYS[1])
+    drawn = learning(model, Training(recurrence_loss="progressive"))(KEYS[1])
     assert near(found, mean(drawn, most, alpha))
 
 
-def counted(*, loops: int = LOOPS, untaught: Array | int = 0, each: bool = False) -> States:
+def counted(
+    *, num_recurrences: int = LOOPS, no_grad_recurrences: Array | int = 0, each: bool = False
+) -> States:
     """States of a model that says how many loops there were without gradient and with it."""
-    after = jnp.stack([jnp.full(loops, untaught), jnp.arange(1, loops + 1)], axis=1)[:, None]
-    earlier = after[:-1].astype(jnp.float32) if each and loops > 1 else None
+    after = jnp.stack(
+        [jnp.full(num_recurrences, no_grad_recurrences), jnp.arange(1, num_recurrences + 1)], axis=1
+    )[:, None]
+    earlier = after[:-1].astype(jnp.float32) if each and num_recurrences > 1 else None
     return States(earlier, after[-1].astype(jnp.float32))
 
 
-def draws(loss: Any, loops: int, which: int, count: int = 4000) -> Counter[tuple[int, int]]:
+def draws(
+    loss: Any, num_recurrences: int, which: int, count: int = 4000
+) -> Counter[tuple[int, int]]:
     """What one of the readings was taken after, over many steps."""
-    plan = Training(loop_loss=loss)
+    settings = Training(recurrence_loss=loss)
 
     def one(key: Array) -> Array:
-        return readings(plan, loops, lambda **how: counted(**{"loops": loops} | how), key)[
-            which
-        ].state[0]
+        return loss_terms(
+            settings,
+            num_recurrences,
+            lambda **how: counted(**{"num_recurrences": num_recurrences} | how),
+            key,
+        )[which].state[0]
 
     found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), count))
     return Counter((int(a), int(b)) for a, b in np.asarray(found))
 
 
-@pytest.mark.parametrize("loops", [2, 3, 16])
-def test_numbers_of_loops_are_drawn_evenly(loops: int) -> None:
+@pytest.mark.parametrize("num_recurrences", [2, 3, 16])
+def test_numbers_of_loops_are_drawn_evenly(num_recurrences: int) -> None:
     """n in 0..R-1, then k in 1..min(R - n, B), B half of R; or any number below R."""
-    most = max(loops // 2, 1)
+    most = max(num_recurrences // 2, 1)
     progressive = {
-        (n, k): 1 / loops / min(loops - n, most)
-        for n in range(loops)
-        for k in range(1, min(loops - n, most) + 1)
+        (n, k): 1 / num_recurrences / min(num_recurrences - n, most)
+        for n in range(num_recurrences)
+        for k in range(1, min(num_recurrences - n, most) + 1)
     }
-    mixed = {(0, n): 1 / (loops - 1) for n in range(1, loops)}
+    mixed = {(0, n): 1 / (num_recurrences - 1) for n in range(1, num_recurrences)}
     for loss, expected in (("progressive", progressive), ("mixed", mixed)):
-        found = draws(loss, loops, 0)
+        found = draws(loss, num_recurrences, 0)
         assert set(found) == set(expected)
         for pair, share in expected.items():
-            spread = (share * (1 - share) / 4000) ** 0.5
-            assert abs(found[pair] / 4000 - share) < 5 * spread + 1e-9
+            shard = (share * (1 - share) / 4000) ** 0.5
+            assert abs(found[pair] / 4000 - share) < 5 * shard + 1e-9

@@ -27,7 +27,10 @@ RECIPE = tiny.recipe()
 DENSE = tiny.dense()
 LAYOUT = layout_of(DENSE)
 NOISY = tiny.dense(
-    model__dropout=0.3, model__loops=2, model__inject="block", training__loop_loss="progressive"
+    model__dropout=0.3,
+    model__num_recurrences=2,
+    model__input_injection="block",
+    training__recurrence_loss="progressive",
 )
 """A recipe whose steps draw more than their problems."""
 
@@ -43,7 +46,7 @@ def program(
 
     def run(state: Member, first: int, count: int) -> tuple[Member, Metrics]:
         data, _ = records.recorded(recipe, layout_of(recipe), state.seed.tolist())
-        state, data = trainer.spread(state, mesh), trainer.placed(data, mesh)
+        state, data = trainer.shard(state, mesh), trainer.placed(data, mesh)
         after = call(state, data, jnp.int32(first), jnp.int32(count))
         members, metrics = jax.device_get(after)
         return members, jax.tree.map(lambda column: column[:, :count], metrics)
@@ -53,8 +56,8 @@ def program(
 
 def written(recipe: Recipe) -> Written:
     """How problems are written, with room for those of training."""
-    _, rooms = records.recorded(recipe, layout_of(recipe), [0])
-    return Written(layout_of(recipe), rooms)
+    _, bounds = records.recorded(recipe, layout_of(recipe), [0])
+    return Written(layout_of(recipe), bounds)
 
 
 def begun(recipe: Recipe, *seeds: int) -> Member:
@@ -118,15 +121,15 @@ def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_loops
         return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
 
     part = jax.sharding.PartitionSpec("batch")
-    spread = jax.shard_map(local, mesh=mesh, in_specs=(), out_specs=part, check_vma=False)
-    found = jax.tree.map(np.asarray, jax.jit(spread)())
+    shard = jax.shard_map(local, mesh=mesh, in_specs=(), out_specs=part, check_vma=False)
+    found = jax.tree.map(np.asarray, jax.jit(shard)())
 
     def several(name: str) -> int:
         return len({row.tobytes() for keys in found for row in getattr(keys, name)})
 
     assert several("dropout") == 8  # two devices, tasks and steps
     assert several("problems") == 4  # every device draws them whole
-    assert several("loops") == several("starts") == 2
+    assert several("recurrences") == several("starts") == 2
 
 
 def test_other_seeds_have_other_weights_and_other_problems(four: tuple[Member, Metrics]) -> None:
@@ -173,7 +176,7 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
     losses = []
     for devices in (1, 2):
         mesh = trainer.mesh_for(1, 4, jax.devices()[:devices])
-        state = trainer.spread(begun(recipe, 0), mesh)
+        state = trainer.shard(begun(recipe, 0), mesh)
         call = trainer.compiled(recipe, written(recipe), mesh)
         _, metrics = call(state, Data(), jnp.int32(0), jnp.int32(3))
         losses.append(np.asarray(metrics.loss)[0, :3])
@@ -212,12 +215,12 @@ def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
     four: tuple[Member, Metrics],
 ) -> None:
     start = fresh(0, 1)
-    rates = start.rates._replace(learning_rate=np.array([0.01, 1e30], np.float32))
-    after, _ = program(2, 1)(start._replace(rates=rates), 0, 4)
+    hyperparams = start.hyperparams._replace(learning_rate=np.array([0.01, 1e30], np.float32))
+    after, _ = program(2, 1)(start._replace(hyperparams=hyperparams), 0, 4)
     assert after.alive.tolist() == [True, False]
     assert tiny.same(member(after.model, 1), member(start.model, 1))
     assert tiny.same(member(after.model, 0), member(four[0].model, 0))
-    harmless = after._replace(rates=start.rates)
+    harmless = after._replace(hyperparams=start.hyperparams)
     later, _ = program(2, 1)(harmless, 4, 1)
     assert later.alive.tolist() == [True, False]
     assert tiny.same(member(later.model, 1), member(start.model, 1))
@@ -225,8 +228,8 @@ def test_a_member_that_diverges_stays_as_it_was_and_stays_stopped(
 
 def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
     start = fresh(3, 3)
-    rates = start.rates._replace(learning_rate=np.array([0.01, 0.0], np.float32))
-    after, metrics = program(2, 1)(start._replace(rates=rates), 0, 1)
+    hyperparams = start.hyperparams._replace(learning_rate=np.array([0.01, 0.0], np.float32))
+    after, metrics = program(2, 1)(start._replace(hyperparams=hyperparams), 0, 1)
     assert metrics.loss[0, 0] == metrics.loss[1, 0]
     assert tiny.same(member(after.model, 1), member(start.model, 1))
     assert not np.array_equal(after.model.tokens[0], start.model.tokens[0])
@@ -241,7 +244,7 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
     state = fresh(4, 9)
     assert state.seed.tolist() == [4, 9]
     assert state.alive.all()
-    assert state.rates.learning_rate.tolist() == [np.float32(0.01)] * 2
+    assert state.hyperparams.learning_rate.tolist() == [np.float32(0.01)] * 2
 
 
 # What is scored.
@@ -249,9 +252,9 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
 
 def test_loss_and_exact_are_those_computed_by_hand() -> None:
     """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
-    model, room = tiny.drawn(DENSE, LAYOUT), tiny.room(LAYOUT, 4)
-    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
-    logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), room))
+    model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
+    logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), bounds))
     losses, flawless = [], []
     for row, (start, end) in enumerate(zip(text.prompts.tolist(), text.lengths.tolist())):  # noqa: B905
         right = []
@@ -261,23 +264,23 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
             right.append(scores.argmax() == truth)
         flawless.append(all(right))
     where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
-    batch = padded(text, where, room)
-    loss, exact = trainer.loss_and_exact(model, batch, room, keys, DENSE.training)
+    batch = padded(text, where, bounds)
+    loss, exact = trainer.loss_and_exact(model, batch, bounds, keys, DENSE.training)
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
     assert float(exact) == pytest.approx(np.mean(flawless))
 
 
 def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
     """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
-    model, room = tiny.drawn(DENSE, LAYOUT), tiny.room(LAYOUT, 4)
-    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), room.total)
+    model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
+    text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
     where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
-    batch = padded(text, where, room)
+    batch = padded(text, where, bounds)
     plain, numeric = (
-        trainer.loss_and_exact(model, batch, room, keys, replace(DENSE.training, loss=loss))[0]
+        trainer.loss_and_exact(model, batch, bounds, keys, replace(DENSE.training, loss=loss))[0]
         for loss in ("answer", "numeric")
     )
-    logits = np.asarray(model(batch.tokens, batch.where, batch.queries, room))
+    logits = np.asarray(model(batch.tokens, batch.where, batch.queries, bounds))
     penalties = []
     for row, column in np.argwhere(np.asarray(batch.scored)):
         goal, scores = int(batch.goals[row, column]), np.exp(logits[row, column, :10])
@@ -305,10 +308,10 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
     parts = []
     for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
         data = jax.random.fold_in(keys.problems, number) if number else keys.problems
-        room = layout.room(task.operator, tasks.widest(task))
-        text = layout.tokens(task.operator, tasks.draw(task, data, share), room)
-        batch = padded(text, layout.where(text), room)
-        parts.append(trainer.loss_and_exact(model, batch, room, keys, recipe.training))
+        bounds = layout.bounds(task.operator, tasks.widest(task))
+        text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
+        batch = padded(text, layout.where(text), bounds)
+        parts.append(trainer.loss_and_exact(model, batch, bounds, keys, recipe.training))
     whole = alone(lambda: trainer.objective(model, recipe, how, Data(), keys, 1, lambda x: x))
     expected = np.array([0.25, 0.75]) @ np.array(parts)
     np.testing.assert_allclose(np.array(whole), expected, rtol=1e-5)
@@ -337,7 +340,7 @@ def test_a_program_is_trained_on_whole_texts_where_all_earlier_tokens_are_seen()
     mesh = trainer.mesh_for(1, 8, jax.devices()[:1])
     data, _ = records.recorded(recipe, layout_of(recipe), [0])
     call = trainer.compiled(recipe, written(recipe), mesh)
-    state, data = trainer.spread(begun(recipe, 0), mesh), trainer.placed(data, mesh)
+    state, data = trainer.shard(begun(recipe, 0), mesh), trainer.placed(data, mesh)
     _, metrics = call(state, data, jnp.int32(0), jnp.int32(60))
     loss = np.asarray(metrics.loss)[0, :60]
     assert loss[-5:].mean() < 0.7 * loss[:5].mean()

@@ -11,14 +11,14 @@ Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelConfig:
     """Size and design of the transformer.
 
-    `attending` counts the blocks, from the first on, that have attention; the
-    others see one token at a time. All blocks are run `loops` times over, and with
-    `inject` the embedded input is added to the state before every block, or before every
-    sub-layer, so that it is the state with which the first loop begins. Queries share
-    `key_value_heads` keys and values evenly, each has its own if that is not set.
+    `num_attention_layers` counts the blocks, from the first on, that have attention; the
+    others see one token at a time. All blocks are run `num_recurrences` times over, and with
+    `input_injection` the embedded input is added to the state before every block, or before every
+    sub-layer, so that it is the state with which the first recurrence begins. Queries share
+    `num_kv_heads` keys and values evenly, each has its own if that is not set.
     `norm_placement` normalises before each sub-layer, or also the sum after it;
     `activation` "gelu" is the tanh form. Without `attention_scale` scores are not divided
     by the root of the features, and queries begin smaller by as much instead. `init`
@@ -28,19 +28,19 @@ class Model:
 
     Without `causal` a token sees the whole text, so what it is asked for must not stand in it.
 
-    `kinds` adds an embedding of the part each token plays in its layout, and `spelled`
-    makes the vector of a digit that carries the sum of the digit's and the carry's:
-    structure that a plain model would have to find.
+    `role_embeddings` add a vector for the part that each token plays in its layout, and with
+    `compositional_embeddings` the vector of a digit that carries is the sum of the digit's and
+    the carry's: structure that a plain model would have to find.
     """
 
     width: Count = 32
     heads: Count = 4
-    key_value_heads: Count | None = None
-    blocks: Count = 2
-    attending: Count = 1
-    loops: Count = 1
-    inject: Literal["none", "block", "sublayer"] = "none"
-    mlp_factor: Count = 4
+    num_kv_heads: Count | None = None
+    num_layers: Count = 2
+    num_attention_layers: Count = 1
+    num_recurrences: Count = 1
+    input_injection: Literal["none", "block", "sublayer"] = "none"
+    mlp_ratio: Count = 4
     gated: bool = False
     activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
     norm: Literal["rms", "layer", "plain"] = "rms"
@@ -50,31 +50,31 @@ class Model:
     init_std: Annotated[float, Gt(0.0)] = 0.02
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
     causal: bool = True
-    tied: bool = False
-    kinds: bool = False
-    spelled: bool = False
+    tie_embeddings: bool = False
+    role_embeddings: bool = False
+    compositional_embeddings: bool = False
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
             raise UserError(
                 f"model.width {self.width} is not divisible by model.heads {self.heads}"
             )
-        if self.heads % self.remembered:
+        if self.heads % self.kv_heads:
             raise UserError(
-                f"model.heads {self.heads} is not divisible by"
-                f" model.key_value_heads {self.remembered}"
+                f"model.heads {self.heads} is not divisible by model.num_kv_heads {self.kv_heads}"
             )
-        if self.attending > self.blocks:
+        if self.num_attention_layers > self.num_layers:
             raise UserError(
-                f"model.attending {self.attending} is more than model.blocks {self.blocks}"
+                f"model.num_attention_layers {self.num_attention_layers} is more than"
+                f" model.num_layers {self.num_layers}"
             )
 
     @property
-    def remembered(self) -> int:
+    def kv_heads(self) -> int:
         """Heads of keys and values."""
-        return self.key_value_heads or self.heads
+        return self.num_kv_heads or self.heads
 
     @property
-    def features(self) -> int:
+    def head_dim(self) -> int:
         """Width of one head."""
         return self.width // self.heads

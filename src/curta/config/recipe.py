@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from curta.config.errors import UserError, unknown
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.config.optimizer import Optimizer
 from curta.config.positions import Positions, UserEncoding, Window
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
@@ -54,7 +54,7 @@ class Recipe:
     program: Names = ()
     task: Tasks = Task()
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
-    model: Model = Model()
+    model: ModelConfig = ModelConfig()
     optimizer: Optimizer = Optimizer()
     training: Training = Training()
     evaluation: Evaluation = Evaluation()
@@ -74,13 +74,22 @@ class Recipe:
             raise UserError("without model.causal no program can be run: it needs a layout")
         if not self.model.causal and self.training.loss == "all":
             raise UserError("training.loss 'all' has no meaning if model.causal is false")
-        loss = self.training.loop_loss
-        if loss != "last" and self.model.loops == 1:
-            raise UserError(f"training.loop_loss {loss!r} needs model.loops of at least 2, not 1")
+        loss = self.training.recurrence_loss
+        if loss != "last" and self.model.num_recurrences == 1:
+            raise UserError(
+                f"training.recurrence_loss {loss!r} needs model.num_recurrences of at least 2,"
+                " not 1"
+            )
 
     def _check_window(self) -> None:
         """Raises UserError unless the next token is a function of one window."""
-        wanted = {"attending": 1, "loops": 1, "inject": "none", "causal": True, "dropout": 0.0}
+        wanted = {
+            "num_attention_layers": 1,
+            "num_recurrences": 1,
+            "input_injection": "none",
+            "causal": True,
+            "dropout": 0.0,
+        }
         for field, value in wanted.items():
             if getattr(self.model, field) != value:
                 raise UserError(
@@ -114,6 +123,20 @@ class Recipe:
         """How many problems of each batch every task contributes."""
         return shares(self.tasks, self.training.batch)
 
+
+RENAMED = {
+    "model.attending": "model.num_attention_layers",
+    "model.blocks": "model.num_layers",
+    "model.inject": "model.input_injection",
+    "model.key_value_heads": "model.num_kv_heads",
+    "model.kinds": "model.role_embeddings",
+    "model.loops": "model.num_recurrences",
+    "model.mlp_factor": "model.mlp_ratio",
+    "model.spelled": "model.compositional_embeddings",
+    "model.tied": "model.tie_embeddings",
+    "training.loop_loss": "training.recurrence_loss",
+}
+"""Fields that had other names, with those that they have."""
 
 _RECIPE = TypeAdapter(Recipe)
 
@@ -208,9 +231,7 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        paths = field_paths()
-        sections = {path.partition(".")[0] for path in paths}
-        return UserError(f"{where}: {unknown('field', field, paths if '.' in field else sections)}")
+        return UserError(f"{where}: {unknown_field(field)}")
     if first["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(known["positions"]))
         return UserError(f"{where}: positions.name is missing: choose from {choices}")
@@ -219,6 +240,15 @@ def _complaint(error: ValidationError, where: str) -> UserError:
         return UserError(f"{where}: {unknown('position encoding', tag, known['positions'])}")
     given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
     return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
+
+
+def unknown_field(path: str) -> UserError:
+    """What is said of a field that there is not: its new name, or the nearest one."""
+    if path in RENAMED:
+        return UserError(f"{path} is called {RENAMED[path]} now")
+    paths = field_paths()
+    sections = {known.partition(".")[0] for known in paths}
+    return unknown("field", path, paths if "." in path else sections)
 
 
 def _lower(message: str) -> str:

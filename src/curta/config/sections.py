@@ -46,7 +46,7 @@ class Training:
     For a program `problems` are recorded for each member. Under a window training draws from
     their distinct windows, all alike (`uniform`) or by their `frequency` in the texts.
 
-    `loop_loss` says after which loops of a looped model the loss is taken (see `looping`),
+    `recurrence_loss` says after which loops of a looped model the loss is taken (see `looping`),
     `progressive_alpha` the share of the drawn number of loops in a progressive loss.
     """
 
@@ -63,7 +63,7 @@ class Training:
     stop_after: Annotated[int, Ge(0)] = 0
     problems: Count = 3000
     sampling: Literal["uniform", "frequency"] = "uniform"
-    loop_loss: Literal["last", "mixed", "progressive"] = "last"
+    recurrence_loss: Literal["last", "mixed", "progressive"] = "last"
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
 
 

@@ -66,7 +66,7 @@ def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
     layout, digits = layout_named(recipe.layout), as_size(size, operator)
     try:
         layout.accept(operator, len(digits))
-        encoding(recipe, layout).check(layout.room(operator, digits))
+        encoding(recipe, layout).check(layout.bounds(operator, digits))
     except UserError as error:
         return str(error)
     return None

@@ -16,8 +16,8 @@ from curta.config.task import Task
 from curta.evaluation.evaluation_set import categories, drawn
 from curta.evaluation.first_error import slip
 from curta.evaluation.generation import completions
-from curta.evaluation.scoring import Models, Scores, exact, room_for, room_of, scores
-from curta.layouts import Layout, Room
+from curta.evaluation.scoring import Models, Scores, bounds_of, exact, room_for, scores
+from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, widths
@@ -66,7 +66,7 @@ def grid(
     counts = list(range(1, settings.grid + 1))
     rows: list[np.ndarray] = []
     widest = drawn(models.layout, operator, RANDOM, settings.grid, 1, settings.seed)
-    room = room_for(models, widest)
+    bounds = room_for(models, widest)
     for first in counts:
         exam = [
             problem
@@ -80,7 +80,7 @@ def grid(
                 settings.seed,
             )
         ]
-        cells = exact(models, exam, room).reshape(models.members, len(counts), -1)
+        cells = exact(models, exam, bounds).reshape(models.members, len(counts), -1)
         rows.append(cells.mean(axis=-1))
         progress(first / settings.grid)
     table = np.stack(rows, axis=1)
@@ -102,11 +102,11 @@ def examples(
         for category in categories(models.layout, operator)
         for problem in drawn(models.layout, operator, category, size, 2, settings.seed + 1)
     ]
-    room = room_for(models, exam)
+    bounds = room_for(models, exam)
     return [
         _told(models, member, problem, written) | {"text": models.layout.decode(written[0])}
         for member in range(models.members)
-        for problem, written in zip(exam, _answers(models, member, exam, room), strict=True)
+        for problem, written in zip(exam, _answers(models, member, exam, bounds), strict=True)
     ]
 
 
@@ -115,24 +115,24 @@ def _examined(
 ) -> list[dict[str, Any]]:
     """A row for each category of problems, all of one size."""
     every = [problem for exam in exams.values() for problem in exam]
-    room, sample = room_for(models, every), max(1, settings.generated)
+    bounds, sample = room_for(models, every), max(1, settings.generated)
     if models.memo is None:
-        _answers(models, 0, every[:sample], room)  # compiles, so that only writing is timed
+        _answers(models, 0, every[:sample], bounds)  # compiles, so that only writing is timed
     digits = max(max(widths(problem)) for problem in every)
     asked = {"operator": every[0].operator, "size": size, "digits": digits}
-    found, rows, first = scores(models, every, room), [], 0
+    found, rows, first = scores(models, every, bounds), [], 0
     for category, exam in exams.items():
         own = found.part(slice(first, first := first + len(exam)))
-        rows.append(asked | {"category": category} | _row(models, exam, own, sample, room))
+        rows.append(asked | {"category": category} | _row(models, exam, own, sample, bounds))
     return rows
 
 
 def _row(
-    models: Models, exam: Sequence[Problem], found: Scores, sample: int, room: Room | None
+    models: Models, exam: Sequence[Problem], found: Scores, sample: int, bounds: ShapeBounds | None
 ) -> dict[str, Any]:
     texts = [_completion(models, problem) for problem in exam[:sample]]
     begun = time.perf_counter()
-    written = _all_answers(models, exam[:sample], room, _limit(texts))
+    written = _all_answers(models, exam[:sample], bounds, _limit(texts))
     seconds = time.perf_counter() - begun
     return {
         "count": len(exam),
@@ -143,7 +143,7 @@ def _row(
         "errors": [
             error
             for member, mine in enumerate(written)
-            if (error := _error(models, member, exam, found.right[member], mine, room))
+            if (error := _error(models, member, exam, found.right[member], mine, bounds))
         ],
     }
 
@@ -154,7 +154,7 @@ def _error(
     exam: Sequence[Problem],
     right: Bool[np.ndarray, " problems"],
     sample: list[Written],
-    room: Room | None,
+    bounds: ShapeBounds | None,
 ) -> dict[str, Any] | None:
     """A problem that a member has wrong, and what it writes; None if it has all right.
 
@@ -164,7 +164,7 @@ def _error(
     known = dict(enumerate(sample))
     if wrong and wrong[0] not in known:
         chosen = (wrong * len(sample))[: len(sample)]
-        answers = _answers(models, member, [exam[number] for number in chosen], room)
+        answers = _answers(models, member, [exam[number] for number in chosen], bounds)
         known = dict(zip(chosen, answers, strict=True))
     told = (_told(models, member, exam[n], known[n]) for n in wrong if n in known)
     return next((one for one in told if one["slip"] is not None), None)
@@ -217,7 +217,7 @@ def _completion(models: Models, problem: Problem) -> list[int]:
 
 
 def generate(
-    models: Models, member: int, exam: Sequence[Problem], room: Room | None, limit: int = 0
+    models: Models, member: int, exam: Sequence[Problem], bounds: ShapeBounds | None, limit: int = 0
 ) -> list[list[int]]:
     """The tokens that a member writes after each prompt, one after the other.
 
@@ -226,27 +226,27 @@ def generate(
     """
     layout = models.layout
     if models.memo is None:
-        return completions(models.member(member), layout, exam, room or room_of(models, exam))
+        return completions(models.member(member), layout, exam, bounds or bounds_of(models, exam))
     assert isinstance(layout, ProgramLayout)
     prompts = [layout.prompt_tokens(problem) for problem in exam]
     return write(layout.machine, layout.windows, models.memo.look(member), prompts, limit)
 
 
 def _answers(
-    models: Models, member: int, exam: Sequence[Problem], room: Room | None
+    models: Models, member: int, exam: Sequence[Problem], bounds: ShapeBounds | None
 ) -> list[Written]:
     """What a member writes, and the answer in it; given up when it is longer than is right."""
     limit = _limit([_completion(models, problem) for problem in exam])
-    return _read(models.layout, exam, generate(models, member, exam, room, limit))
+    return _read(models.layout, exam, generate(models, member, exam, bounds, limit))
 
 
 def _all_answers(
-    models: Models, exam: Sequence[Problem], room: Room | None, limit: int
+    models: Models, exam: Sequence[Problem], bounds: ShapeBounds | None, limit: int
 ) -> list[list[Written]]:
     """The answers of every member; under a window all members write side by side."""
     layout, every = models.layout, range(models.members)
     if models.memo is None or not isinstance(layout, ProgramLayout):
-        return [_read(layout, exam, generate(models, member, exam, room)) for member in every]
+        return [_read(layout, exam, generate(models, member, exam, bounds)) for member in every]
     prompts = [layout.prompt_tokens(problem) for problem in exam]
     texts = write(
         layout.machine,

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from curta.layouts import Layout, Room, Where
+from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.batches import shown
 from curta.model.states import Cache
 from curta.model.transformer import Transformer
@@ -32,39 +32,39 @@ class Writing(NamedTuple):
     done: Bool[Array, " batch"]
 
 
-@partial(jax.jit, static_argnames=("layout", "room"))
+@partial(jax.jit, static_argnames=("layout", "bounds"))
 def complete(
     model: Transformer,
     tokens: Int[Array, "batch prompt"],
     prompts: Int[Array, " batch"],
     *,
     layout: Layout,
-    room: Room,
+    bounds: ShapeBounds,
 ) -> Int[Array, "batch completion"]:
     """Greedy completions of prompts of `prompts` tokens each; after the end, end signs.
 
     A model that is not causal writes all of a completion over its prompt, in one pass.
     """
-    if not model.settings.causal:
+    if not model.config.causal:
         where = layout.follow(tokens, prompts)[1]
-        return jnp.argmax(model(*shown(tokens, where, prompts, room), room), axis=-1)
+        return jnp.argmax(model(*shown(tokens, where, prompts, bounds), bounds), axis=-1)
     end = layout.end
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
-    cache, logits = model.decode_step(model.cache(where, room.total, room), tokens, where)
+    cache, logits = model.decode_step(model.cache(where, bounds.total, bounds), tokens, where)
     first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
-    written = jnp.full((len(tokens), room.completion), end, jnp.int32)
+    written = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
     start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
 
     def going(now: Writing) -> Array:
-        return (now.step < room.completion) & ~jnp.all(now.done)
+        return (now.step < bounds.completion) & ~jnp.all(now.done)
 
     def write(now: Writing) -> Writing:
         token = jnp.where(now.done, end, now.token)
         written = now.written.at[:, now.step].set(token)
-        state, kind, coordinates = layout.step(now.state, token)
-        index = jnp.minimum(prompts + now.step, room.total - 1)
-        where = Where(index[:, None], kind[:, None], coordinates[:, None])
+        state, role, coordinates = layout.step(now.state, token)
+        index = jnp.minimum(prompts + now.step, bounds.total - 1)
+        where = TokenPositions(index[:, None], role[:, None], coordinates[:, None])
         cache, logits = model.decode_step(now.cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
@@ -73,16 +73,16 @@ def complete(
 
 
 def completions(
-    model: Transformer, layout: Layout, problems: Sequence[Problem], room: Room
+    model: Transformer, layout: Layout, problems: Sequence[Problem], bounds: ShapeBounds
 ) -> list[list[int]]:
     """The tokens that the model writes after each problem's prompt, its end sign included."""
     size = 1 << (len(problems) - 1).bit_length()
     prompts = [layout.prompt_tokens(problem) for problem in problems]
-    tokens = np.zeros((size, room.prompt), np.int32)
+    tokens = np.zeros((size, bounds.prompt), np.int32)
     for row, prompt in zip(tokens, prompts, strict=False):
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
-    written = np.asarray(complete(model, tokens, lengths, layout=layout, room=room))
+    written = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
     return [_ended(row, layout.end) for row in written[: len(problems)].tolist()]
 
 

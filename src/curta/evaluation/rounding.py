@@ -34,8 +34,8 @@ KNOWN = {
     "activation": ("relu", "relu2"),
     "gated": (False,),
     "attention_scale": (True,),
-    "key_value_heads": (None,),
-    "tied": (False,),
+    "num_kv_heads": (None,),
+    "tie_embeddings": (False,),
 }
 """Designs that are followed here."""
 
@@ -67,10 +67,10 @@ class Margins(NamedTuple):
 
 def unbounded(model: Transformer) -> str | None:
     """The setting for which there is no bound here; None if there is one."""
-    design = model.settings
-    found = (f for f, values in KNOWN.items() if getattr(design, f) not in values)
+    config = model.config
+    found = (f for f, values in KNOWN.items() if getattr(config, f) not in values)
     field = next(found, None)
-    return None if field is None else f"model.{field} {getattr(design, field)!r}"
+    return None if field is None else f"model.{field} {getattr(config, field)!r}"
 
 
 def margins(
@@ -112,10 +112,10 @@ def _margins(
 
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """As `Transformer.of_windows`, every cell calculated for itself, with errors at all places."""
-    design, attention = model.settings, index_tree(model.attention, 0)
+    config, attention = model.config, index_tree(model.attention, 0)
     x = _vectors(model, rows, sites)
     h = _normed(x, attention.gain, sites)
-    split = (*rows.shape, design.heads, design.features)
+    split = (*rows.shape, config.heads, config.head_dim)
     there = rows[..., None, None] < len(model.layout.characters)
     query = sites.product(h[:, 0], attention.query).reshape(len(rows), 1, *split[2:])
     key, value = (
@@ -124,10 +124,10 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
     )
     taken = _attended(model, rows, (query, key, value), sites)
     x = _added(x[:, 0], sites.product(taken, attention.out), sites)
-    for block in range(design.blocks):
+    for block in range(config.num_layers):
         mlp = index_tree(model.mlp, block)
         inner = sites.product(_normed(x, mlp.gain, sites), mlp.up)
-        inner = ACTIVATIONS[design.activation](inner)
+        inner = ACTIVATIONS[config.activation](inner)
         inner = sites(inner, UNIT * jnp.abs(inner))
         x = _added(x, sites.product(inner, mlp.down), sites)
     assert model.head is not None
@@ -137,12 +137,12 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
 def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
     """The vector of each cell's token; those made of several parts are sums."""
     assert isinstance(model.layout, ProgramLayout)
-    parts = jnp.asarray(model.layout.parts()) if model.settings.spelled else None
+    parts = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
     table = model.tokens if parts is None else parts @ model.tokens
     size = jnp.abs(model.tokens) if parts is None else parts @ jnp.abs(model.tokens)
-    if model.kinds is not None:
-        kinds = model.kinds[model.layout.machine.role]
-        table, size = table + kinds, size + jnp.abs(kinds)
+    if model.roles is not None:
+        roles = model.roles[model.layout.machine.role]
+        table, size = table + roles, size + jnp.abs(roles)
     return sites(table[rows], _gamma(6) * size[rows])
 
 

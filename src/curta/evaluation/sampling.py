@@ -23,10 +23,10 @@ def written(models: Models, problems: Sequence[Problem], member: int) -> list[li
     """The tokens that a member writes after each problem, up to and with its end."""
     texts = dict[int, list[int]]()
     for group in _by_size(problems):
-        room = room_for(models, [problems[i] for i in group])
-        together = ALONE if room is None else TOGETHER // room.total
+        bounds = room_for(models, [problems[i] for i in group])
+        together = ALONE if bounds is None else TOGETHER // bounds.total
         for part in _parts(group, max(1, together)):
-            found = generate(models, member, [problems[i] for i in part], room)
+            found = generate(models, member, [problems[i] for i in part], bounds)
             texts |= dict(zip(part, found, strict=True))
     return [texts[i] for i in range(len(problems))]
 

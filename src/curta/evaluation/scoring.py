@@ -18,7 +18,7 @@ from curta.config.errors import UserError
 from curta.evaluation.generation import bucket
 from curta.evaluation.memo import Memo
 from curta.evaluation.teacher_forcing import batch_size, compiled
-from curta.layouts import Layout, Room
+from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
@@ -91,21 +91,21 @@ class Scores(NamedTuple):
 
 
 def exact(
-    models: Models, exam: Sequence[Problem], room: Room | None = None
+    models: Models, exam: Sequence[Problem], bounds: ShapeBounds | None = None
 ) -> Bool[np.ndarray, "members problems"]:
     """Whether each member answers each problem without an error; see `scores`."""
-    return scores(models, exam, room).right
+    return scores(models, exam, bounds).right
 
 
-def scores(models: Models, exam: Sequence[Problem], room: Room | None = None) -> Scores:
-    """Every member's scores; `room` may be one that fits. All problems are of one operation."""
+def scores(models: Models, exam: Sequence[Problem], bounds: ShapeBounds | None = None) -> Scores:
+    """Every member's scores; `bounds` may be one that fits. All problems are of one operation."""
     if models.memo is not None:
         parts = [_looked_up(models, models.memo, part) for part in _parts(models, exam)]
         return _joined(parts)
-    room = room or room_of(models, exam)
-    size = batch_size(models.stacked, room, len(exam))
+    bounds = bounds or bounds_of(models, exam)
+    size = batch_size(models.stacked, bounds, len(exam))
     starts = range(0, len(exam), size)
-    return _joined([_scored(models, exam[start : start + size], room, size) for start in starts])
+    return _joined([_scored(models, exam[start : start + size], bounds, size) for start in starts])
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:
@@ -143,36 +143,36 @@ def _recalled(models: Models, exam: Sequence[Problem]) -> Recalled:
     )
 
 
-def _scored(models: Models, exam: Sequence[Problem], room: Room, size: int) -> Scores:
+def _scored(models: Models, exam: Sequence[Problem], bounds: ShapeBounds, size: int) -> Scores:
     written = [models.layout.tokens_of(problem) for problem in exam]
     spare = [([0], 1)] * (size - len(exam))
-    text = padded_texts([*written, *spare], room.total, 0)
+    text = padded_texts([*written, *spare], bounds.total, 0)
     mesh = mesh_for(models.members, size)
-    found = compiled(models.layout, room, mesh)(models.stacked, text)
+    found = compiled(models.layout, bounds, mesh)(models.stacked, text)
     hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
     return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
 
 
-def room_for(models: Models, exam: Sequence[Problem]) -> Room | None:
+def room_for(models: Models, exam: Sequence[Problem]) -> ShapeBounds | None:
     """Room for all of these problems; UserError if the model has no positions for them.
 
     Models under a window need none: a text is never laid out as a whole.
     """
-    return None if models.memo is not None else room_of(models, exam)
+    return None if models.memo is not None else bounds_of(models, exam)
 
 
-def room_of(models: Models, exam: Sequence[Problem]) -> Room:
+def bounds_of(models: Models, exam: Sequence[Problem]) -> ShapeBounds:
     """Where texts grow no faster than their operands, sizes are rounded up to a few, so that
     few programs are compiled."""
     operator, layout = exam[0].operator, models.layout
-    check(models, layout.room_of(exam))
+    check(models, layout.bounds_of(exam))
     if not layout.linear:
-        return layout.room_of(exam)
+        return layout.bounds_of(exam)
     widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
     longest = layout.longest or max(map(bucket, widest))
-    return layout.room(operator, [min(bucket(width), longest) for width in widest])
+    return layout.bounds(operator, [min(bucket(width), longest) for width in widest])
 
 
-def check(models: Models, room: Room) -> None:
+def check(models: Models, bounds: ShapeBounds) -> None:
     """Raises UserError if the models have no positions for texts of this size."""
-    jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(room)
+    jax.tree.map(lambda leaf: leaf[0], models.stacked.positions).check(bounds)

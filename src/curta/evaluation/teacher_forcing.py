@@ -10,7 +10,7 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 from optax import softmax_cross_entropy_with_integer_labels
 
-from curta.layouts import Layout, Room, Text, Where
+from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 
@@ -24,22 +24,22 @@ BLOCK = 4096
 """Longest completion that is scored in one piece; longer ones need no more memory."""
 
 
-def batch_size(stacked: Transformer, room: Room, count: int) -> int:
+def batch_size(stacked: Transformer, bounds: ShapeBounds, count: int) -> int:
     """Texts of one pass: a power of two that fits the budget and is no larger than needed."""
-    pairs = min(room.completion, BLOCK) * stacked.positions.fan_in(room)
+    pairs = min(bounds.completion, BLOCK) * stacked.positions.keys_per_query(bounds)
     fits = 1 << int(math.log2(max(1, BUDGET // pairs)))
     return min(fits, 1 << (count - 1).bit_length())
 
 
 @lru_cache(maxsize=64)
 def compiled(
-    layout: Layout, room: Room, mesh: Mesh
+    layout: Layout, bounds: ShapeBounds, mesh: Mesh
 ) -> Callable[[Transformer, Text], tuple[Array, Array]]:
     """The pass of stacked members over a batch, sharded over members and texts; see `_pass`."""
 
     def local(models: Transformer, text: Text) -> tuple[Array, Array]:
         where = layout.where(text)
-        return jax.lax.map(partial(_pass, text=text, where=where, room=room), models)
+        return jax.lax.map(partial(_pass, text=text, where=where, bounds=bounds), models)
 
     member, batch = PartitionSpec("member"), PartitionSpec("batch")
     both = PartitionSpec("member", "batch")
@@ -50,16 +50,16 @@ def compiled(
 
 
 def _pass(
-    model: Transformer, text: Text, where: Where, room: Room
+    model: Transformer, text: Text, where: TokenPositions, bounds: ShapeBounds
 ) -> tuple[Int[Array, " batch"], Float[Array, " batch"]]:
     """How many scored tokens are the most likely ones, and the sum of their cross entropies.
 
     Long completions go block by block.
     """
-    batch = padded(text, where, room, causal=model.settings.causal)
-    blocks = -(-room.completion // BLOCK)
-    size = -(-room.completion // blocks)
-    spare = blocks * size - room.completion
+    batch = padded(text, where, bounds, causal=model.config.causal)
+    blocks = -(-bounds.completion // BLOCK)
+    size = -(-bounds.completion // blocks)
+    spare = blocks * size - bounds.completion
 
     def split(part: Array) -> Array:
         filled = jnp.pad(part, ((0, 0), (0, spare)))
@@ -67,7 +67,7 @@ def _pass(
 
     def one(part: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         queries, goals, scored = part
-        logits = model(batch.tokens, batch.where, queries, room)
+        logits = model(batch.tokens, batch.where, queries, bounds)
         losses = softmax_cross_entropy_with_integer_labels(logits, goals)
         hits = jnp.sum((logits.argmax(-1) == goals) & scored, axis=1)
         return hits, jnp.sum(jnp.where(scored, losses, 0.0), axis=1)

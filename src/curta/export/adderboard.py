@@ -21,11 +21,11 @@ from curta.config.recipe import Recipe
 from curta.export.base import Exported, Exporter, machine_data, parts_of
 from curta.model.transformer import Transformer, parameters
 
-IMPORT = "\nfrom .huggingface.asking_curta import answer, prompt\n"
+IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
 TYPING = "from typing import Any\n"
 
 NEEDED = {
-    "key_value_heads": (None,),
+    "num_kv_heads": (None,),
     "gated": (False,),
     "activation": ("relu", "relu2"),
     "norm": ("rms",),
@@ -88,33 +88,37 @@ def _literal(value: Any) -> str:
 
 
 def _settings(member: Exported) -> dict[str, Any]:
-    settings, layout = member.model.settings, member.model.layout
+    settings, layout = member.model.config, member.model.layout
     return {
         "heads": settings.heads,
-        "attending": settings.attending,
-        "blocks": settings.blocks,
+        "num_attention_layers": settings.num_attention_layers,
+        "num_layers": settings.num_layers,
         "squared": settings.activation == "relu2",
-        "scale": settings.features**-0.5 if settings.attention_scale else 1.0,
-        "parts": parts_of(layout) if settings.spelled else None,
+        "scale": settings.head_dim**-0.5 if settings.attention_scale else 1.0,
+        "parts": parts_of(layout) if settings.compositional_embeddings else None,
     }
 
 
 def _metadata(member: Exported) -> dict[str, Any]:
-    settings = member.model.settings
+    settings = member.model.config
     return {
         "name": f"Curta: run {member.run}, seed {member.seed}",
         "author": "trained with Curta",
         "params": parameters(member.model),
         "architecture": (
-            f"decoder, {settings.blocks} blocks of which {settings.attending} attend,"
+            f"decoder, {settings.num_layers} layers, {settings.num_attention_layers} attending,"
             f" width {settings.width}, {settings.heads} heads"
         ),
         "tricks": [
             "trained on the steps of column addition, least significant digit first",
             "a token says where it stands: a digit, the part it plays and the move of a pen",
             "attention limited to a window of squares near the query's own, with learned biases",
-            *(["an embedding of the part that a token plays"] if settings.kinds else []),
-            *(["a token's vector is the sum of its parts'"] if settings.spelled else []),
+            *(["an embedding of the part that a token plays"] if settings.role_embeddings else []),
+            *(
+                ["a token's vector is the sum of its parts'"]
+                if settings.compositional_embeddings
+                else []
+            ),
         ],
     }
 
@@ -123,7 +127,7 @@ def _tensors(model: Transformer) -> dict[str, np.ndarray]:
     """All that is learned, each once; what a design does without is not there."""
     found = {
         "tokens": model.tokens,
-        "kinds": model.kinds,
+        "roles": model.roles,
         "biases": model.positions.layers,
         "query": model.attention.query,
         "key": model.attention.key,

@@ -25,7 +25,7 @@ from curta.config.optional import module
 from curta.config.recipe import Recipe, dump
 from curta.export.base import Exported, Exporter, machine_data
 from curta.export.inlined import inlined
-from curta.layouts import Layout, Room, Where
+from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.automaton import Automaton
 from curta.layouts.base import END
 from curta.layouts.program import ProgramLayout
@@ -34,7 +34,7 @@ from curta.model.transformer import Transformer
 OPSET = 21
 """Of 2024: older runtimes in browsers and on phones open it."""
 
-UNBOUNDED = Room(0, 0, ())
+UNBOUNDED = ShapeBounds(0, 0, ())
 """No encoding that goes into a graph needs to know how long texts are."""
 
 
@@ -62,11 +62,11 @@ def forward(
 
 def followed(
     layout: Layout, tokens: Int[Array, "batch length"], positions: Int[Array, "batch length"]
-) -> Where:
+) -> TokenPositions:
     """Where every token stands; all are written, none is padding."""
     program = isinstance(layout, ProgramLayout)
     follow = partial(_summed, index=positions) if program else _stepped
-    return Where(positions, *follow(layout.automaton, tokens))
+    return TokenPositions(positions, *follow(layout.automaton, tokens))
 
 
 def _summed(
@@ -77,12 +77,12 @@ def _summed(
     As `Machine.positions`; a graph of any length has no running maximum, so the last home is
     looked for among all earlier tokens.
     """
-    kind, home, offset = (jnp.asarray(part[0])[tokens] for part in automaton[1:])
+    role, home, offset = (jnp.asarray(part[0])[tokens] for part in automaton[1:])
     earlier = index[:, None, :] <= index[:, :, None]
     homes = jnp.where(earlier[..., None] & home[:, None], index[:, None, :, None], 0)
     since = jnp.max(homes, axis=2)
     total = jnp.cumsum(offset, axis=1)
-    return kind, total - jnp.take_along_axis(total - offset, since, axis=1)
+    return role, total - jnp.take_along_axis(total - offset, since, axis=1)
 
 
 def _stepped(automaton: Automaton, tokens: Int[Array, "batch length"]) -> tuple[Array, Array]:
@@ -91,11 +91,11 @@ def _stepped(automaton: Automaton, tokens: Int[Array, "batch length"]) -> tuple[
     start = jnp.broadcast_to(jnp.zeros((1, width), jnp.int32), (tokens.shape[0], width))
 
     def one(state: Array, token: Array) -> tuple[Array, tuple[Array, Array]]:
-        state, kind, coordinates = automaton.step(state, token)
-        return state, (kind, coordinates)
+        state, role, coordinates = automaton.step(state, token)
+        return state, (role, coordinates)
 
-    kinds, coordinates = jax.lax.scan(one, start, tokens.T)[1]
-    return kinds.T, jnp.swapaxes(coordinates, 0, 1)
+    roles, coordinates = jax.lax.scan(one, start, tokens.T)[1]
+    return roles.T, jnp.swapaxes(coordinates, 0, 1)
 
 
 def _graph(member: Exported) -> Any:

@@ -55,11 +55,11 @@ class Model:
         if settings["parts"] is not None:
             vocabulary = vocabulary[np.array(settings["parts"])].sum(axis=1)
         x = vocabulary[tokens]
-        if "kinds" in w:
-            x = x + w["kinds"][roles]
+        if "roles" in w:
+            x = x + w["roles"][roles]
         cells = self.window(roles, self.positions(tokens))
-        for block in range(settings["blocks"]):
-            if block < settings["attending"]:
+        for block in range(settings["num_layers"]):
+            if block < settings["num_attention_layers"]:
                 x = x + self.attention(x, block, roles, cells)
             x = x + self.feedforward(x, block)
         head = w["head"] if "head" in w else vocabulary.T * x.shape[1] ** -0.5

@@ -14,7 +14,7 @@ from curta.report import write_together
 from curta.report.document import Part
 from curta.report.notebook import Rows
 from curta.runs import checkpoints, comparison, comparison_spec, folders, trackers
-from curta.runs.comparison_spec import Plan
+from curta.runs.comparison_spec import ComparisonSpec
 from curta.runs.loop import Show
 from curta.training import devices
 
@@ -87,17 +87,17 @@ def write_data(
     return dataset.write(resolved, rows, Path(out), form, seed, show)
 
 
-def load(run: str, loops: int | None = None, trust: bool = False) -> Run:
+def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> Run:
     """A run by its name in the runs folder, or by its path.
 
-    A looped model can be asked and examined with another number of `loops`. With `trust` the
-    code that came with the run is executed: a program's, a position encoding's.
+    A looped model can be asked and evaluated with another number of recurrences. With `trust`
+    the code that came with the run is executed: a program's, a position encoding's.
     """
     devices.configure()
     folder = folders.find(run)
     if trust:
         userfiles.trust(folder.path, folder.info.get("files", []))
-    return Run(folder, loops)
+    return Run(folder, num_recurrences)
 
 
 def probe(run: Run, name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
@@ -162,7 +162,7 @@ def compare(
     """
     words = [entries] if isinstance(entries, str) else list(entries)
     made = comparison_spec.resolve(comparison_spec.draft(words), overrides or {}, seeds)
-    return _carried_out(begin_comparison(made, run, comparison_spec.base(words)))
+    return _compared(begin_comparison(made, run, comparison_spec.base(words)))
 
 
 def sweep(
@@ -176,15 +176,15 @@ def sweep(
     made = comparison_spec.resolve(
         comparison_spec.sweep(recipe, values), overrides or {}, seeds, tuple(values)
     )
-    return _carried_out(begin_comparison(made, run, comparison_spec.swept_base(recipe, values)))
+    return _compared(begin_comparison(made, run, comparison_spec.swept_base(recipe, values)))
 
 
-def begin_comparison(made: Plan, name: str | None, base: str) -> Comparison:
+def begin_comparison(made: ComparisonSpec, name: str | None, base: str) -> Comparison:
     """A comparison, new or to be gone on with, of which nothing is trained yet."""
     devices.configure()
     return Comparison.begin(made, name, base)
 
 
-def _carried_out(made: Comparison) -> Comparison:
-    made.carry_out()
+def _compared(made: Comparison) -> Comparison:
+    made.run_comparison()
     return made

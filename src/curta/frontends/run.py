@@ -22,7 +22,7 @@ from curta.training import background
 class Run(Session):
     """One run: a folder, the members trained in it, and its report.
 
-    With `loops` they are asked and examined with that many loops instead of the recipe's.
+    With `num_recurrences` they are asked and evaluated with that many instead of the recipe's.
     """
 
     @property
@@ -115,15 +115,15 @@ class Comparison(comparison.Comparison):
         return Rows({"name": row["name"]} | exam_row(exam, exam) for row, exam in found)
 
     def _repr_html_(self) -> str:
-        return element("p", f"Comparison {self.name}: {self.plan.title}") + self.rows._repr_html_()
+        return element("p", f"Comparison {self.name}: {self.spec.title}") + self.rows._repr_html_()
 
-    def carry_out(
+    def run_comparison(
         self,
         train: Callable[[Row, Session], None] = lambda row, run: run.train(),
         say: Callable[[str], None] = lambda what: None,
     ) -> bool:
-        """As `comparison.Comparison.carry_out`; the report is written at the end."""
-        ended = super().carry_out(train, say)
+        """As `comparison.Comparison.run_comparison`; the report is written at the end."""
+        ended = super().run_comparison(train, say)
         if ended:
             write_comparison(self.path)
         return ended

@@ -1,7 +1,7 @@
 """Published ways of writing problems down. A new one is one file and one line here."""
 
 from curta.config.errors import unknown
-from curta.layouts.base import Kind, Layout, Room, Text, Where
+from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 from curta.layouts.begun import Begun, BegunLeft
 from curta.layouts.blanks import Blanks
 from curta.layouts.coupled import Coupled
@@ -36,7 +36,16 @@ LAYOUTS: dict[str, Layout] = {
     )
 }
 
-__all__ = ["LAYOUTS", "Kind", "Layout", "Numbers", "Room", "Text", "Where", "layout_named"]
+__all__ = [
+    "LAYOUTS",
+    "Layout",
+    "Numbers",
+    "Role",
+    "ShapeBounds",
+    "Text",
+    "TokenPositions",
+    "layout_named",
+]
 
 
 def layout_named(name: str) -> Layout:

@@ -26,15 +26,15 @@ class Entry(NamedTuple):
     """What a token does in a state, on the one axis of a layout: see `tokens.HOME` for moves."""
 
     state: State
-    kind: int
+    role: int
     move: int
 
 
 class Automaton(NamedTuple):
-    """For each state and token: the state after it, the token's kind, and its move."""
+    """For each state and token: the state after it, the token's role, and its move."""
 
     next: Int[np.ndarray, "states tokens"]
-    kind: Int[np.ndarray, "states tokens"]
+    role: Int[np.ndarray, "states tokens"]
     home: Bool[np.ndarray, "states tokens axes"]
     offset: Int[np.ndarray, "states tokens axes"]
 
@@ -51,7 +51,7 @@ class Automaton(NamedTuple):
     @property
     def _rows(self) -> Int[np.ndarray, "states tokens columns"]:
         """All that is said of a state and a token, side by side: looked up at once."""
-        parts = (self.next[..., None], self.kind[..., None], self.home, self.offset)
+        parts = (self.next[..., None], self.role[..., None], self.home, self.offset)
         return np.concatenate(parts, axis=-1, dtype=np.int32)
 
     def tables(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def tabulated(
         numbers |= {one: len(numbers) + place for place, one in enumerate(fresh)}
         reached += fresh
     after = [[numbers[entry.state] for entry in row] for row in found]
-    kind = np.array([[entry.kind for entry in row] for row in found], np.int32)
+    role = np.array([[entry.role for entry in row] for row in found], np.int32)
     move = np.array([[[entry.move] for entry in row] for row in found], np.int32)
     home = move > HOME // 2
-    return Automaton(np.array(after, np.int32), kind, home, np.where(home, move - HOME, move))
+    return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))

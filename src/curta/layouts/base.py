@@ -3,8 +3,8 @@
 A layout says three things. `write` and `read` are plain Python and obviously
 right; where they can, they follow from a `form` and a `reading`, which are data.
 `tokens` writes a whole batch on the device, under `jit`. `automaton`, tables, follows a
-text from left to right and says of each token what part it plays (its kind) and where it
-stands (its coordinates); since it sees only what came before, kinds and coordinates are
+text from left to right and says of each token what part it plays (its role) and where it
+stands (its coordinates); since it sees only what came before, roles and coordinates are
 causal by construction. A `RuledLayout` says the same by a `rule`, one character at a time.
 """
 
@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError, unknown
 from curta.layouts.automaton import Automaton, Entry, State, tabulated
-from curta.layouts.forms import Form, Reading
+from curta.layouts.forms import AnswerPattern, PromptFormat
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
@@ -32,15 +32,15 @@ END = "$"
 DIGITS = "0123456789"
 
 
-class Kind(NamedTuple):
+class Role(NamedTuple):
     """The part that a token plays, and the axes on which it stands everywhere.
 
-    A kind that is wild on an axis is found by every query on that axis.
+    A role that is broadcast on an axis is found by every query on that axis.
     """
 
     name: str
     digit: bool = False
-    wild: tuple[str, ...] = ()
+    broadcast: tuple[str, ...] = ()
 
 
 class Text(NamedTuple):
@@ -51,16 +51,16 @@ class Text(NamedTuple):
     lengths: Int[Array, " batch"]
 
 
-class Where(eqx.Module):
-    """What a position encoding may know of each token; kind -1 marks padding."""
+class TokenPositions(eqx.Module):
+    """What a position encoding may know of each token; role -1 marks padding."""
 
     index: Int[Array, "batch time"]
-    kind: Int[Array, "batch time"]
+    role: Int[Array, "batch time"]
     coordinates: Int[Array, "batch time axes"]
 
 
 @dataclass(frozen=True)
-class Room:
+class ShapeBounds:
     """Upper bounds for texts over operands of given digit counts.
 
     `extents` holds the lowest and the highest coordinate on each axis.
@@ -89,7 +89,7 @@ class Layout(ABC):
     summary: str
     characters: Sequence[str]
     """The symbol of each token."""
-    kinds: tuple[Kind, ...]
+    roles: tuple[Role, ...]
     axes: tuple[str, ...]
     operators: tuple[str, ...]
     linear: bool = True
@@ -118,16 +118,16 @@ class Layout(ABC):
                 f"layout {self.name!r} holds {self.longest} digits an operand, not {max(digits)}"
             )
 
-    def form(self, operator: str) -> Form:
+    def form(self, operator: str) -> PromptFormat:
         """How the operands of a problem are put together to its prompt."""
-        return Form(OPERATIONS[operator].mark)
+        return PromptFormat(OPERATIONS[operator].mark)
 
-    def reading(self, operator: str) -> Reading:
+    def reading(self, operator: str) -> AnswerPattern:
         """What of a completion is the answer."""
-        return Reading()
+        return AnswerPattern()
 
     @property
-    def told(self) -> bool:
+    def is_declarative(self) -> bool:
         """Whether form and reading say all: that prompts and answers are just what they tell."""
         own = type(self)
         return own.prompt is Layout.prompt and own.read is Layout.read
@@ -137,12 +137,12 @@ class Layout(ABC):
         return self.form(problem.operator).write(problem.operands)
 
     @abstractmethod
-    def working(self, problem: Problem) -> str:
+    def completion(self, problem: Problem) -> str:
         """What the model is to write: the trace if there is one, and the answer."""
 
     def write(self, problem: Problem) -> str:
         """The whole text: prompt, working and the end sign."""
-        return self.prompt(problem) + self.working(problem) + END
+        return self.prompt(problem) + self.completion(problem) + END
 
     def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
@@ -151,11 +151,11 @@ class Layout(ABC):
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         """Bounds for every problem whose operands have at most `digits` digits each."""
 
     @abstractmethod
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         """The device-side `write`, for problems that fit the room."""
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
@@ -170,7 +170,7 @@ class Layout(ABC):
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
-        """New state, kind and coordinates of `token`, given what came before it."""
+        """New state, role and coordinates of `token`, given what came before it."""
         return self.automaton.step(state, token)
 
     def parts(self) -> Float[np.ndarray, "tokens parts"]:
@@ -183,21 +183,21 @@ class Layout(ABC):
 
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
-    ) -> tuple[Int[Array, "batch states"], Where]:
-        """Kind and coordinates of every token before `lengths`, and the state after them."""
+    ) -> tuple[Int[Array, "batch states"], TokenPositions]:
+        """Role and coordinates of every token before `lengths`, and the state after them."""
 
         def one(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
             token, written = now
-            after, kind, coordinates = self.step(state, token)
+            after, role, coordinates = self.step(state, token)
             state = jnp.where(written[:, None], after, state)
-            return state, (jnp.where(written, kind, -1), coordinates)
+            return state, (jnp.where(written, role, -1), coordinates)
 
         index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
         written = index < lengths[:, None]
         states, seen = jax.lax.scan(one, self.start(len(tokens)), (tokens.T, written.T))
-        return states, Where(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
+        return states, TokenPositions(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
 
-    def where(self, text: Text) -> Where:
+    def where(self, text: Text) -> TokenPositions:
         """As `follow`, for whole texts."""
         return self.follow(text.tokens, text.lengths)[1]
 
@@ -223,20 +223,20 @@ class Layout(ABC):
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
         """The tokens of the whole text, and how many of them are the prompt's."""
         prompt = self.prompt_tokens(problem)
-        return prompt + self.encode(self.working(problem) + END).tolist(), len(prompt)
+        return prompt + self.encode(self.completion(problem) + END).tolist(), len(prompt)
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
         """The answer in the tokens that a model wrote after the prompt; None if malformed."""
         return self.read(problem.operator, self.decode(written))
 
-    def room_of(self, problems: Sequence[Problem]) -> Room:
+    def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
         """Room for these problems, all of one operator."""
         widest = [
             max(column)
             for column in zip_longest(*(widths(problem) for problem in problems), fillvalue=0)
         ]
         self.accept(problems[0].operator, len(widest))
-        return self.room(problems[0].operator, widest)
+        return self.bounds(problems[0].operator, widest)
 
     def value(self, token: int) -> int | None:
         """The digit that a token stands for; None for a sign."""
@@ -281,7 +281,7 @@ class RuledLayout(Layout):
 
     @abstractmethod
     def rule(self, state: State, character: str) -> Entry:
-        """What a character does in a state: the state after it, its kind, its move."""
+        """What a character does in a state: the state after it, its role, its move."""
 
     @cached_property
     def automaton(self) -> Automaton:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from curta.layouts import Room, Text, Where
+from curta.layouts import ShapeBounds, Text, TokenPositions
 
 
 class Batch(NamedTuple):
@@ -16,7 +16,7 @@ class Batch(NamedTuple):
     """
 
     tokens: Int[Array, "rows time"]
-    where: Where
+    where: TokenPositions
     queries: Int[Array, "rows queries"]
     goals: Int[Array, "rows queries"]
     scored: Bool[Array, "rows queries"]
@@ -27,19 +27,19 @@ class Shown(NamedTuple):
     """The beginning of a `Batch`: tokens, and at which of them something is asked."""
 
     tokens: Int[Array, "batch prompt"]
-    where: Where
+    where: TokenPositions
     queries: Int[Array, "batch completion"]
 
 
-def padded(text: Text, where: Where, room: Room, *, causal: bool = True) -> Batch:
+def padded(text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bool = True) -> Batch:
     """Every text in its own row; each token of a completion is asked of the one before it.
 
     If the model is not causal, the completion is not shown to it: the i-th token of it is
     asked of the i-th of the prompt, all at once.
     """
     if not causal:
-        return _at_once(text, where, room)
-    queries = text.prompts[:, None] - 1 + jnp.arange(room.completion)
+        return _at_once(text, where, bounds)
+    queries = text.prompts[:, None] - 1 + jnp.arange(bounds.completion)
     scored = queries + 1 < text.lengths[:, None]
     last = text.tokens.shape[1] - 1
     rows = jnp.arange(len(queries))[:, None]
@@ -49,7 +49,7 @@ def padded(text: Text, where: Where, room: Room, *, causal: bool = True) -> Batc
     return Batch(text.tokens[:, :-1], where, queries, goals, scored, scored)
 
 
-def whole(text: Text, where: Where) -> Batch:
+def whole(text: Text, where: TokenPositions) -> Batch:
     """Every text in its own row; each token but the first is asked of the one before it."""
     queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
     scored = queries + 1 < text.lengths[:, None]
@@ -64,23 +64,26 @@ def errors(logits: Float[Array, "rows queries vocabulary"], batch: Batch) -> Int
 
 
 def shown(
-    tokens: Int[Array, "batch time"], where: Where, prompts: Int[Array, " batch"], room: Room
+    tokens: Int[Array, "batch time"],
+    where: TokenPositions,
+    prompts: Int[Array, " batch"],
+    bounds: ShapeBounds,
 ) -> Shown:
     """What a model that is not causal is given: prompts alone, each answer asked over its own."""
-    queries = jnp.broadcast_to(jnp.arange(room.completion), (len(tokens), room.completion))
-    where = _cut(where, slice(room.prompt))
+    queries = jnp.broadcast_to(jnp.arange(bounds.completion), (len(tokens), bounds.completion))
+    where = _cut(where, slice(bounds.prompt))
     hidden = where.index >= prompts[:, None]
-    where = replace(where, kind=jnp.where(hidden, -1, where.kind))
-    return Shown(tokens[:, : room.prompt], where, queries)
+    where = replace(where, role=jnp.where(hidden, -1, where.role))
+    return Shown(tokens[:, : bounds.prompt], where, queries)
 
 
-def _at_once(text: Text, where: Where, room: Room) -> Batch:
-    given = shown(text.tokens, where, text.prompts, room)
+def _at_once(text: Text, where: TokenPositions, bounds: ShapeBounds) -> Batch:
+    given = shown(text.tokens, where, text.prompts, bounds)
     asked = text.prompts[:, None] + given.queries
     scored, last = asked < text.lengths[:, None], text.tokens.shape[1] - 1
     goals = jnp.take_along_axis(text.tokens, jnp.minimum(asked, last), axis=1)
     return Batch(*given, goals, scored, scored)
 
 
-def _cut(where: Where, kept: slice) -> Where:
-    return Where(*(part[:, kept] for part in (where.index, where.kind, where.coordinates)))
+def _cut(where: TokenPositions, kept: slice) -> TokenPositions:
+    return TokenPositions(*(part[:, kept] for part in (where.index, where.role, where.coordinates)))

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Kind, Piece, Room
+from curta.layouts.base import END, Piece, Role, ShapeBounds
 from curta.layouts.direct import DirectLayout
-from curta.layouts.forms import Form
+from curta.layouts.forms import PromptFormat
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
@@ -29,20 +29,20 @@ class Begun(DirectLayout):
     name = "begun"
     summary = "a begin sign, then digits in the usual order; index within each number"
     characters = "0123456789+-*/=" + BEGIN + END
-    kinds = (*DirectLayout.kinds[:BEGINNING], Kind("begin"))
+    roles = (*DirectLayout.roles[:BEGINNING], Role("begin"))
     axes = ("index",)
     operators = ("+", "-", "*", "//")
     most = 2
     reverse = reverse_operands = False
 
-    def form(self, operator: str) -> Form:
+    def form(self, operator: str) -> PromptFormat:
         return super().form(operator)._replace(before=BEGIN)
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
-        room = super().room(operator, digits)
-        return Room(1 + room.prompt, room.completion, room.extents)
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        bounds = super().bounds(operator, digits)
+        return ShapeBounds(1 + bounds.prompt, bounds.completion, bounds.extents)
 
-    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
+    def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         return [self._sign(BEGIN, len(operands.digits))]
 
     def rule(self, state: State, character: str) -> Entry:
@@ -60,12 +60,12 @@ class BegunLeft(Begun):
         self.fit([len(to_text(value)) for value in problem.operands])
         return super().prompt(problem).rjust(PROMPT, BEGIN)
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.fit(digits)
-        room = super().room(operator, digits)
-        return Room(PROMPT, room.completion, room.extents)
+        bounds = super().bounds(operator, digits)
+        return ShapeBounds(PROMPT, bounds.completion, bounds.extents)
 
-    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
-        free = room.prompt - 2 - jnp.sum(operands.lengths, axis=1, keepdims=True)
-        valid = jnp.arange(room.prompt) < free
+    def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
+        free = bounds.prompt - 2 - jnp.sum(operands.lengths, axis=1, keepdims=True)
+        valid = jnp.arange(bounds.prompt) < free
         return [Piece(jnp.full(valid.shape, self.characters.index(BEGIN)), valid)]

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Kind
+from curta.layouts.base import END, Role
 from curta.layouts.direct import DirectLayout
-from curta.layouts.forms import Reading
+from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic.digits import Numbers
 
-BLANK = len(DirectLayout.kinds)
+BLANK = len(DirectLayout.roles)
 
 
 class Blanks(DirectLayout):
@@ -26,19 +26,19 @@ class Blanks(DirectLayout):
     operators = ("+",)
     most = 2
     characters = "0123456789+=" + END + " "
-    kinds = (*DirectLayout.kinds, Kind("blank"))
+    roles = (*DirectLayout.roles, Role("blank"))
     reverse_operands = False
     padded = True
     fill = " "
 
-    def reading(self, operator: str) -> Reading:
+    def reading(self, operator: str) -> AnswerPattern:
         reading = super().reading(operator)
         return reading._replace(pattern=f"{reading.pattern}{self.fill}*")
 
     def rule(self, state: State, character: str) -> Entry:
         """A blank stands where the digit would."""
         if character == self.fill:
-            return super().rule(state, "0")._replace(kind=BLANK)
+            return super().rule(state, "0")._replace(role=BLANK)
         return super().rule(state, character)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:

@@ -17,7 +17,7 @@ class Coupled(DirectLayout):
     operators = ("+",)
     most = 2
     characters = "0123456789+=" + END
-    kinds = DirectLayout.kinds[:SIGN]
+    roles = DirectLayout.roles[:SIGN]
 
     def sign_move(self, character: str, onward: int) -> int:
         return HOME - 1 if character == "=" else onward

@@ -13,17 +13,17 @@ from jaxtyping import Array, Int
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import (
     END,
-    Kind,
     Piece,
-    Room,
+    Role,
     RuledLayout,
+    ShapeBounds,
     Text,
     flipped,
     join,
     number,
     sign,
 )
-from curta.layouts.forms import NUMBERS, Form, Reading, ordered
+from curta.layouts.forms import NUMBERS, AnswerPattern, PromptFormat, ordered
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.base import Result
 from curta.problems.arithmetic.digits import Numbers
@@ -43,14 +43,14 @@ class DirectLayout(RuledLayout):
     """Operands and operator, equals, answer, end. A token below ten is that digit."""
 
     characters = "0123456789" + MARKS + ",=" + END
-    kinds: tuple[Kind, ...] = (
-        Kind("first", digit=True),
-        Kind("operator"),
-        Kind("second", digit=True),
-        Kind("equals"),
-        Kind("answer", digit=True),
-        Kind("end"),
-        Kind("sign"),
+    roles: tuple[Role, ...] = (
+        Role("first", digit=True),
+        Role("operator"),
+        Role("second", digit=True),
+        Role("equals"),
+        Role("answer", digit=True),
+        Role("end"),
+        Role("sign"),
     )
     operators = WRITTEN
     begin: State = (0, False)
@@ -63,17 +63,17 @@ class DirectLayout(RuledLayout):
     ahead = 0
     """Places that padded operands have before the first digit of the longest."""
 
-    def form(self, operator: str) -> Form:
+    def form(self, operator: str) -> PromptFormat:
         mark, turned = OPERATIONS[operator].mark, (self.reverse_operands,) * 2
         before, between = (mark, ",") if mark.isalpha() else ("", mark)
         fill = self.fill if self.padded else ""
-        return Form(between, before, turned=turned, fill=fill, ahead=self.ahead)
+        return PromptFormat(between, before, turned=turned, fill=fill, ahead=self.ahead)
 
-    def reading(self, operator: str) -> Reading:
+    def reading(self, operator: str) -> AnswerPattern:
         sign = "-?" if OPERATIONS[operator].signed else ""
-        return Reading(f"({sign})({NUMBERS})", self.reverse)
+        return AnswerPattern(f"({sign})({NUMBERS})", self.reverse)
 
-    def working(self, problem: Problem) -> str:
+    def completion(self, problem: Problem) -> str:
         width = max(len(to_text(value)) for value in problem.operands) + 1
         truth = problem.truth
         if isinstance(truth, tuple):
@@ -81,20 +81,20 @@ class DirectLayout(RuledLayout):
         assert isinstance(truth, int), "a direct layout has whole numbers"
         return "-" * (truth < 0) + self._text(abs(truth), width, self.reverse)
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         operation = OPERATIONS[operator]
         answer, widest = operation.widths(digits), max(digits)
         operands = len(digits) * widest if self.padded else sum(digits)
         marks = len(digits) + operation.mark.isalpha()
         work = sum(answer) + len(answer) + operation.signed
-        return Room(operands + marks, work, ((-1, max(widest, *answer)),))
+        return ShapeBounds(operands + marks, work, ((-1, max(widest, *answer)),))
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         mark = OPERATIONS[operator].mark
         result = ARITHMETIC[operator].answer(operands)
         before, between = (mark, ",") if mark.isalpha() else ("", mark)
         batch = len(operands.digits)
-        prompt = self.opening(operands, room)
+        prompt = self.opening(operands, bounds)
         prompt += [self._sign(character, batch) for character in before]
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         given = self._fit(operands, widest + self.ahead)
@@ -102,9 +102,9 @@ class DirectLayout(RuledLayout):
         answer = self._fit(result.numbers, widest + 1)
         work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
         stop = self._sign(END, batch)
-        return join(prompt, [*work, stop], room.total, self.characters.index(END))
+        return join(prompt, [*work, stop], bounds.total, self.characters.index(END))
 
-    def opening(self, operands: Numbers, room: Room) -> list[Piece]:
+    def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         """What stands before all else."""
         return []
 
@@ -118,7 +118,7 @@ class DirectLayout(RuledLayout):
         if character == END:
             return Entry(state, FINISH, move)
         after = 2 if character == "=" else max(part, 1)
-        between = SIGN if part == 2 and len(self.kinds) > SIGN else OPERATOR
+        between = SIGN if part == 2 and len(self.roles) > SIGN else OPERATOR
         return Entry((after, False), EQUALS if character == "=" else between, move)
 
     def sign_move(self, character: str, onward: int) -> int:

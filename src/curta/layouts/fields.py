@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Kind, Room, RuledLayout, Text
+from curta.layouts.base import END, Role, RuledLayout, ShapeBounds, Text
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
@@ -30,16 +30,16 @@ class Fields(RuledLayout):
     name = "fields"
     summary = "fields of fixed width, the answer with carries between; place as coordinate"
     characters = "0123456789 +-*%/=" + END
-    kinds = (
-        Kind("first", digit=True),
-        Kind("operator"),
-        Kind("second", digit=True),
-        Kind("equals"),
-        Kind("sign"),
-        Kind("answer", digit=True),
-        Kind("carry", digit=True),
-        Kind("end"),
-        Kind("blank"),
+    roles = (
+        Role("first", digit=True),
+        Role("operator"),
+        Role("second", digit=True),
+        Role("equals"),
+        Role("sign"),
+        Role("answer", digit=True),
+        Role("carry", digit=True),
+        Role("end"),
+        Role("blank"),
     )
     axes = ("place",)
     operators = ("+", "-", "*", "//", "%")
@@ -52,7 +52,7 @@ class Fields(RuledLayout):
         first, second = (text.rjust(WIDTH) for text in texts)
         return f"{first}{problem.operator:<2}{second}="
 
-    def working(self, problem: Problem) -> str:
+    def completion(self, problem: Problem) -> str:
         answer = problem.truth
         assert isinstance(answer, int)
         digits = to_text(abs(answer)).rjust(GROUPS, "0")[::-1]
@@ -66,11 +66,11 @@ class Fields(RuledLayout):
             return None
         return to_int(digits[::-1]) * (-1 if text[0] == "-" else 1)
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.fit(digits)
-        return Room(PROMPT, WORKING + 1, ((-1, GROUPS),))
+        return ShapeBounds(PROMPT, WORKING + 1, ((-1, GROUPS),))
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
         values = _fitted(operands.digits, WIDTH)
         blank = jnp.arange(WIDTH) >= operands.lengths[..., None]
@@ -89,10 +89,10 @@ class Fields(RuledLayout):
     def rule(self, state: State, character: str) -> Entry:
         """The state is how many characters stand already; further ones are as the last."""
         spots = _spots()
-        kind, place = spots[state]
-        blank = character == " " and kind in (FIRST, SECOND)
+        role, place = spots[state]
+        blank = character == " " and role in (FIRST, SECOND)
         after = min(state + 1, len(spots) - 1)
-        return Entry(after, BLANK if blank else kind, HOME + place)
+        return Entry(after, BLANK if blank else role, HOME + place)
 
     def _code(self, character: str) -> int:
         return self.characters.index(character)
@@ -132,8 +132,8 @@ def _fitted(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batc
 
 
 def _spots() -> list[tuple[int, int]]:
-    """Kind and place of each character of a text, from the first to the end sign."""
+    """Role and place of each character of a text, from the first to the end sign."""
     below = [WIDTH - 1 - i for i in range(WIDTH)]
     prompt = [(FIRST, p) for p in below] + [(OPERATOR, -1)] * 2 + [(SECOND, p) for p in below]
-    groups = [(kind, p) for p in range(GROUPS) for kind in (ANSWER, CARRY, CARRY)]
+    groups = [(role, p) for p in range(GROUPS) for role in (ANSWER, CARRY, CARRY)]
     return [*prompt, (EQUALS, -1), (SIGN, -1), *groups, (FINISH, GROUPS)]

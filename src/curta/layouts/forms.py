@@ -10,7 +10,7 @@ NUMBERS = "[0-9]+(?:,[0-9]+)*"
 """One number or more, as a regular expression."""
 
 
-class Form(NamedTuple):
+class PromptFormat(NamedTuple):
     """How operands are put together to a prompt: `before a between b between c after`.
 
     `turned` says whether the first number, and whether the others, stand least significant
@@ -36,7 +36,7 @@ class Form(NamedTuple):
         return f"{self.before}{self.between.join(written)}{self.after}"
 
 
-class Reading(NamedTuple):
+class AnswerPattern(NamedTuple):
     """What of a written text, without its end sign, is the answer.
 
     `pattern` matches the whole text once the characters of `drop` are left out of it. Its

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Kind, Piece, Room, Text, join, number
+from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, join, number
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
@@ -30,7 +30,7 @@ class Framed(DirectLayout):
     name = "framed"
     summary = "the input reversed and filled up to a fixed length, the answer's digits over it"
     characters = "0123456789+*=" + FILL + END
-    kinds = (*DirectLayout.kinds[:FILLING], Kind("filling"))
+    roles = (*DirectLayout.roles[:FILLING], Role("filling"))
     operators = ("+", "*")
     most = 2
     axes = ("index",)
@@ -40,12 +40,12 @@ class Framed(DirectLayout):
         width = frame(max(len(first), len(second)))
         return f"={second}{problem.operation.mark}{first}".ljust(width, FILL)
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         answer = OPERATIONS[operator].widths(digits)
         width = frame(max(digits))
-        return Room(width, sum(answer) + 1, ((-1, max(*digits, *answer)),))
+        return ShapeBounds(width, sum(answer) + 1, ((-1, max(*digits, *answer)),))
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
         first, second = (
             number(operands.digits[:, place], operands.lengths[:, place]) for place in (0, 1)
@@ -54,21 +54,21 @@ class Framed(DirectLayout):
         written = jnp.sum(operands.lengths, axis=1) + 2
         longest = jnp.max(operands.lengths, axis=1)
         width = 2 * jnp.maximum(-(-longest // STEP) * STEP, LEAST) + 3
-        free = jnp.arange(room.prompt) < (width - written)[:, None]
+        free = jnp.arange(bounds.prompt) < (width - written)[:, None]
         filling = Piece(jnp.full(free.shape, self.characters.index(FILL)), free)
         answer = ARITHMETIC[operator].answer(operands).numbers
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
         prompt = [equals, second, mark, first, filling]
-        return join(prompt, work, room.total, self.characters.index(END))
+        return join(prompt, work, bounds.total, self.characters.index(END))
 
     def rule(self, state: State, character: str) -> Entry:
         """The part is 0 for the second number, 1 for the first, 2 for the answer."""
         part, going = state
         if character.isdecimal():
             return Entry((part, True), (SECOND, FIRST, ANSWER)[part], +1 if going else HOME)
-        kinds = {"=": EQUALS, FILL: FILLING, END: FINISH}
+        roles = {"=": EQUALS, FILL: FILLING, END: FINISH}
         after = {"+": 1, "*": 1, FILL: 2}.get(character, part)
-        return Entry((after, False), kinds.get(character, OPERATOR), HOME - 1)
+        return Entry((after, False), roles.get(character, OPERATOR), HOME - 1)
 
 
 def frame(digits: int) -> int:

@@ -20,7 +20,7 @@ from jaxtyping import Array, Int, Key
 
 from curta.config.errors import UserError
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Kind, Piece, Room, Text, flipped, number
+from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
 from curta.layouts.direct import DirectLayout
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
@@ -33,7 +33,7 @@ MOST = 128
 GREEK, CYRILLIC = range(0x3B1, 0x3CA), range(0x410, 0x450)
 LETTERS = string.ascii_letters + "".join(map(chr, (*GREEK, *CYRILLIC)))
 HINTS = LETTERS[: MOST + 1]
-HINT = len(DirectLayout.kinds)
+HINT = len(DirectLayout.roles)
 
 
 class Hints(DirectLayout):
@@ -43,7 +43,7 @@ class Hints(DirectLayout):
     operators = ("+",)
     most = 2
     characters = "0123456789+=" + END + HINTS
-    kinds = (*DirectLayout.kinds, Kind("hint"))
+    roles = (*DirectLayout.roles, Role("hint"))
     begin = (0, False, False)
     reverse_operands = False
     padded = True
@@ -63,14 +63,14 @@ class Hints(DirectLayout):
             return None
         return OPERATIONS[operator].value([to_int(digits[::-1])])
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         width = max(digits) + self.ahead
         _check(width)
-        return Room(len(digits) * (2 * width + 1), 2 * width + 1, ((-1, width),))
+        return ShapeBounds(len(digits) * (2 * width + 1), 2 * width + 1, ((-1, width),))
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         wider = jnp.pad(operands.digits, ((0, 0), (0, 0), (0, self.ahead)))
-        return super().tokens(operator, operands._replace(digits=wider), room)
+        return super().tokens(operator, operands._replace(digits=wider), bounds)
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
         """Another first hint for each text, such that its last one is still in the alphabet."""
@@ -85,7 +85,7 @@ class Hints(DirectLayout):
         """A hint stands where the digit after it does, which is the third thing to know."""
         *before, hinted = state
         entry = super().rule((before[0], before[1]), "0" if character in HINTS else character)
-        move = 0 if hinted and entry.kind % 2 == 0 else entry.move
+        move = 0 if hinted and entry.role % 2 == 0 else entry.move
         if character in HINTS:
             return Entry((*entry.state, True), HINT, move)
         return entry._replace(state=(*entry.state, False), move=move)

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import (
     END,
-    Kind,
     Piece,
-    Room,
+    Role,
     RuledLayout,
+    ShapeBounds,
     Text,
     flipped,
     join,
@@ -38,13 +38,13 @@ class Labelled(RuledLayout):
     name = "labelled"
     summary = "numbers with letters, reversed, then the letters in order; index in each number"
     characters = "0123456789" + LETTERS + ":," + END
-    kinds = (
-        Kind("number", digit=True),
-        Kind("colon"),
-        Kind("label"),
-        Kind("comma"),
-        Kind("letter"),
-        Kind("end"),
+    roles = (
+        Role("number", digit=True),
+        Role("colon"),
+        Role("label"),
+        Role("comma"),
+        Role("letter"),
+        Role("end"),
     )
     linear = False
     """Rooms are those of the numbers: rounded up, twenty of them would have room for 128 digits."""
@@ -57,7 +57,7 @@ class Labelled(RuledLayout):
         pairs = zip(LETTERS, map(to_text, problem.operands), strict=False)
         return ",".join(f"{letter}:{text}" for letter, text in pairs)[::-1]
 
-    def working(self, problem: Problem) -> str:
+    def completion(self, problem: Problem) -> str:
         assert isinstance(problem.truth, tuple)
         return "".join(LETTERS[place - 1] for place in problem.truth)[::-1]
 
@@ -67,11 +67,11 @@ class Labelled(RuledLayout):
             return None
         return OPERATIONS[operator].value([1 + LETTERS.index(letter) for letter in letters[::-1]])
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         count = len(digits)
-        return Room(sum(digits) + 3 * count - 1, count + 1, ((-1, max(*digits, count)),))
+        return ShapeBounds(sum(digits) + 3 * count - 1, count + 1, ((-1, max(*digits, count)),))
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch, count = operands.lengths.shape
         prompt = [
             piece for place in reversed(range(count)) for piece in self._labelled(operands, place)
@@ -80,16 +80,16 @@ class Labelled(RuledLayout):
         places = jnp.sum(answer.digits * 10 ** jnp.arange(answer.digits.shape[-1]), axis=-1)
         letters = flipped(Piece(self._code("a") - 1 + places, answer.lengths > 0))
         end = self._code(END)
-        return join(prompt, [letters, sign(end, batch)], room.total, end)
+        return join(prompt, [letters, sign(end, batch)], bounds.total, end)
 
     def rule(self, state: State, character: str) -> Entry:
         """States are whether the problem is over, and whether a digit or a letter stands."""
         over, going = state
         if character.isdecimal() or (over and character in LETTERS):
-            kind = NUMBER if character.isdecimal() else LETTER
-            return Entry((over, True), kind, +1 if going else HOME)
-        kind = {":": COLON, ",": COMMA, END: FINISH}.get(character, LABEL)
-        return Entry((over or character == "a", False), kind, HOME - 1)
+            role = NUMBER if character.isdecimal() else LETTER
+            return Entry((over, True), role, +1 if going else HOME)
+        role = {":": COLON, ",": COMMA, END: FINISH}.get(character, LABEL)
+        return Entry((over or character == "a", False), role, HOME - 1)
 
     def _labelled(self, operands: Numbers, place: int) -> list[Piece]:
         """A number and its letter, with a comma after it unless it is the first one."""

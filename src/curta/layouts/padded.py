@@ -11,5 +11,5 @@ class Padded(DirectLayout):
     operators = ("+",)
     most = 2
     characters = "0123456789+=" + END
-    kinds = DirectLayout.kinds[:SIGN]
+    roles = DirectLayout.roles[:SIGN]
     padded = True

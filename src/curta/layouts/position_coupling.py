@@ -12,7 +12,7 @@ ones run the other way.
 from collections.abc import Sequence
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Room
+from curta.layouts.base import END, ShapeBounds
 from curta.layouts.direct import ANSWER, FINISH, FIRST, SECOND, SIGN, DirectLayout
 from curta.programs.machine.tokens import HOME
 
@@ -27,20 +27,20 @@ class PositionCoupling(DirectLayout):
     operators = ("+",)
     most = 2
     characters = "0123456789+=" + END
-    kinds = DirectLayout.kinds[:SIGN]
+    roles = DirectLayout.roles[:SIGN]
     reverse_operands = False
     padded = True
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
-        room, width = super().room(operator, digits), max(digits)
-        return Room(room.prompt, room.completion, ((NOWHERE, width + 1),))
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        bounds, width = super().bounds(operator, digits), max(digits)
+        return ShapeBounds(bounds.prompt, bounds.completion, ((NOWHERE, width + 1),))
 
     def rule(self, state: State, character: str) -> Entry:
         """Up from 1 in an operand; `+` and `=` one above it; down from there in the answer."""
         entry = super().rule(state, character)
-        if entry.kind == FINISH:
+        if entry.role == FINISH:
             return entry
-        if entry.kind == ANSWER:
+        if entry.role == ANSWER:
             return entry._replace(move=-1)
-        first = entry.kind in (FIRST, SECOND) and not state[1]
+        first = entry.role in (FIRST, SECOND) and not state[1]
         return entry._replace(move=HOME + 1 if first else +1)

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, of_machine
-from curta.layouts.base import Kind, Layout, Room, Text, Where
+from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
@@ -43,8 +43,8 @@ class ProgramLayout(Layout):
         self.axes = machine.axes
         self.operators = tuple(machine.formats)
         valued = {token.role for token in machine.tokens if token.value is not None}
-        self.kinds = tuple(
-            Kind(role.name, role.name in valued, role.broadcast) for role in machine.roles
+        self.roles = tuple(
+            Role(role.name, role.name in valued, role.broadcast) for role in machine.roles
         )
 
     def accept(self, operator: str, operands: int) -> None:
@@ -75,11 +75,11 @@ class ProgramLayout(Layout):
     def prompt(self, problem: Problem) -> str:
         return self.decode(self.prompt_tokens(problem))
 
-    def working(self, problem: Problem) -> str:
+    def completion(self, problem: Problem) -> str:
         tokens, prompt = self.tokens_of(problem)
         return self.decode(tokens[prompt:-1])
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         raise UserError("a program's texts are recorded, not written on the device")
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
@@ -145,22 +145,24 @@ class ProgramLayout(Layout):
     def vocabulary(self) -> list[str]:
         return [token.text for token in self.machine.tokens]
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
-        """Room for the longest of a few problems of this size; see `room_of` for given ones."""
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        """Room for the longest of a few problems of this size; see `bounds_of` for given ones."""
         base = 10
-        return self.room_of(
+        return self.bounds_of(
             [Problem(operator, tuple(value(base, n) for n in digits)) for value in _EXTREMES]
         )
 
-    def room_of(self, problems: Sequence[Problem]) -> Room:
+    def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
         """Room for these very problems."""
         return self.room_for([self.tokens_of(problem) for problem in problems])
 
-    def room_for(self, texts: Sequence[tuple[Sequence[int], int]]) -> Room:
+    def room_for(self, texts: Sequence[tuple[Sequence[int], int]]) -> ShapeBounds:
         """Room for these texts."""
         where = np.concatenate([self.machine.positions(np.array(t)) for t, _ in texts])
         extents = tuple(zip(where.min(0).tolist(), where.max(0).tolist(), strict=True))
-        return Room(max(prompt for _, prompt in texts), max(len(t) - p for t, p in texts), extents)
+        return ShapeBounds(
+            max(prompt for _, prompt in texts), max(len(t) - p for t, p in texts), extents
+        )
 
     @cached_property
     def automaton(self) -> Automaton:
@@ -169,7 +171,7 @@ class ProgramLayout(Layout):
 
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
-    ) -> tuple[Int[Array, "batch states"], Where]:
+    ) -> tuple[Int[Array, "batch states"], TokenPositions]:
         """As a sum of moves since the last home, all tokens at once; see `Machine.positions`."""
         home, offset = (jnp.asarray(part)[tokens] for part in self.machine.moves)
         total, index = jnp.cumsum(offset, axis=1), jnp.arange(tokens.shape[1])
@@ -177,10 +179,10 @@ class ProgramLayout(Layout):
         before = jnp.take_along_axis(total - offset, since, axis=1)
         position = total - before
         written = index < lengths[:, None]
-        kind = jnp.where(written, jnp.asarray(self.machine.role)[tokens], -1)
+        role = jnp.where(written, jnp.asarray(self.machine.role)[tokens], -1)
         last = position[jnp.arange(len(tokens)), lengths - 1]
         state = jnp.pad(last, ((0, 0), (1, 0)))
-        where = Where(jnp.broadcast_to(index, tokens.shape), kind, position)
+        where = TokenPositions(jnp.broadcast_to(index, tokens.shape), role, position)
         return state, where
 
     def parts(self) -> Float[np.ndarray, "tokens parts"]:

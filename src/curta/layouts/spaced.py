@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Kind, Piece, Room, Text, flipped, join, number
+from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, join, number
 from curta.layouts.direct import DirectLayout
-from curta.layouts.forms import Reading
+from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
@@ -27,7 +27,7 @@ class Spaced(DirectLayout):
     name = "spaced"
     summary = "digits in the usual order, spaces around the operator; index in each number"
     characters = "0123456789 +=" + END
-    kinds = (*DirectLayout.kinds[:SPACE], Kind("space"))
+    roles = (*DirectLayout.roles[:SPACE], Role("space"))
     operators = ("+",)
     most = 2
     axes = ("index",)
@@ -41,19 +41,19 @@ class Spaced(DirectLayout):
         first, second = (self._apart(to_text(value)) for value in problem.operands)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
 
-    def reading(self, operator: str) -> Reading:
+    def reading(self, operator: str) -> AnswerPattern:
         return super().reading(operator)._replace(drop=" ")
 
-    def room(self, operator: str, digits: Sequence[int]) -> Room:
-        room = super().room(operator, digits)
+    def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        bounds = super().bounds(operator, digits)
         signs = len("".join(self.signs)) + 2 * len(self.within)
-        return Room(sum(digits) + signs, room.completion, room.extents)
+        return ShapeBounds(sum(digits) + signs, bounds.completion, bounds.extents)
 
-    def tokens(self, operator: str, operands: Numbers, room: Room) -> Text:
+    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
         answer = ARITHMETIC[operator].answer(operands).numbers
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
-        return join(self._prompt(operands), work, room.total, self.characters.index(END))
+        return join(self._prompt(operands), work, bounds.total, self.characters.index(END))
 
     def rule(self, state: State, character: str) -> Entry:
         """The third thing to know is whether one digit stands: a space may then follow it."""

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.model.deferred_init import Weight, normal
 
 Flat = Float[Array, "tokens width"]
@@ -56,7 +56,7 @@ class BlockContext(NamedTuple):
     """What a block is told of its tokens; over windows, the embedded input only."""
 
     where: Any  # where the tokens stand, a Where
-    links: Any  # what they see, Links
+    visible_keys: Any  # what they see, Links
     entry: Flat  # the embedded input
 
 
@@ -67,7 +67,7 @@ class Block(eqx.Module):
     attention: Any  # Attention; None in an MLP-only layer
     positions: Any  # what the encoding learns for each attention layer
     masks: DropoutMask  # of the outputs of both sub-layers
-    settings: Model = eqx.field(static=True)
+    config: ModelConfig = eqx.field(static=True)
 
     def __call__(
         self, x: Flat, context: BlockContext, attend: "Attend | None" = None
@@ -82,17 +82,17 @@ class Block(eqx.Module):
             x, context, heads, found = attend(self, x, context)
             x = self._add(x, heads @ self.attention.out, self.attention, index_tree(self.masks, 0))
             x = self._inject(x, context, "sublayer")
-        change = feedforward(self.settings, self.mlp, normed(self.settings, x, self.mlp.gain))
+        change = feedforward(self.config, self.mlp, normed(self.config, x, self.mlp.gain))
         return self._add(x, change, self.mlp, index_tree(self.masks, 1)), found
 
     def _add(self, x: Flat, change: Flat, layer: Attention | MLP, mask: DropoutMask) -> Flat:
         """The state after a sub-layer; itself normalised where the norm stands there."""
-        x = x + dropout(self.settings, change, mask)
-        return x if self.settings.norm_placement == "pre" else normed(self.settings, x, layer.after)
+        x = x + dropout(self.config, change, mask)
+        return x if self.config.norm_placement == "pre" else normed(self.config, x, layer.after)
 
     def _inject(self, x: Flat, context: BlockContext, before: str) -> Flat:
         """The embedded input added, if the config has it before a block or another sub-layer."""
-        return x + context.entry if self.settings.inject in (before, "sublayer") else x
+        return x + context.entry if self.config.input_injection in (before, "sublayer") else x
 
 
 Attended = tuple[Going, BlockContext, Going, Any]
@@ -119,55 +119,55 @@ def index_tree(tree: Any, which: int | slice | Array) -> Any:
     return jax.tree.map(lambda leaf: leaf[which], tree)
 
 
-def feedforward(settings: Model, mlp: MLP, x: Flat) -> Flat:
+def feedforward(config: ModelConfig, mlp: MLP, x: Flat) -> Flat:
     """Two layers, the inner one multiplied by a gate if there is one (Shazeer, 2002.05202)."""
-    activate = ACTIVATIONS[settings.activation]
+    activate = ACTIVATIONS[config.activation]
     if mlp.gate is None:
         return activate(x @ mlp.up) @ mlp.down
     return (activate(x @ mlp.gate) * (x @ mlp.up)) @ mlp.down
 
 
-def normed(settings: Model, x: Flat, gain: Float[Array, " width"] | None) -> Flat:
+def normed(config: ModelConfig, x: Flat, gain: Float[Array, " width"] | None) -> Flat:
     """`x` with each token's root mean square 1, and its mean 0 unless the norm is "rms".
 
     [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with the others, times `gain`.
     """
-    if settings.norm != "rms":
+    if config.norm != "rms":
         x = x - jnp.mean(x, axis=-1, keepdims=True)
     x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
     return x if gain is None else x * gain
 
 
-def dropout_mask(key: PRNGKeyArray | None, settings: Model, *shape: int) -> DropoutMask:
+def dropout_mask(key: PRNGKeyArray | None, config: ModelConfig, *shape: int) -> DropoutMask:
     """Which numbers dropout leaves; None if it leaves all. One draw for all of them."""
-    if key is None or not settings.dropout:
+    if key is None or not config.dropout:
         return None
-    return jax.random.bernoulli(key, 1 - settings.dropout, shape)
+    return jax.random.bernoulli(key, 1 - config.dropout, shape)
 
 
-def dropout(settings: Model, x: Flat, mask: DropoutMask) -> Flat:
+def dropout(config: ModelConfig, x: Flat, mask: DropoutMask) -> Flat:
     """`x` with only what the mask leaves, scaled up so that its mean stays."""
-    return x if mask is None else jnp.where(mask, x / (1 - settings.dropout), 0.0)
+    return x if mask is None else jnp.where(mask, x / (1 - config.dropout), 0.0)
 
 
-def attention(settings: Model) -> Attention:
+def attention(config: ModelConfig) -> Attention:
     """Weights of all attention layers, still to be drawn."""
-    width, count, scale = settings.width, settings.attending, settings.width**-0.5
-    smaller = 1.0 if settings.attention_scale else settings.features**-0.5
+    width, count, scale = config.width, config.num_attention_layers, config.width**-0.5
+    smaller = 1.0 if config.attention_scale else config.head_dim**-0.5
     query, out = (normal(count, width, width, scale=scale * by) for by in (smaller, 1.0))
-    shared = normal(count, width, settings.remembered * settings.features, scale=scale)
-    return Attention(query, shared, shared, out, *_gains(settings, count))
+    shared = normal(count, width, config.kv_heads * config.head_dim, scale=scale)
+    return Attention(query, shared, shared, out, *_gains(config, count))
 
 
-def mlp(settings: Model) -> MLP:
+def mlp(config: ModelConfig) -> MLP:
     """Feed-forward weights of all blocks, still to be drawn."""
-    width, count, wide = settings.width, settings.blocks, settings.width * settings.mlp_factor
+    width, count, wide = config.width, config.num_layers, config.width * config.mlp_ratio
     up = normal(count, width, wide, scale=width**-0.5)
     down = normal(count, wide, width, scale=wide**-0.5)
-    return MLP(up, down, *_gains(settings, count), up if settings.gated else None)
+    return MLP(up, down, *_gains(config, count), up if config.gated else None)
 
 
-def _gains(settings: Model, count: int) -> tuple[Gains, Gains]:
+def _gains(config: ModelConfig, count: int) -> tuple[Gains, Gains]:
     """Gains of the norms before a sub-layer and after it, where there are any."""
-    gains = None if settings.norm == "plain" else jnp.ones((count, settings.width))
-    return gains, gains if settings.norm_placement == "post_residual" else None
+    gains = None if config.norm == "plain" else jnp.ones((count, config.width))
+    return gains, gains if config.norm_placement == "post_residual" else None

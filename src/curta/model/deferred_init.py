@@ -36,7 +36,7 @@ def normal(*shape: int, scale: float) -> Any:
     return Normal(shape, scale)
 
 
-def given(values: object) -> Any:
+def constant(values: object) -> Any:
     """Values to stand where an array of them will be."""
     return np.asarray(values, np.float32)
 

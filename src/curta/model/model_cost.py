@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax
 
 from curta.config.recipe import Recipe
-from curta.layouts import Layout, Room
+from curta.layouts import Layout, ShapeBounds
 from curta.layouts.texts import layout_of
 from curta.model import positions
 from curta.model.transformer import Transformer
@@ -54,17 +54,17 @@ def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
     layout = layout_of(recipe)
     if problem is not None:
         layout.accept(problem.operator, len(problem.operands))
-        return _seen(recipe, layout, layout.room_of([problem]))
-    rooms = (layout.room(task.operator, tasks.widest(task)) for task in recipe.tasks)
-    return max(_seen(recipe, layout, room) for room in rooms)
+        return _seen(recipe, layout, layout.bounds_of([problem]))
+    bounds = (layout.bounds(task.operator, tasks.widest(task)) for task in recipe.tasks)
+    return max(_seen(recipe, layout, bounds) for bounds in bounds)
 
 
-def _seen(recipe: Recipe, layout: Layout, room: Room) -> Seen:
+def _seen(recipe: Recipe, layout: Layout, bounds: ShapeBounds) -> Seen:
     encoding = positions.encoding(recipe, layout)
-    encoding.check(room)
+    encoding.check(bounds)
     if recipe.model.causal:
-        return Seen(encoding.fan_in(room), room.total)
-    return Seen(room.prompt, room.prompt)  # the answer is written over the prompt
+        return Seen(encoding.keys_per_query(bounds), bounds.total)
+    return Seen(bounds.prompt, bounds.prompt)  # the answer is written over the prompt
 
 
 def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
@@ -75,7 +75,7 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     rows = [_weight(jax.tree_util.keystr(path)[1:], leaf.shape, recipe) for path, leaf in leaves]
     ends = [number for number, row in enumerate(rows, 1) if row.name.startswith("attention.")]
     rows.insert(ends[-1], _scores(recipe, keys))
-    return rows + ([_tied(recipe, layout)] if recipe.model.tied else [])
+    return rows + ([_tied(recipe, layout)] if recipe.model.tie_embeddings else [])
 
 
 def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
@@ -84,15 +84,17 @@ def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
         size *= side
     part, _, weight = name.partition(".")
     multiplied = part in _PRODUCTS and weight not in ("gain", "after")
-    times = recipe.model.loops if multiplied else int(name == "head")
+    times = recipe.model.num_recurrences if multiplied else int(name == "head")
     return Layer(name, shape, size, size * times)
 
 
 def _scores(recipe: Recipe, keys: int) -> Layer:
     """Products of each query with its keys, and of the scores with as many values."""
-    design = recipe.model
-    work = 2 * design.attending * keys * design.width * design.loops
-    return Layer("attention scores, sums", (design.attending, design.heads, keys), 0, work)
+    config = recipe.model
+    work = 2 * config.num_attention_layers * keys * config.width * config.num_recurrences
+    return Layer(
+        "attention scores, sums", (config.num_attention_layers, config.heads, keys), 0, work
+    )
 
 
 def _tied(recipe: Recipe, layout: Layout) -> Layer:

@@ -11,7 +11,7 @@ from curta.config import files, recipe
 from curta.config.errors import UserError, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts import Layout, Room, layout_named
+from curta.layouts import Layout, ShapeBounds, layout_named
 from curta.model.positions import encoding, user
 from curta.problems import problem, tasks
 from curta.programs.user import generic, registry, userfiles
@@ -69,13 +69,13 @@ def _check_layout(of: Recipe, layout: Layout) -> None:
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
     if not of.model.causal:
         for task in of.tasks:
-            _check_prompt(of, layout.room(task.operator, tasks.widest(task)))
+            _check_prompt(of, layout.bounds(task.operator, tasks.widest(task)))
     if not user.is_known(of.positions):
         return
     positions = encoding(of, layout)
     for task in of.tasks:
         layout.accept(task.operator, tasks.counts(task)[1])
-        positions.check(layout.room(task.operator, tasks.widest(task)), training=True)
+        positions.check(layout.bounds(task.operator, tasks.widest(task)), training=True)
     for name in of.evaluation.layouts:
         if layout_named(name).characters != layout.characters:
             raise UserError(
@@ -91,21 +91,21 @@ def _check_named(of: Recipe, text: str) -> None:
         if asked.operator not in operators:
             raise unknown("operator of this recipe", asked.operator, operators)
         if of.layout is not None and user.is_known(of.positions):
-            room = layout_named(of.layout).room_of([asked])
-            encoding(of, layout_named(of.layout)).check(room)
+            bounds = layout_named(of.layout).bounds_of([asked])
+            encoding(of, layout_named(of.layout)).check(bounds)
             if not of.model.causal:
-                _check_prompt(of, room)
+                _check_prompt(of, bounds)
     except UserError as error:
         said = str(error).removeprefix(f"cannot read {text!r}: ")
         raise UserError(f"evaluation.named {text!r}: {said}") from None
 
 
-def _check_prompt(of: Recipe, room: Room) -> None:
+def _check_prompt(of: Recipe, bounds: ShapeBounds) -> None:
     """Raises UserError if a prompt is shorter than what is to be written over it."""
-    if room.completion > room.prompt:
+    if bounds.completion > bounds.prompt:
         raise UserError(
             f"without model.causal an answer is written over its prompt, which is too"
-            f" short in layout {of.layout!r}: {room.prompt} for {room.completion} tokens"
+            f" short in layout {of.layout!r}: {bounds.prompt} for {bounds.completion} tokens"
         )
 
 

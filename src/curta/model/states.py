@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from curta.layouts import Where
+from curta.layouts import TokenPositions
 from curta.model.blocks import Flat
 
 
@@ -27,11 +27,11 @@ class States(NamedTuple):
     earlier: Float[Array, "loops queries width"] | None
     last: Flat
 
-    def after(self, loops: Int[Array, ""]) -> Flat:
+    def after(self, num_recurrences: Int[Array, ""]) -> Flat:
         """The state after so many loops, at least one."""
         if self.earlier is None:
             return self.last
-        return jnp.concatenate([self.earlier, self.last[None]])[loops - 1]
+        return jnp.concatenate([self.earlier, self.last[None]])[num_recurrences - 1]
 
 
 def rows_of(
@@ -42,12 +42,12 @@ def rows_of(
 
 
 def pick(tree: Any, queries: Int[Array, "batch queries"]) -> Any:
-    """The rows that belong to `queries`, of flat activations or of whole `Where`s.
+    """The rows that belong to `queries`, of flat activations or of whole `TokenPositions`s.
 
     Two texts of three tokens are rows 0-2 and 3-5; queries [[2], [1]] are rows 2 and 4.
     """
     rows = jnp.arange(len(queries))[:, None]
-    if isinstance(tree, Where):
+    if isinstance(tree, TokenPositions):
         return jax.tree.map(lambda part: part[rows, queries], tree)
     time = len(tree) // len(queries)
     return tree[(rows * time + queries).reshape(-1)]

@@ -1,4 +1,4 @@
-"""The transformer: token and kind embeddings, attention layers, MLP-only layers, head.
+"""The transformer: token and role embeddings, attention layers, MLP-only layers, head.
 
 What a block does stands in `blocks.Block`. Here are the ways through all blocks (training, token
 by token with a cache, over windows, looking inside); they differ in how an attention layer attends.
@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.config.positions import Positions
-from curta.layouts import Layout, Room, Where
+from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.model import blocks, recurrence
 from curta.model.blocks import (
@@ -37,7 +37,7 @@ from curta.model.blocks import (
     Going,
 )
 from curta.model.deferred_init import Weight, draw, normal, rescaled
-from curta.model.positions import Encoding, Links, Shape
+from curta.model.positions import Encoding, Shape, VisibleKeys
 from curta.model.positions import build as build_positions
 from curta.model.positions.window import WindowEncoding
 from curta.model.states import Cache, States, pick, rows_of
@@ -48,7 +48,7 @@ Logits = Float[Array, "batch queries vocabulary"]
 Heads = Float[Array, "batch time heads features"]
 KVHeads = Float[Array, "batch time remembered features"]
 Slots = Float[Array, "loops batch slots heads features"]
-Asked = tuple[Queries, Links]
+Asked = tuple[Queries, VisibleKeys]
 Key = PRNGKeyArray | None
 
 
@@ -56,59 +56,79 @@ class Transformer(eqx.Module):
     """A transformer over the tokens of one layout: a decoder, unless it is not causal."""
 
     tokens: Weight
-    kinds: Weight | None
+    roles: Weight | None
     positions: Encoding
     attention: Attention
     mlp: MLP
     gain: Float[Array, " width"] | None
     head: Weight | None
-    settings: Model = eqx.field(static=True)
+    config: ModelConfig = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
     @classmethod
     def init(
-        cls, settings: Model, positions: Positions, layout: Layout, *, key: PRNGKeyArray
+        cls, config: ModelConfig, positions: Positions, layout: Layout, *, key: PRNGKeyArray
     ) -> "Transformer":
         """A model whose weights come from one draw. Raises UserError if positions do not fit it."""
-        width, characters = settings.width, len(layout.characters)
-        vectors = layout.parts().shape[1] if settings.spelled else characters
-        shape = Shape(layout, width, settings.heads, settings.attending)
+        width, characters = config.width, len(layout.characters)
+        vectors = layout.parts().shape[1] if config.compositional_embeddings else characters
+        shape = Shape(layout, width, config.heads, config.num_attention_layers)
         with jax.ensure_compile_time_eval():  # what is not drawn is constant
             model = cls(
                 tokens=normal(vectors, width, scale=1.0),
-                kinds=normal(len(layout.kinds), width, scale=1.0) if settings.kinds else None,
+                roles=normal(len(layout.roles), width, scale=1.0)
+                if config.role_embeddings
+                else None,
                 positions=build_positions(positions, shape),
-                attention=blocks.attention(settings),
-                mlp=blocks.mlp(settings),
-                gain=None if settings.norm == "plain" else jnp.ones(width),
-                head=None if settings.tied else normal(width, characters, scale=width**-0.5),
-                settings=settings,
+                attention=blocks.attention(config),
+                mlp=blocks.mlp(config),
+                gain=None if config.norm == "plain" else jnp.ones(width),
+                head=None
+                if config.tie_embeddings
+                else normal(width, characters, scale=width**-0.5),
+                config=config,
                 layout=layout,
             )
-        return draw(model if settings.init == "fan_in" else rescaled(model, settings.init_std), key)
+        return draw(model if config.init == "fan_in" else rescaled(model, config.init_std), key)
 
     def __call__(
-        self, tokens: Tokens, where: Where, queries: Queries, room: Room, dropout_key: Key = None
+        self,
+        tokens: Tokens,
+        where: TokenPositions,
+        queries: Queries,
+        bounds: ShapeBounds,
+        dropout_key: Key = None,
     ) -> Logits:
         """Logits for what follows `queries`, indices into time; with a key, some units drop out."""
-        states = self.states(tokens, where, queries, room, dropout_key=dropout_key)
+        states = self.states(tokens, where, queries, bounds, dropout_key=dropout_key)
         return self.logits(states.last, queries)
 
     def states(
-        self, tokens: Tokens, where: Where, queries: Queries, room: Room, *, each: bool = False,
-        loops: int | None = None, untaught: Int[Array, ""] | int = 0, dropout_key: Key = None,
-    ) -> States:  # fmt: skip
-        """The queries' states after `loops` loops, by default all, and after `each` of them.
+        self,
+        tokens: Tokens,
+        where: TokenPositions,
+        queries: Queries,
+        bounds: ShapeBounds,
+        *,
+        each: bool = False,
+        num_recurrences: int | None = None,
+        no_grad_recurrences: Int[Array, ""] | int = 0,
+        dropout_key: Key = None,
+    ) -> States:
+        """The queries' states after so many recurrences, by default all, and after `each` of them.
 
-        `untaught` loops come before them, through which no gradient goes; their number
-        may be another in every call of one compiled program.
+        `no_grad_recurrences` come before them, through which no gradient goes; their number may
+        be another in every call of one compiled program.
         """
-        index = self.positions.index(where, room)
+        index = self.positions.index(where, bounds)
         context = self._context(tokens, where, index, dropout_key)
         masks = partial(self._masks, dropout_key, tokens=tokens.size)
-        x, before = self._begin(context.entry), (loops or self.settings.loops) - 1
+        x, before = (
+            self._begin(context.entry),
+            (num_recurrences or self.config.num_recurrences) - 1,
+        )
         # draws of dropout are slow to compile: not written out
-        written_out = 0 if dropout_key is not None else blocks.UNROLLED // self.settings.blocks
+        written_out = 0 if dropout_key is not None else blocks.UNROLLED // self.config.num_layers
 
         def loop(tree: tuple[Transformer, BlockContext], x: Flat, number: Array) -> Flat:
             return tree[0]._loop(x, tree[1], masks(number))
@@ -116,27 +136,27 @@ class Transformer(eqx.Module):
         def read(x: Flat) -> Going | None:
             return pick(x, queries) if each else None
 
-        tree, numbers = (self, context), untaught + jnp.arange(before)
-        x = recurrence.without_gradient(loop, tree, x, untaught)
+        tree, numbers = (self, context), no_grad_recurrences + jnp.arange(before)
+        x = recurrence.without_gradient(loop, tree, x, no_grad_recurrences)
         x, earlier = recurrence.followed(loop, tree, x, numbers, read, written_out)
-        last = (queries, self._links(index, pick(where, queries)))
-        return States(earlier, self._loop(x, context, masks(untaught + before), last))
+        last = (queries, self._visible_keys(index, pick(where, queries)))
+        return States(earlier, self._loop(x, context, masks(no_grad_recurrences + before), last))
 
     def logits(self, state: Flat, queries: Queries) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
-        h, scale = blocks.normed(self.settings, state, self.gain), self.settings.width**-0.5
+        h, scale = blocks.normed(self.config, state, self.gain), self.config.width**-0.5
         logits = h @ (self.characters().T * scale if self.head is None else self.head)
         return logits.reshape(*queries.shape, -1)
 
-    def all_logits(self, tokens: Tokens, where: Where, room: Room) -> Logits:
+    def all_logits(self, tokens: Tokens, where: TokenPositions, bounds: ShapeBounds) -> Logits:
         """Logits for what follows every token. For other programs; no training comes this way."""
-        return self.logits(self._walk(tokens, where, room, self._attend)[0], tokens)
+        return self.logits(self._walk(tokens, where, bounds, self._attend)[0], tokens)
 
     def attention_weights(
-        self, tokens: Tokens, where: Where, room: Room
+        self, tokens: Tokens, where: TokenPositions, bounds: ShapeBounds
     ) -> Float[Array, "layers batch heads time time"]:
         """The share of each token (last axis) in what every token takes; loop after loop."""
-        return jnp.stack(self._walk(tokens, where, room, partial(self._attend, tell=True))[1])
+        return jnp.stack(self._walk(tokens, where, bounds, partial(self._attend, tell=True))[1])
 
     def of_windows(self, rows: Int[Array, "batch cells"]) -> Float[Array, "batch vocabulary"]:
         """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
@@ -150,18 +170,20 @@ class Transformer(eqx.Module):
         x = blocks.scan_blocks(self._blocks(slice(1, None)), x, context)
         return self.logits(x, rows[None, :, 0])[0]
 
-    def looped(self, loops: int) -> "Transformer":
+    def with_recurrences(self, num_recurrences: int) -> "Transformer":
         """The same weights, with another number of loops."""
-        return replace(self, settings=replace(self.settings, loops=loops))
+        return replace(self, config=replace(self.config, num_recurrences=num_recurrences))
 
-    def cache(self, where: Where, slots: int, room: Room) -> Cache:
+    def cache(self, where: TokenPositions, slots: int, bounds: ShapeBounds) -> Cache:
         """An empty cache with `slots` tokens' room for each text of the batch."""
-        design = self.settings
-        shape = (design.loops, len(where.index), slots, design.remembered, design.features)
-        blanks = (jnp.zeros(shape),) * design.attending
-        return Cache(blanks, blanks, self.positions.blank(where, slots, room))
+        config = self.config
+        shape = (config.num_recurrences, len(where.index), slots, config.kv_heads, config.head_dim)
+        blanks = (jnp.zeros(shape),) * config.num_attention_layers
+        return Cache(blanks, blanks, self.positions.blank(where, slots, bounds))
 
-    def decode_step(self, cache: Cache, tokens: Tokens, where: Where) -> tuple[Cache, Logits]:
+    def decode_step(
+        self, cache: Cache, tokens: Tokens, where: TokenPositions
+    ) -> tuple[Cache, Logits]:
         """Appends tokens at the slots `where.index`; logits for what follows each of them."""
         index = self.positions.insert(cache.index, where)
         context = self._context(tokens, where, index)
@@ -174,84 +196,99 @@ class Transformer(eqx.Module):
             keys, values = zip(*found, strict=True)
             return x, Cache(keys, values, index)
 
-        now, loops = (self._begin(context.entry), cache._replace(index=index)), self.settings.loops
-        x, cache = loop(0, now) if loops == 1 else jax.lax.fori_loop(0, loops, loop, now)
+        now, num_recurrences = (
+            (self._begin(context.entry), cache._replace(index=index)),
+            self.config.num_recurrences,
+        )
+        x, cache = (
+            loop(0, now)
+            if num_recurrences == 1
+            else jax.lax.fori_loop(0, num_recurrences, loop, now)
+        )
         return cache, self.logits(x, where.index)
 
     def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
-        if not self.settings.spelled:
+        if not self.config.compositional_embeddings:
             return self.tokens
         return jnp.asarray(self.layout.parts()) @ self.tokens
 
     def _vocabulary(self) -> Float[Array, "tokens width"]:
         """The vector of each token, its role's included."""
-        if self.kinds is None:
+        if self.roles is None:
             return self.characters()
         assert isinstance(self.layout, ProgramLayout)
-        return self.characters() + self.kinds[self.layout.machine.role]
+        return self.characters() + self.roles[self.layout.machine.role]
 
-    def _context(self, tokens: Tokens, where: Where, index: Any, key: Key = None) -> BlockContext:
-        return BlockContext(where, self._links(index, where), self._embed(tokens, where, key))
+    def _context(
+        self, tokens: Tokens, where: TokenPositions, index: Any, key: Key = None
+    ) -> BlockContext:
+        return BlockContext(
+            where, self._visible_keys(index, where), self._embed(tokens, where, key)
+        )
 
-    def _embed(self, tokens: Tokens, where: Where, key: Key) -> Flat:
+    def _embed(self, tokens: Tokens, where: TokenPositions, key: Key) -> Flat:
         x = rows_of(self.characters(), tokens)
-        if self.kinds is not None:
-            x = x + rows_of(self.kinds, where.kind)
+        if self.roles is not None:
+            x = x + rows_of(self.roles, where.role)
         x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
         key = None if key is None else jax.random.fold_in(key, 0)
-        return blocks.dropout(self.settings, x, blocks.dropout_mask(key, self.settings, *x.shape))
+        return blocks.dropout(self.config, x, blocks.dropout_mask(key, self.config, *x.shape))
 
-    def _links(self, index: Any, queries: Where) -> Links:
-        look = self.positions.links if self.settings.causal else self.positions.everyone
+    def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
+        look = self.positions.visible_keys if self.config.causal else self.positions.everyone
         return look(index, queries)
 
     def _begin(self, entry: Flat) -> Flat:
         """The state before the first block, to which an injected input is still to be added."""
-        return entry if self.settings.inject == "none" else jnp.zeros_like(entry)
+        return entry if self.config.input_injection == "none" else jnp.zeros_like(entry)
 
     def _masks(self, key: Key, loop: Array | int, tokens: int) -> DropoutMask:
         """What dropout leaves of each block's two sub-layers in this loop; None if all."""
-        key, design = None if key is None else jax.random.fold_in(key, 1 + loop), self.settings
-        return blocks.dropout_mask(key, design, design.blocks, 2, tokens, design.width)
+        key, config = None if key is None else jax.random.fold_in(key, 1 + loop), self.config
+        return blocks.dropout_mask(key, config, config.num_layers, 2, tokens, config.width)
 
     def _blocks(self, which: int | slice, masks: DropoutMask = None) -> Block:
         """One block, or several of one sort, stacked."""
         first = which.start or 0 if isinstance(which, slice) else which
-        attends = first < self.settings.attending
+        attends = first < self.config.num_attention_layers
         attention, layers = (self.attention, self.positions.layers) if attends else (None, None)
-        stacked = Block(self.mlp, attention, layers, masks, self.settings)
+        stacked = Block(self.mlp, attention, layers, masks, self.config)
         return blocks.index_tree(stacked, which)
 
     def _loop(
         self, x: Flat, context: BlockContext, masks: DropoutMask, last: Asked | None = None
     ) -> Going:
         """All blocks; if `last` are given, only they go on after the last keys and values."""
-        attending = self.settings.attending
-        count = attending - (last is not None)
+        num_attention_layers = self.config.num_attention_layers
+        count = num_attention_layers - (last is not None)
         x = blocks.scan_blocks(self._blocks(slice(count), masks), x, context, self._attend)
         if last is not None:
             masks = jax.tree.map(jax.vmap(jax.vmap(partial(pick, queries=last[0]))), masks)
             attend = partial(self._attend, only=last)
             x, context = self._blocks(count, masks)(x, context, attend)
-        return blocks.scan_blocks(self._blocks(slice(attending, None), masks), x, context)
+        return blocks.scan_blocks(
+            self._blocks(slice(num_attention_layers, None), masks), x, context
+        )
 
     def _in_turn(
         self, x: Flat, context: BlockContext, attends: Iterable[Attend]
     ) -> tuple[Flat, Any]:
         """All blocks, written out one after the other, and what each attention layer found."""
         found = []
-        for number, attend in zip_longest(range(self.settings.blocks), attends):
+        for number, attend in zip_longest(range(self.config.num_layers), attends):
             x, one = self._blocks(number)(x, context, attend)
             found.append(one)
-        return x, found[: self.settings.attending]
+        return x, found[: self.config.num_attention_layers]
 
-    def _walk(self, tokens: Tokens, where: Where, room: Room, attend: Attend) -> tuple[Flat, Any]:
+    def _walk(
+        self, tokens: Tokens, where: TokenPositions, bounds: ShapeBounds, attend: Attend
+    ) -> tuple[Flat, Any]:
         """The state of all tokens after all loops, and what was found on the way."""
-        context = self._context(tokens, where, self.positions.index(where, room))
+        context = self._context(tokens, where, self.positions.index(where, bounds))
         x, found = self._begin(context.entry), []
-        for _ in range(self.settings.loops):
-            x, more = self._in_turn(x, context, [attend] * self.settings.attending)
+        for _ in range(self.config.num_recurrences):
+            x, more = self._in_turn(x, context, [attend] * self.config.num_attention_layers)
             found += more
         return x, found
 
@@ -273,12 +310,16 @@ class Transformer(eqx.Module):
         if only is not None:
             x, entry = pick(x, only[0]), pick(context.entry, only[0])
             context = found = BlockContext(only[1].queries, only[1], entry)
-        links, keys, values = context.links, self.repeat_kv(keys), self.repeat_kv(values)
-        (query,) = self._heads(block, x, links.queries.index.shape, "query")
-        query = self._scaled(self.positions.rotate(query, links.queries))
+        visible_keys, keys, values = (
+            context.visible_keys,
+            self.repeat_kv(keys),
+            self.repeat_kv(values),
+        )
+        (query,) = self._heads(block, x, visible_keys.queries.index.shape, "query")
+        query = self._scaled(self.positions.rotate(query, visible_keys.queries))
         if tell:
-            found = self.positions.weights(block.positions, links, query, keys)
-        heads = self.positions.attend(block.positions, links, query, keys, values)
+            found = self.positions.weights(block.positions, visible_keys, query, keys)
+        heads = self.positions.attend(block.positions, visible_keys, query, keys, values)
         return x, context, heads.reshape(x.shape), found
 
     def _attend_windows(
@@ -292,7 +333,7 @@ class Transformer(eqx.Module):
         x, context = x[rows[:, 0]], context._replace(entry=context.entry[rows[:, 0]])
         return x, context, heads.reshape(len(rows), -1), context
 
-    def keys_values(self, block: Block, x: Flat, where: Where) -> tuple[KVHeads, KVHeads]:
+    def keys_values(self, block: Block, x: Flat, where: TokenPositions) -> tuple[KVHeads, KVHeads]:
         """Keys and values of all tokens of `x`."""
         keys, values = self._heads(block, x, where.index.shape, "key", "value")
         return self.positions.rotate(keys, where), values
@@ -302,16 +343,16 @@ class Transformer(eqx.Module):
 
         Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads.
         """
-        h, features = blocks.normed(self.settings, x, block.attention.gain), self.settings.features
+        h, features = blocks.normed(self.config, x, block.attention.gain), self.config.head_dim
         return [(h @ getattr(block.attention, n)).reshape(*shape, -1, features) for n in names]
 
     def _scaled(self, query: Heads) -> Heads:
         """Queries for encodings, which divide scores by the root of the features."""
-        return query if self.settings.attention_scale else query * self.settings.features**0.5
+        return query if self.config.attention_scale else query * self.config.head_dim**0.5
 
     def repeat_kv(self, heads: KVHeads) -> Heads:
         """Keys or values for every head: of [k, l] those of four heads are [k, k, l, l]."""
-        shared = self.settings.heads // self.settings.remembered
+        shared = self.config.heads // self.config.kv_heads
         return heads if shared == 1 else jnp.repeat(heads, shared, axis=2)
 
 

@@ -17,8 +17,8 @@ from curta.probes.carries import CarryChains
 from curta.probes.commutativity import Commutativity
 from curta.probes.counterfactual import Counterfactual
 from curta.probes.longer import Longer
-from curta.probes.loops import Loops
 from curta.probes.patterns import Patterns
+from curta.probes.recurrences import Recurrences
 from curta.probes.single_digits import SingleDigits
 from curta.probes.subject import Subject
 from curta.probes.tokens import Tokens
@@ -38,7 +38,7 @@ PROBES: dict[str, type[Probe]] = {
         CarryChains,
         OperandRange,
         Longer,
-        Loops,
+        Recurrences,
         Top,
         Attention,
         Counterfactual,

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.layouts import Layout, Room, Text
+from curta.layouts import Layout, ShapeBounds, Text
 from curta.model.transformer import Transformer
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.pictures import Panel
@@ -37,7 +37,7 @@ class Attention(Probe):
     """Of one problem with `problem`, else the mean over a sample as long as in training."""
 
     name: ClassVar[str] = "attention"
-    summary: ClassVar[str] = "what attention looks at, by place and kind of token"
+    summary: ClassVar[str] = "what attention looks at, by place and role of token"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
     problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
@@ -50,17 +50,17 @@ class Attention(Probe):
         rows = []
         for task in subject.tasks:
             exam = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
-            room = subject.room(exam)
-            looks = [look(subject, problem, room) for problem in exam]
+            bounds = subject.bounds(exam)
+            looks = [look(subject, problem, bounds) for problem in exam]
             rows += _rows(subject, looks, task.operator)
-        kinds = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
-        rows = [{name: row.get(name, 0.0) for name in (*ASKED, *SOURCES, *kinds)} for row in rows]
+        roles = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
+        rows = [{name: row.get(name, 0.0) for name in (*ASKED, *SOURCES, *roles)} for row in rows]
         shows = (
             "Share of attention by where its keys stand, seen from the place of the token that is"
             " to be written: mean over all scored tokens of a sample, for each head of each block."
         )
         panels = _by_source(rows)
-        return Finding((*ASKED, *SOURCES, *kinds), rows, {"shows": shows, "panels": panels})
+        return Finding((*ASKED, *SOURCES, *roles), rows, {"shows": shows, "panels": panels})
 
 
 ASKED = ("operator", "member", "block", "head")
@@ -73,7 +73,7 @@ class Look(NamedTuple):
     queries: range
     weights: Float[np.ndarray, "members blocks heads queries keys"]
     sources: Int[np.ndarray, "queries keys"]
-    kinds: Int[np.ndarray, " keys"]
+    roles: Int[np.ndarray, " keys"]
 
     def shares(
         self, groups: Int[np.ndarray, "queries keys"], count: int
@@ -88,54 +88,54 @@ class Look(NamedTuple):
         return found
 
 
-def look(subject: Subject, problem: Problem, room: Room) -> Look:
+def look(subject: Subject, problem: Problem, bounds: ShapeBounds) -> Look:
     """Text by text: weights grow with the square of its length."""
     layout = subject.layout
     tokens, prompt = layout.tokens_of(problem)
     line = [layout.characters[token] for token in tokens]
-    text = subject.text([(tokens, prompt)], room)
+    text = subject.text([(tokens, prompt)], bounds)
     where = layout.where(text)
-    kinds, places = np.asarray(where.kind)[0], np.asarray(where.coordinates)[0, :, 0]
+    roles, places = np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
     asked, keys = slice(prompt - 1, len(line) - 1), slice(len(line) - 1)
-    found = np.asarray(weights(subject.models.stacked, text, layout, room))[:, :, 0]
-    seen = sources(layout, kinds[: len(line)], places[: len(line)])
+    found = np.asarray(weights(subject.models.stacked, text, layout, bounds))[:, :, 0]
+    seen = sources(layout, roles[: len(line)], places[: len(line)])
     mine = found[:, :, :, asked, keys]
-    return Look(line, range(prompt - 1, len(line) - 1), mine, seen[asked, keys], kinds[keys])
+    return Look(line, range(prompt - 1, len(line) - 1), mine, seen[asked, keys], roles[keys])
 
 
-@partial(jax.jit, static_argnames=("layout", "room"))
-def weights(models: Transformer, text: Text, layout: Layout, room: Room) -> Array:
+@partial(jax.jit, static_argnames=("layout", "bounds"))
+def weights(models: Transformer, text: Text, layout: Layout, bounds: ShapeBounds) -> Array:
     """Attention weights of all members."""
     where = layout.where(text)
-    return jax.lax.map(lambda one: one.attention_weights(text.tokens, where, room), models)
+    return jax.lax.map(lambda one: one.attention_weights(text.tokens, where, bounds), models)
 
 
 def sources(
-    layout: Layout, kinds: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"]
+    layout: Layout, roles: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"]
 ) -> Int[np.ndarray, "time time"]:
     """Which of `SOURCES` each key (last axis) is to the query that stands at each token."""
-    wild = np.array([layout.axes[0] in kind.wild for kind in layout.kinds])[kinds]
-    digit = np.array([kind.digit for kind in layout.kinds])[kinds]
+    broadcast = np.array([layout.axes[0] in role.broadcast for role in layout.roles])[roles]
+    digit = np.array([role.digit for role in layout.roles])[roles]
     moved = places[None, :] - np.roll(places, -1)[:, None]
     found = np.select([moved == 0, moved == -1, moved == 1], [SAME, BELOW, ABOVE], FARTHER)
-    found = np.where(wild, EVERY, found)
+    found = np.where(broadcast, EVERY, found)
     found = np.where(digit, found, SIGNS)
-    return np.where(np.eye(len(kinds), dtype=bool), OWN, found)
+    return np.where(np.eye(len(roles), dtype=bool), OWN, found)
 
 
 def _rows(subject: Subject, looks: Sequence[Look], operator: str) -> list[Row]:
-    """A row for each member, block and head; `to ...` are shares by kind of key."""
-    names = [kind.name for kind in subject.layout.kinds]
+    """A row for each member, block and head; `to ...` are shares by role of key."""
+    names = [role.name for role in subject.layout.roles]
     places = _mean([one.by_source() for one in looks])
-    kinds = _mean(
-        [one.shares(np.broadcast_to(one.kinds, one.sources.shape), len(names)) for one in looks]
+    roles = _mean(
+        [one.shares(np.broadcast_to(one.roles, one.sources.shape), len(names)) for one in looks]
     )
-    present = sorted({kind for one in looks for kind in one.kinds.tolist()})
+    present = sorted({role for one in looks for role in one.roles.tolist()})
     members, blocks, heads, _ = places.shape
     return [
         {"operator": operator, "member": subject.members[m], "block": b, "head": h}
         | {name: float(share) for name, share in zip(SOURCES, places[m, b, h], strict=True)}
-        | {f"to {names[kind]}": float(kinds[m, b, h, kind]) for kind in present}
+        | {f"to {names[role]}": float(roles[m, b, h, role]) for role in present}
         for m in range(members)
         for b in range(blocks)
         for h in range(heads)
@@ -167,7 +167,7 @@ def _by_source(rows: list[Row]) -> list[Panel]:
 
 def _one(subject: Subject, problem: Problem) -> Finding:
     """Of one problem: a row for each query, a picture of every query against every key."""
-    found = look(subject, problem, subject.room([problem]))
+    found = look(subject, problem, subject.bounds([problem]))
     line, whole, mean = found.line, "".join(found.line), found.weights.mean(axis=2)
     shares = found.by_source().mean(axis=2)
     rows: list[Row] = [

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
 from curta.config.errors import UserError
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.probes.pictures import Picture
 from curta.probes.subject import Subject
@@ -60,9 +60,9 @@ class Probe(ABC):
         return True
 
     @classmethod
-    def unfit(cls, design: Model) -> str | None:
+    def unfit(cls, config: ModelConfig) -> str | None:
         """What a model of this design is, if that is nothing to examine."""
-        if cls.token_by_token and not design.causal:
+        if cls.token_by_token and not config.causal:
             return "a model that writes all tokens at once"
         return None
 

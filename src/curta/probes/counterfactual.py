@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.config.task import Task
-from curta.layouts import Layout, Room
+from curta.layouts import Layout, ShapeBounds
 from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -178,17 +178,17 @@ IMPLIED_CASES = ("carry",)
 def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
     """What each change does to the tokens after it, with the text as it was otherwise."""
     layout, exam = subject.layout, list(dict.fromkeys(change.problem for change in changes))
-    room, texts = subject.room(exam), [layout.tokens_of(problem) for problem in exam]
+    bounds, texts = subject.bounds(exam), [layout.tokens_of(problem) for problem in exam]
     row = {problem: number for number, problem in enumerate(exam)}
     mine = np.array([row[change.problem] for change in changes])
     lengths = np.array([len(tokens) for tokens, _ in texts])[mine, None]
-    where = layout.where(subject.text(texts, room))
-    before = subject.likeliest(texts, room)[:, mine]
-    after = _after(subject, changes, room)
-    token = np.arange(1, room.total)  # after token i - 1 the model foretells token i
+    where = layout.where(subject.text(texts, bounds))
+    before = subject.likeliest(texts, bounds)[:, mine]
+    after = _after(subject, changes, bounds)
+    token = np.arange(1, bounds.total)  # after token i - 1 the model foretells token i
     moved = token - np.array([change.slot for change in changes])[:, None]
     counts = (moved > 0) & (token < lengths)
-    placed, places = _places(layout, np.asarray(where.kind), np.asarray(where.coordinates)[..., 0])
+    placed, places = _places(layout, np.asarray(where.role), np.asarray(where.coordinates)[..., 0])
     here = places[mine, [change.slot for change in changes]][:, None]
     return Effects(
         (before != after)[..., :-1],
@@ -210,29 +210,29 @@ def followed(
     and whether the implied one is another than the true one.
     """
     layout = subject.layout
-    room = subject.room([change.problem for change in changes])
+    bounds = subject.bounds([change.problem for change in changes])
     texts = [layout.tokens_of(change.problem)[0] for change in changes]
     both = list(zip(changes, texts, strict=True))
     true = np.array([tokens[change.slot + 1] for change, tokens in both])
     unchanged = [change._replace(token=tokens[change.slot]) for change, tokens in both]
     spot = np.arange(len(changes)), np.array([change.slot for change in changes])
-    after, before = (_after(subject, every, room)[:, *spot] for every in (changes, unchanged))
+    after, before = (_after(subject, every, bounds)[:, *spot] for every in (changes, unchanged))
     implied = np.array([change.implied for change in changes])
     return after == implied, before == true, implied != true
 
 
 def _after(
-    subject: Subject, changes: Sequence[Change], room: Room
+    subject: Subject, changes: Sequence[Change], bounds: ShapeBounds
 ) -> Int[np.ndarray, "members changes time"]:
-    return subject.likeliest([change.text(subject.layout) for change in changes], room)
+    return subject.likeliest([change.text(subject.layout) for change in changes], bounds)
 
 
 def _places(
-    layout: Layout, kinds: Int[np.ndarray, "texts time"], places: Int[np.ndarray, "texts time"]
+    layout: Layout, roles: Int[np.ndarray, "texts time"], places: Int[np.ndarray, "texts time"]
 ) -> tuple[Bool[np.ndarray, "texts time"], Int[np.ndarray, "texts time"]]:
     """Which tokens are digits with a place of their own, and the place of each token."""
-    own = np.array([kind.digit and layout.axes[0] not in kind.wild for kind in layout.kinds])
-    return own[kinds] & (kinds >= 0), places
+    own = np.array([role.digit and layout.axes[0] not in role.broadcast for role in layout.roles])
+    return own[roles] & (roles >= 0), places
 
 
 def _columns(problem: Problem) -> list[list[int]]:
@@ -244,7 +244,7 @@ def _columns(problem: Problem) -> list[list[int]]:
 
 def _reverses(layout: Layout) -> bool:
     """Whether a sum's working is its digits alone, least significant first; zeros may follow."""
-    return layout.working(Problem("+", (57, 68))).rstrip("0") == "521"
+    return layout.completion(Problem("+", (57, 68))).rstrip("0") == "521"
 
 
 def _row(

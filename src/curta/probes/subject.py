@@ -13,7 +13,7 @@ from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.evaluation import teacher_forcing
 from curta.evaluation.scoring import Models, exact, room_for
-from curta.layouts import Layout, Room, Text
+from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Shown, shown
 from curta.model.transformer import Transformer
 from curta.problems import tasks
@@ -62,9 +62,9 @@ class Subject:
             return False
         return True
 
-    def room(self, exam: Sequence[Problem]) -> Room:
+    def bounds(self, exam: Sequence[Problem]) -> ShapeBounds:
         """Room for whole texts of these problems; UserError if the model has no positions."""
-        return room_for(self.models, exam) or self.layout.room_of(exam)
+        return room_for(self.models, exam) or self.layout.bounds_of(exam)
 
     def right(self, exam: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
         """Whether each member writes each text without an error, working included."""
@@ -93,49 +93,49 @@ class Subject:
         texts = self.run.write(exam, member)
         return [self.layout.answer(p, t) for p, t in zip(exam, texts, strict=True)]
 
-    def text(self, texts: Sequence[Tokens], room: Room) -> Text:
+    def text(self, texts: Sequence[Tokens], bounds: ShapeBounds) -> Text:
         """Written texts as a batch."""
-        return padded_texts(texts, room.total, self.layout.end)
+        return padded_texts(texts, bounds.total, self.layout.end)
 
     def logits(
-        self, texts: Sequence[Tokens], room: Room
+        self, texts: Sequence[Tokens], bounds: ShapeBounds
     ) -> Float[np.ndarray, "members texts time vocabulary"]:
         """Logits after every token of whole texts, right or wrong ones.
 
         Of an encoder, which is shown the prompts only: those for each token after them.
         """
-        return np.concatenate(list(self._logits(texts, room)), axis=1)
+        return np.concatenate(list(self._logits(texts, bounds)), axis=1)
 
     def likeliest(
-        self, texts: Sequence[Tokens], room: Room
+        self, texts: Sequence[Tokens], bounds: ShapeBounds
     ) -> Int[np.ndarray, "members texts time"]:
         """The token that each member would write after every token of whole texts."""
-        found = [part.argmax(axis=-1) for part in self._logits(texts, room)]
+        found = [part.argmax(axis=-1) for part in self._logits(texts, bounds)]
         return np.concatenate(found, axis=1)
 
-    def _logits(self, texts: Sequence[Tokens], room: Room) -> Iterator[np.ndarray]:
+    def _logits(self, texts: Sequence[Tokens], bounds: ShapeBounds) -> Iterator[np.ndarray]:
         """Some texts after the other, as many at once as fit the caches."""
-        size = self._together(room, len(texts))
+        size = self._together(bounds, len(texts))
         for start in range(0, len(texts), size):
             part = texts[start : start + size]
             count = len(part)
-            text = self.text([*part, *[part[0]] * (size - count)], room)
-            yield np.asarray(_logits(self.layout, room)(self.models.stacked, text))[:, :count]
+            text = self.text([*part, *[part[0]] * (size - count)], bounds)
+            yield np.asarray(_logits(self.layout, bounds)(self.models.stacked, text))[:, :count]
 
-    def _together(self, room: Room, count: int) -> int:
+    def _together(self, bounds: ShapeBounds, count: int) -> int:
         """How many texts fit the caches, as a power of two."""
-        fits = max(1, teacher_forcing.BUDGET // room.total**2).bit_length() - 1
+        fits = max(1, teacher_forcing.BUDGET // bounds.total**2).bit_length() - 1
         return 1 << min(fits, (count - 1).bit_length())
 
 
 @lru_cache(maxsize=64)
-def _logits(layout: Layout, room: Room) -> Any:
+def _logits(layout: Layout, bounds: ShapeBounds) -> Any:
     @jax.jit
     def every(models: Transformer, text: Text) -> Array:
         where = layout.where(text)
         asked = Shown(text.tokens, where, where.index)
-        if not models.settings.causal:
-            asked = shown(text.tokens, where, text.prompts, room)
-        return jax.lax.map(lambda one: one(*asked, room), models)
+        if not models.config.causal:
+            asked = shown(text.tokens, where, text.prompts, bounds)
+        return jax.lax.map(lambda one: one(*asked, bounds), models)
 
     return every

@@ -33,7 +33,7 @@ class Top(Probe):
         tokens, prompt = subject.layout.tokens_of(problem)
         line = [subject.layout.characters[token] for token in tokens]
         first = 1 if subject.run.recipe.model.causal else prompt
-        logits = subject.logits([(tokens, prompt)], subject.room([problem]))
+        logits = subject.logits([(tokens, prompt)], subject.bounds([problem]))
         logits = logits[:, 0, : len(line) - first]
         rows = [
             self._row(subject, member, index, line, prompt, chances)

@@ -167,7 +167,7 @@ class Evaluation(TypedDict):
     """`evaluation.json`: everything measured after training."""
 
     seed: NotRequired[int]
-    loops: NotRequired[int]
+    num_recurrences: NotRequired[int]
     lengths: list[Length]
     grid: NotRequired[Grid]
     tables: NotRequired[list[Table]]

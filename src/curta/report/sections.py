@@ -142,8 +142,8 @@ def _circumstances(run: Run) -> Iterator[tuple[str, str]]:
         yield "Created", minute(info["created"])
     if "seed" in run.evaluation:
         yield "Evaluation seed", f"{run.evaluation['seed']}"
-    if "loops" in run.evaluation:
-        yield "Loops in the evaluation", f"{run.evaluation['loops']}"
+    if "num_recurrences" in run.evaluation:
+        yield "Recurrences in the evaluation", f"{run.evaluation['num_recurrences']}"
     if "versions" in info:
         yield "Versions", ", ".join(map(" ".join, info["versions"].items()))
 

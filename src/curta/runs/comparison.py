@@ -22,7 +22,7 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.tasks import as_size
 from curta.runs import folders
-from curta.runs.comparison_spec import Plan, Row
+from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import Folder
 from curta.runs.session import Session
 from curta.runs.summary import spread
@@ -41,23 +41,23 @@ class Comparison:
     session: type[Session] = Session
     """What its runs are made as."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, spec: ComparisonSpec) -> None:
         self.path = path
-        self.plan = plan
+        self.spec = spec
 
     @classmethod
-    def begin(cls: type[Kind], plan: Plan, name: str | None, base: str) -> Kind:
+    def begin(cls: type[Kind], spec: ComparisonSpec, name: str | None, base: str) -> Kind:
         """The comparison of that name if it has such runs, else a new one.
 
         Without a name it is called `base`, numbered if a folder of another content is called
         so. UserError if the folder that is named has another content.
         """
         if name is not None:
-            if not _fits(path := folders.root() / folders.checked(name), plan):
+            if not _fits(path := folders.root() / folders.checked(name), spec):
                 raise UserError(f"{name!r} exists already with other runs: choose another name")
-            return cls(path, plan)
+            return cls(path, spec)
         paths = (folders.root() / one for one in folders.numbered(base))
-        return cls(next(path for path in paths if _fits(path, plan)), plan)
+        return cls(next(path for path in paths if _fits(path, spec)), spec)
 
     @classmethod
     def load(cls: type[Kind], name: str) -> Kind:
@@ -65,7 +65,7 @@ class Comparison:
         path = _place(name)
         if not (path / FILE).exists():
             raise unknown("comparison", name, existing())
-        return cls(path, _plan(path))
+        return cls(path, _spec(path))
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Comparison:
     @property
     def folders(self) -> dict[str, Path]:
         """The folders of its rows by their names, of those that have begun."""
-        named = {row.name: self.path / row.folder for row in self.plan.rows}
+        named = {row.name: self.path / row.folder for row in self.spec.rows}
         return {name: path for name, path in named.items() if (path / "run.json").exists()}
 
     @property
@@ -83,21 +83,21 @@ class Comparison:
         return {
             "format": FORMAT,
             "name": self.name,
-            "title": self.plan.title,
-            "summary": self.plan.summary,
-            "seeds": self.plan.seeds,
-            "swept": list(self.plan.swept),
-            "rows": [_asked(row) | self._found(row) for row in self.plan.rows],
+            "title": self.spec.title,
+            "summary": self.spec.summary,
+            "seeds": self.spec.seeds,
+            "swept": list(self.spec.swept),
+            "rows": [_asked(row) | self._found(row) for row in self.spec.rows],
         }
 
-    def carry_out(
+    def run_comparison(
         self,
         train: Callable[[Row, Session], None] = lambda row, run: run.train(),
         say: Callable[[str], None] = lambda what: None,
     ) -> bool:
         """Trains and examines what is not finished yet; False if it was interrupted."""
         self._save()
-        for row in self.plan.rows:
+        for row in self.spec.rows:
             run = self._run(row)
             if run.folder.info["status"] not in ("finished", "stopped"):
                 train(row, run)
@@ -111,12 +111,12 @@ class Comparison:
     def _run(self, row: Row) -> Session:
         """The row's run, begun if it is not yet there."""
         if not (self.path / row.folder / "run.json").exists():
-            seeds, inside = self.plan.seeds, self.path
+            seeds, inside = self.spec.seeds, self.path
             layout = layout_of(row.recipe)
             made = folders.create(row.recipe, layout, row.source, seeds, row.folder, inside)
             return self.session(made)
         run = self.session(folders.find(str(self.path / row.folder)))
-        if (run.recipe, run.seeds) != (row.recipe, self.plan.seeds):
+        if (run.recipe, run.seeds) != (row.recipe, self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {FILE} says it is")
         return run
 
@@ -178,7 +178,7 @@ def refused(recipe: Recipe) -> list[dict[str, Any]]:
 
 def held(recipe: Recipe) -> dict[str, Any]:
     """The exam without what these models have no positions for, as changes to the recipe's."""
-    plan, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
+    spec, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
     out = {(row["operator"], row["size"]) for row in refused(recipe)}
     changes: dict[str, Any] = {}
     if out:
@@ -186,10 +186,10 @@ def held(recipe: Recipe) -> dict[str, Any]:
             o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
             for o in operators
         }
-    if plan.grid and refusal(recipe, operators[0], plan.grid):
+    if spec.grid and refusal(recipe, operators[0], spec.grid):
         changes["grid"] = 0
-    widest = len(str(plan.table))
-    if plan.table and any(refusal(recipe, o, widest) for o in operators):
+    widest = len(str(spec.table))
+    if spec.table and any(refusal(recipe, o, widest) for o in operators):
         changes["table"] = 0
     return changes
 
@@ -237,19 +237,19 @@ def _place(name: str) -> Path:
     return path if (path / FILE).exists() else folders.root() / name
 
 
-def _fits(path: Path, plan: Plan) -> bool:
+def _fits(path: Path, spec: ComparisonSpec) -> bool:
     """Whether the plan can be carried out in that folder: what is there is part of it."""
     if not path.exists():
         return True
     if not (path / FILE).exists():
         return False
-    there = _plan(path)
-    mine = {row.folder: row.recipe for row in plan.rows}
+    there = _spec(path)
+    mine = {row.folder: row.recipe for row in spec.rows}
     same = all(mine.get(row.folder) == row.recipe for row in there.rows)
-    return same and there.seeds == plan.seeds
+    return same and there.seeds == spec.seeds
 
 
-def _plan(path: Path) -> Plan:
+def _spec(path: Path) -> ComparisonSpec:
     """The plan that comparison.json holds."""
     where = f"comparison {path.name!r}"
     try:
@@ -259,7 +259,7 @@ def _plan(path: Path) -> Plan:
             raise UserError(f"{where} was made by another version (format {form}): update curta")
         rows = tuple(_row(row, where) for row in content["rows"])
         title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
-        return Plan(title, summary, seeds, rows, tuple(content["swept"]))
+        return ComparisonSpec(title, summary, seeds, rows, tuple(content["swept"]))
     except (KeyError, TypeError):
         raise UserError(f"{where} is damaged: {FILE} is not as it was written") from None
 

@@ -70,7 +70,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class ComparisonSpec:
     """A comparison of which every recipe has been read and checked."""
 
     title: str
@@ -129,7 +129,7 @@ def resolve(
     common: Mapping[str, Any],
     seeds: int | Sequence[int] | None = None,
     swept: Sequence[str] = (),
-) -> Plan:
+) -> ComparisonSpec:
     """Every recipe, read and checked; UserError for the first thing that is wrong."""
     shared = _flat(draft.common) | dict(common)
     rows = tuple(_row(entry, shared) for entry in draft.entries)
@@ -142,7 +142,7 @@ def resolve(
             )
         taken[row.folder.lower()] = row.name
     chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
-    return Plan(draft.title, draft.summary, chosen, rows, tuple(swept))
+    return ComparisonSpec(draft.title, draft.summary, chosen, rows, tuple(swept))
 
 
 def base(words: Sequence[str]) -> str:

@@ -240,10 +240,13 @@ def structure(recipe: Recipe) -> str:
         f"positions {settings.name}: {positions}",
         *(f"{name}: {_plainly(fields[name])}" for name in fields if name != "name"),
     ]
-    if recipe.model.kinds:
-        given.append("kinds: the part that each token plays in the layout is embedded")
-    if recipe.model.spelled:
-        given.append("spelled: a token is embedded as its digit, its carry, its role and its move")
+    if recipe.model.role_embeddings:
+        given.append("role_embeddings: the part that each token plays in the layout is embedded")
+    if recipe.model.compositional_embeddings:
+        given.append(
+            "compositional_embeddings: a token is embedded as its digit, its carry, its role"
+            " and its move"
+        )
     return "; ".join(given) + "."
 
 

@@ -59,13 +59,13 @@ class Loop:
         interrupted: threading.Event,
         trackers: Sequence[Tracker] = (),
     ) -> None:
-        self.folder, self.recipe, self.plan = folder, recipe, recipe.training
+        self.folder, self.recipe, self.settings = folder, recipe, recipe.training
         self.layout = layout
         self.call, self.show, self.interrupted = call, show, interrupted
         self.trackers = trackers
         self.members = len(folder.info["seeds"])
         self.stopped: dict[str, int] = dict(folder.info["stopped"])
-        self.end: int = folder.info.get("ended", self.plan.steps)
+        self.end: int = folder.info.get("ended", self.settings.steps)
 
     def run(self, state: Member, step: int, seconds: float) -> str:
         """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
@@ -73,7 +73,7 @@ class Loop:
         if not step:
             self._remember(state, step, status)
         while not status:
-            begun, count = time.perf_counter(), _until_boundary(step, self.plan)
+            begun, count = time.perf_counter(), _until_boundary(step, self.settings)
             state, metrics = self.call(state, jnp.int32(step), jnp.int32(count))
             metrics = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], metrics)
             seconds += time.perf_counter() - begun
@@ -86,10 +86,10 @@ class Loop:
                 tracker.add(rows)
             status = self._status(step)
             self._remember(state, step, status)
-            if status or step % self.plan.checkpoint_every == 0:
-                checkpoints.save(self.folder.checkpoints, step, state, self.plan.checkpoints)
+            if status or step % self.settings.checkpoint_every == 0:
+                checkpoints.save(self.folder.checkpoints, step, state, self.settings.checkpoints)
                 self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
-            rate = count * self.plan.batch * self.members / (time.perf_counter() - begun)
+            rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
             self.show(self._progress(step, seconds, metrics, rate))
         return status
 
@@ -103,7 +103,7 @@ class Loop:
 
     def _remember(self, state: Member, step: int, status: str) -> None:
         """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
-        every = self.plan.history_every
+        every = self.settings.history_every
         if every and (step % every == 0 or status in ("finished", "stopped")):
             embedding_history.save(
                 self.folder.history, step, embedding_history.vectors(state.model)
@@ -115,7 +115,7 @@ class Loop:
         The end is noted before the checkpoint is written, so a run killed in between
         ends at the same step.
         """
-        if not self.plan.validate_every or step % self.plan.validate_every:
+        if not self.settings.validate_every or step % self.settings.validate_every:
             return state
         found = self._examined(state)
         loss, exact, _ = found
@@ -125,8 +125,8 @@ class Loop:
                     f"validation_{name}": round(float(column[row["member"]]), 6)
                     for name, column in zip(VALIDATED, found, strict=True)
                 }
-        goal = self.plan.stop_at
-        if goal is not None and step >= self.plan.stop_after and float(exact.min()) >= goal:
+        goal = self.settings.stop_at
+        if goal is not None and step >= self.settings.stop_after and float(exact.min()) >= goal:
             self.end = step
             self.folder.update(ended=step)
         return trainer.improved(state, loss, exact)
@@ -135,7 +135,7 @@ class Loop:
         """What VALIDATED names, of every member, over the tasks, each at its share."""
         models = scoring.Models(state.model, self.layout, self.members)
         found = [scoring.scores(models, exam) for exam in self._validation]
-        shares = np.array(self.recipe.shares)[:, None] / self.plan.batch
+        shares = np.array(self.recipe.shares)[:, None] / self.settings.batch
         columns = (
             [score.loss for score in found],
             [score.right.mean(axis=1) for score in found],
@@ -145,17 +145,17 @@ class Loop:
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:
-        return [validation(task, self.plan.validation) for task in self.recipe.tasks]
+        return [validation(task, self.settings.validation) for task in self.recipe.tasks]
 
     def _progress(self, step: int, seconds: float, metrics: Metrics, rate: float) -> Progress:
         loss, exact = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
-        return Progress(step, self.plan.steps, seconds, loss, exact, self.stopped, rate)
+        return Progress(step, self.settings.steps, seconds, loss, exact, self.stopped, rate)
 
 
-def _until_boundary(step: int, plan: Training) -> int:
+def _until_boundary(step: int, settings: Training) -> int:
     """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
-    spans = (CHUNK, plan.checkpoint_every, plan.validate_every, plan.history_every)
-    return min([span - step % span for span in spans if span] + [plan.steps - step])
+    spans = (CHUNK, settings.checkpoint_every, settings.validate_every, settings.history_every)
+    return min([span - step % span for span in spans if span] + [settings.steps - step])
 
 
 def _failures(

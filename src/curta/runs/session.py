@@ -42,14 +42,14 @@ MANY = 1000
 class Session:
     """One run: a folder, and the members trained in it.
 
-    With `loops` they are asked and examined with that many loops instead of the recipe's.
+    With `num_recurrences` they are asked and examined with that many loops instead of the recipe's.
     """
 
-    def __init__(self, folder: Folder, loops: int | None = None) -> None:
-        if loops is not None and loops < 1:
-            raise UserError(f"loops must be at least 1, not {loops}")
+    def __init__(self, folder: Folder, num_recurrences: int | None = None) -> None:
+        if num_recurrences is not None and num_recurrences < 1:
+            raise UserError(f"recurrences must be at least 1, not {num_recurrences}")
         self.folder = folder
-        self.loops = loops
+        self.num_recurrences = num_recurrences
         self._prepared: Future[certificate.Prepared] | None = None
         self.recipe: Recipe = folder.recipe
         self.seeds: list[int] = folder.info["seeds"]
@@ -73,8 +73,8 @@ class Session:
         seeds = jnp.asarray(self.seeds)
         state = self._restored(step) if step else trainer.init(self.recipe, self.layout, seeds)
         model = state.chosen
-        if self.loops is not None:
-            model = jax.vmap(lambda one: one.looped(self.loops))(model)
+        if self.num_recurrences is not None:
+            model = jax.vmap(lambda one: one.with_recurrences(self.num_recurrences))(model)
         return scoring.Models(model, self.layout, len(self.seeds))
 
     def model(self, member: int = 0) -> Transformer:
@@ -90,7 +90,7 @@ class Session:
         trackers.checked(self.folder.info.get("track", []))
         mesh = trainer.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
-        state = trainer.spread(state, mesh)
+        state = trainer.shard(state, mesh)
         call, compiling = self._compiled(mesh, state)
         self.folder.update(
             status="training",
@@ -128,9 +128,9 @@ class Session:
     def _compiled(self, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
         """The chunk of steps with its data, compiled, and the seconds that took."""
         shown = self.shown if isinstance(self.recipe.positions, Window) else None
-        data, rooms = records.recorded(self.recipe, self.layout, self.seeds, shown)
+        data, bounds = records.recorded(self.recipe, self.layout, self.seeds, shown)
         data, begun = trainer.placed(data, mesh), time.perf_counter()
-        program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, rooms), mesh)
+        program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, bounds), mesh)
         compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
 
         def call(state: Member, first: Any, count: Any) -> Any:
@@ -206,7 +206,7 @@ class Session:
         if settings.named:
             progress("named problems")
             table["named"] = named(settings.named, self._of(self.at(0), member), models)
-        table |= {} if self.loops is None else {"loops": self.loops}
+        table |= {} if self.num_recurrences is None else {"num_recurrences": self.num_recurrences}
         if member is None:
             self.folder.save_evaluation(table)
             write_summary(self.folder)

@@ -141,7 +141,7 @@ def _results(exam: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"lengths": [_row(row) for row in exam.get("lengths", [])]}
     if "grid" in exam:
         found["grid"] = _grid(exam["grid"])
-    return found | _some(exam, "seed", "loops", "tables")
+    return found | _some(exam, "seed", "num_recurrences", "tables")
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

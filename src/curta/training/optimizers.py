@@ -16,7 +16,7 @@ from curta.config.optimizer import Optimizer
 from curta.model.transformer import Transformer
 
 
-class Rates(NamedTuple):
+class HyperParams(NamedTuple):
     """The numbers of an optimiser that may differ from member to member."""
 
     learning_rate: Float[Array, ""]
@@ -37,14 +37,16 @@ def schedule(settings: Optimizer, step: Int[Array, ""], steps: int) -> Float[Arr
     return jnp.minimum(1.0, (step + 1) / warm) * course
 
 
-def transformation(settings: Optimizer, rates: Rates, steps: int) -> optax.GradientTransformation:
+def transformation(
+    settings: Optimizer, hyperparams: HyperParams, steps: int
+) -> optax.GradientTransformation:
     """The whole chain: clipping, the optimiser, its schedule."""
 
     def rate(step: Array) -> Array:
-        return rates.learning_rate * schedule(settings, step, steps)
+        return hyperparams.learning_rate * schedule(settings, step, steps)
 
     first = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
-    return optax.chain(*first, _NAMED[settings.name](settings, rate, rates.weight_decay))
+    return optax.chain(*first, _NAMED[settings.name](settings, rate, hyperparams.weight_decay))
 
 
 def _sgd(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:

@@ -17,7 +17,7 @@ import numpy as np
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.layouts import Layout, Room, Text
+from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.programs.machine.recording import Recording, seen
@@ -47,7 +47,7 @@ def recorded(
     layout: Layout,
     seeds: Sequence[int],
     shown: Sequence[WindowTable] | None = None,
-) -> tuple[Data, tuple[Room, ...]]:
+) -> tuple[Data, tuple[ShapeBounds, ...]]:
     """The training data of these members, and room for the longest text of each task.
 
     `shown` are the members' windows, where they are known already. There is no data where
@@ -55,7 +55,7 @@ def recorded(
     """
     if not isinstance(layout, ProgramLayout):
         return Data(), tuple(
-            layout.room(task.operator, tasks.widest(task)) for task in recipe.tasks
+            layout.bounds(task.operator, tasks.widest(task)) for task in recipe.tasks
         )
     if isinstance(recipe.positions, Window):
         tables = shown or [shown_to(recipe, layout, seed) for seed in seeds]
@@ -134,19 +134,19 @@ def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
 
 def _texts(
     recipe: Recipe, layout: ProgramLayout, seeds: Sequence[int]
-) -> tuple[Data, tuple[Room, ...]]:
+) -> tuple[Data, tuple[ShapeBounds, ...]]:
     """The texts of each task, padded to the longest of all members'."""
     assert layout.recorder is not None
-    own, rooms = [], []
+    own, each = [], []
     for task in recipe.tasks:
         texts = [
             [layout.recorder.record(task.operator, o) for o in problems(recipe, layout, task, seed)]
             for seed in seeds
         ]
-        room = layout.room_for([text for mine in texts for text in mine])
-        own.append(_stacked([padded_texts(mine, room.total, layout.end) for mine in texts]))
-        rooms.append(room)
-    return Data((), tuple(own)), tuple(rooms)
+        bounds = layout.room_for([text for mine in texts for text in mine])
+        own.append(_stacked([padded_texts(mine, bounds.total, layout.end) for mine in texts]))
+        each.append(bounds)
+    return Data((), tuple(own)), tuple(each)
 
 
 def padded_texts(texts: Sequence[Recorded], longest: int, fill: int) -> Text:

@@ -22,49 +22,56 @@ from curta.model.blocks import Flat
 from curta.model.states import States
 
 
-class Reading(NamedTuple):
+class LossTerm(NamedTuple):
     """The queries' state at some point of a pass, and its share of the loss."""
 
     share: float
     state: Flat
 
 
-def readings(
-    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[Reading]:
+def loss_terms(
+    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[LossTerm]:
     """The states whose losses are added; those with most loops come last.
 
     `states` is the model's, of a batch; `key` is drawn from once a step.
     """
-    return _NAMED[plan.loop_loss](plan, loops, states, key)
+    return _NAMED[settings.recurrence_loss](settings, num_recurrences, states, key)
 
 
 def _last(
-    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[Reading]:
-    return [Reading(1.0, states().last)]
+    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[LossTerm]:
+    return [LossTerm(1.0, states().last)]
 
 
 def _mixed(
-    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[Reading]:
-    found, fewer = states(each=True), jax.random.randint(key, (), 1, loops)
-    return [Reading(0.5, found.after(fewer)), Reading(0.5, found.last)]
+    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[LossTerm]:
+    found, fewer = states(each=True), jax.random.randint(key, (), 1, num_recurrences)
+    return [LossTerm(0.5, found.after(fewer)), LossTerm(0.5, found.last)]
 
 
 def _progressive(
-    plan: Training, loops: int, states: Callable[..., States], key: PRNGKeyArray
-) -> list[Reading]:
-    most, alpha = max(loops // 2, 1), plan.progressive_alpha
+    settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
+) -> list[LossTerm]:
+    most, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha
     first, second = jax.random.split(key)
-    untaught = jax.random.randint(first, (), 0, loops)
-    taught = jax.random.randint(second, (), 1, jnp.minimum(loops - untaught, most) + 1)
+    no_grad_recurrences = jax.random.randint(first, (), 0, num_recurrences)
+    taught = jax.random.randint(
+        second, (), 1, jnp.minimum(num_recurrences - no_grad_recurrences, most) + 1
+    )
     found = []
     if alpha > 0:
-        drawn = states(loops=most, untaught=untaught, each=True)
-        found.append(Reading(alpha, drawn.after(taught)))
+        drawn = states(num_recurrences=most, no_grad_recurrences=no_grad_recurrences, each=True)
+        found.append(LossTerm(alpha, drawn.after(taught)))
     if alpha < 1:
-        found.append(Reading(1 - alpha, states(loops=most, untaught=loops - most).last))
+        found.append(
+            LossTerm(
+                1 - alpha,
+                states(num_recurrences=most, no_grad_recurrences=num_recurrences - most).last,
+            )
+        )
     return found
 
 

@@ -22,14 +22,14 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.layouts import Layout, Room, Text
+from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Batch, errors, padded, whole
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems import tasks
-from curta.training.optimizers import Rates, transformation
+from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
-from curta.training.recurrence_loss import readings
+from curta.training.recurrence_loss import loss_terms
 
 CHUNK = 100
 """Steps per compiled call: often enough for live progress, seldom enough to cost nothing."""
@@ -47,7 +47,7 @@ class Member(NamedTuple):
     """Everything that a member carries from step to step."""
 
     seed: Int[Array, ""]
-    rates: Rates
+    hyperparams: HyperParams
     model: Transformer
     optimizer: PyTree
     alive: Bool[Array, ""]
@@ -70,11 +70,11 @@ class Metrics(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Keys of a step: for its problems, random starts, numbers of loops, and dropout."""
+    """Keys of a step: for its problems, random starts, numbers of recurrences, and dropout."""
 
     problems: PRNGKeyArray
     starts: PRNGKeyArray
-    loops: PRNGKeyArray
+    recurrences: PRNGKeyArray
     dropout: PRNGKeyArray
 
 
@@ -82,7 +82,7 @@ class Written(NamedTuple):
     """How the problems of each task are written, and room for the longest of training."""
 
     layout: Layout
-    rooms: tuple[Room, ...]
+    bounds: tuple[ShapeBounds, ...]
 
 
 def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
@@ -92,10 +92,12 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
     def one(seed: Array) -> Member:
         key = jax.random.fold_in(jax.random.key(seed), 0)
         model = Transformer.init(recipe.model, recipe.positions, layout, key=key)
-        rates = Rates(jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay))
-        optimizer = transformation(settings, rates, recipe.training.steps).init(model)
+        hyperparams = HyperParams(
+            jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay)
+        )
+        optimizer = transformation(settings, hyperparams, recipe.training.steps).init(model)
         best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
-        return Member(seed, rates, model, optimizer, jnp.array(True), best)
+        return Member(seed, hyperparams, model, optimizer, jnp.array(True), best)
 
     return jax.jit(jax.vmap(one))(seeds)
 
@@ -103,23 +105,25 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
 def loss_and_exact(
     model: Transformer,
     batch: Batch,
-    room: Room,
+    bounds: ShapeBounds,
     keys: Keys,
-    plan: Training,
+    settings: Training,
     total: Callable[[Array], Array] = lambda x: x,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Mean cross entropy over scored tokens, and the share of flawless problems.
 
     `total` sums over the devices among which the batch is divided. Of a looped model, whose
-    loss may be taken after several numbers of loops, the most decide what is flawless.
+    loss may be taken after several numbers of recurrences, the most decide what is flawless.
     """
-    where = model.positions.jitter(batch.where, keys.starts)
-    key = keys.dropout if model.settings.dropout else None
-    states = partial(model.states, batch.tokens, where, batch.queries, room, dropout_key=key)
+    where = model.positions.shift_batch(batch.where, keys.starts)
+    key = keys.dropout if model.config.dropout else None
+    states = partial(model.states, batch.tokens, where, batch.queries, bounds, dropout_key=key)
     losses = jnp.zeros(())
-    for share, state in readings(plan, model.settings.loops, states, keys.loops):
+    for share, state in loss_terms(
+        settings, model.config.num_recurrences, states, keys.recurrences
+    ):
         logits = model.logits(state, batch.queries)
-        losses = losses + share * _token_losses(plan, logits, batch.goals)
+        losses = losses + share * _token_losses(settings, logits, batch.goals)
     flawless = jnp.sum(errors(logits, batch) == 0).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
@@ -127,7 +131,7 @@ def loss_and_exact(
 
 
 def _token_losses(
-    plan: Training,
+    settings: Training,
     logits: Float[Array, "rows queries vocabulary"],
     goals: Int[Array, "rows queries"],
 ) -> Float[Array, "rows queries"]:
@@ -136,7 +140,7 @@ def _token_losses(
     That is the squared distance, as a share of the largest there is, where a digit is due.
     """
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, goals)
-    if plan.loss != "numeric":
+    if settings.loss != "numeric":
         return losses
     expected = jax.nn.softmax(logits[..., :10]) @ jnp.arange(10.0)
     distance = jnp.square((expected - goals.astype(expected.dtype)) / 9)
@@ -160,12 +164,12 @@ def objective(
         return window_objective(model, recipe.training.batch, data, keys, shards)
     found = []
     for number, share in enumerate(recipe.shares):
-        own, room = _own(keys, number), written.rooms[number]
+        own, bounds = _own(keys, number), written.bounds[number]
         _, starts = _share(_keys_of_each(keys.starts, number, share), shards)
         text = _text(recipe, written, data, own, number, shards)
-        batch = _batch(model, recipe, text, room)
-        batch = batch._replace(where=model.positions.stagger(batch.where, starts))
-        values = loss_and_exact(model, batch, room, own, recipe.training, total)
+        batch = _batch(model, recipe, text, bounds)
+        batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
+        values = loss_and_exact(model, batch, bounds, own, recipe.training, total)
         found.append([value * (share / recipe.training.batch) for value in values])
     loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
     return loss, exact
@@ -201,17 +205,17 @@ def _text(
         texts: Text = data.own[number]
         chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
         return Text(*(part[_share(chosen, shards)] for part in texts))
-    layout, room = written
+    layout, bounds = written
     drawn = _share(tasks.draw(task, keys.problems, share), shards)
     writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
-    return layout.vary(layout.tokens(task.operator, drawn, room[number]), writing)
+    return layout.vary(layout.tokens(task.operator, drawn, bounds[number]), writing)
 
 
-def _batch(model: Transformer, recipe: Recipe, text: Text, room: Room) -> Batch:
+def _batch(model: Transformer, recipe: Recipe, text: Text, bounds: ShapeBounds) -> Batch:
     where = model.layout.where(text)
     if recipe.training.loss == "all":
         return whole(text, where)
-    return padded(text, where, room, causal=recipe.model.causal)
+    return padded(text, where, bounds, causal=recipe.model.causal)
 
 
 def step(
@@ -223,7 +227,7 @@ def step(
     keys = step_keys(member.seed, number)
     (loss, exact), gradients = learn(member.model, recipe, written, data, keys, shards, total)
     loss, exact, gradients = total((loss, exact, gradients))
-    chain = transformation(recipe.optimizer, member.rates, recipe.training.steps)
+    chain = transformation(recipe.optimizer, member.hyperparams, recipe.training.steps)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
     model = optax.apply_updates(member.model, updates)
     return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact)
@@ -300,17 +304,17 @@ def compiled(
         return mapped(run, (members, data.own))
 
     member, whole = PartitionSpec("member"), PartitionSpec()
-    spread = jax.shard_map(
+    shard = jax.shard_map(
         local,
         mesh=mesh,
         in_specs=(member, Data(whole, member), whole, whole),
         out_specs=member,
         check_vma=False,
     )
-    return jax.jit(spread, donate_argnums=0)
+    return jax.jit(shard, donate_argnums=0)
 
 
-def spread(members: PyTree, mesh: Mesh) -> PyTree:
+def shard(members: PyTree, mesh: Mesh) -> PyTree:
     """Places what is stacked by members on the devices that train them."""
     return jax.device_put(members, NamedSharding(mesh, PartitionSpec("member")))
 
@@ -318,7 +322,7 @@ def spread(members: PyTree, mesh: Mesh) -> PyTree:
 def placed(data: Data, mesh: Mesh) -> Data:
     """Places each member's own data with it, and what is shared everywhere."""
     everywhere = NamedSharding(mesh, PartitionSpec())
-    return Data(jax.device_put(data.shared, everywhere), spread(data.own, mesh))
+    return Data(jax.device_put(data.shared, everywhere), shard(data.own, mesh))
 
 
 def _vectorised(function: Callable[[PyTree], PyTree], members: PyTree) -> PyTree:

@@ -13,7 +13,6 @@ from curta.frontends import api
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems import tasks
 from curta.problems.problem import Problem, parse
 from tests import paper, tiny
 
@@ -32,7 +31,7 @@ CASES = {
 def tables(name: str, columns: Columns) -> tuple[Any, Any]:
     """The first rows of a task: made on arrays, and row by row."""
     layout, task = layout_named(CASES[name][0]), CASES[name][1]
-    source = Source(task, layout, TRAIN, ROWS, places=range(ROWS) if tasks.table(task) else None)
+    source = Source(task, layout, TRAIN, ROWS, places=range(ROWS) if task.values else None)
     written, mine = next(source.batches())
     mine = mine & (np.arange(len(mine)) < ROWS)
     problems = [

@@ -113,7 +113,12 @@ def layout(name: str) -> ProgramLayout:
 
 def recipe(name: str, **changes: Any) -> Recipe:
     """A small recipe for a machine, with `section__field=value` laid on top."""
-    small = {"model.width": 16, "model.heads": 2, "model.mlp_factor": 2, "model.kinds": True}
+    small = {
+        "model.width": 16,
+        "model.heads": 2,
+        "model.mlp_ratio": 2,
+        "model.role_embeddings": True,
+    }
     given = {path.replace("__", "."): value for path, value in changes.items()}
     fields = recipes.read("addition" if name == "own" else name)
     made = recipes.parse(with_overrides(fields, small | given), where=name)

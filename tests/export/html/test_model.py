@@ -40,9 +40,9 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "norm after, relu": {
         "model__norm_placement": "post_residual", "model__activation": "relu"
     },
-    "tied, shared keys": {"model__tied": True, "model__key_value_heads": 1},
-    "no kinds, no scale": {"model__kinds": False, "model__attention_scale": False},
-    "not spelled, one layer": {"model__spelled": False, "model__blocks": 1},
+    "tied, shared keys": {"model__tie_embeddings": True, "model__num_kv_heads": 1},
+    "no kinds, no scale": {"model__role_embeddings": False, "model__attention_scale": False},
+    "not spelled, one layer": {"model__compositional_embeddings": False, "model__num_layers": 1},
 }  # fmt: skip
 WRITTEN = 60
 
@@ -108,8 +108,8 @@ def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:
     texts = [layout("addition").recorder.record("+", (57, 968))]
     tokens = np.array([texts[0][0]], np.int32)
     where = layout("addition").follow(jnp.asarray(tokens), jnp.array([tokens.shape[1]]))[1]
-    room = layout("addition").room_for(texts)
-    expected = np.asarray(model.attention_weights(jnp.asarray(tokens), where, room))[0, 0]
+    bounds = layout("addition").room_for(texts)
+    expected = np.asarray(model.attention_weights(jnp.asarray(tokens), where, bounds))[0, 0]
     tab.goto(page(tmp_path, made, model).as_uri())
     found = np.zeros_like(expected)
     asked = f"new curta.Writing(curta.network, {tokens[0].tolist()})"
@@ -136,7 +136,7 @@ def test_a_published_layout_and_more_loops_are_refused() -> None:
     dense = tiny.dense()
     with pytest.raises(UserError, match="positions 'window' only"):
         refuse(tiny.drawn(dense, layout_of(dense)))
-    with pytest.raises(UserError, match=r"model\.loops 2"):
+    with pytest.raises(UserError, match=r"model\.num_recurrences 2"):
         refuse(shipped("addition")[1].looped(2))
 
 

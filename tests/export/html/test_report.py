@@ -269,7 +269,7 @@ def test_a_run_named_twice_is_refused(
 
 
 LARGE = {
-    "model__width": 32, "model__heads": 4, "model__mlp_factor": 4, "model__blocks": 2
+    "model__width": 32, "model__heads": 4, "model__mlp_ratio": 4, "model__num_layers": 2
 }  # fmt: skip
 """Larger than shipped recipes."""
 

@@ -17,11 +17,11 @@ from ..made import drawn
 
 GPT2: dict[str, Any] = {
     "layout": "plain", "positions__name": "learned", "positions__length": 40,
-    "model__norm": "layer", "model__activation": "gelu", "model__kinds": False,
+    "model__norm": "layer", "model__activation": "gelu", "model__role_embeddings": False,
 }  # fmt: skip
 LLAMA: dict[str, Any] = {
     "layout": "reversed", "positions__name": "rope", "model__activation": "gelu",
-    "model__kinds": False,
+    "model__role_embeddings": False,
 }  # fmt: skip
 COUPLED = tiny.DENSE | {"positions__name": "rope"}
 

@@ -51,7 +51,7 @@ def test_every_weight_comes_back_bit_for_bit(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, COUPLED, GPT2 | {"model__tied": True, "model__width": 24}, LLAMA],
+    [{}, COUPLED, GPT2 | {"model__tie_embeddings": True, "model__width": 24}, LLAMA],
     ids=["program", "own", "gpt2", "llama"],
 )
 def test_what_the_library_saves_comes_back(tmp_path: Path, changes: dict[str, Any]) -> None:
@@ -119,9 +119,10 @@ def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
     ("changes", "says"),
     [
         ({"layout": "framed", "positions.name": "learned", "model.causal": False,
-          "model.norm": "layer", "model.kinds": False},
+          "model.norm": "layer", "model.role_embeddings": False},
          "model.causal False"),
-        ({"model.spelled": True, "model.tied": True}, "model.spelled with model.tied"),
+        ({"model.compositional_embeddings": True, "model.tie_embeddings": True},
+         "model.compositional_embeddings with model.tie_embeddings"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_expressed_is_refused_by_name(

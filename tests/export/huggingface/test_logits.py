@@ -22,22 +22,23 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", GPT2),
     "gpt2, tied, plain norm": (
         "GPT2LMHeadModel",
-        GPT2 | {"model__tied": True, "model__norm": "plain", "model__attention_scale": False},
+        GPT2
+        | {"model__tie_embeddings": True, "model__norm": "plain", "model__attention_scale": False},
     ),
     "gpt2, random positions": (
         "GPT2LMHeadModel",
         {
             "layout": "plain", "positions__name": "randomised", "positions__max_length": 40,
-            "model__kinds": False, "model__norm": "layer", "model__activation": "relu2",
-            "model__attending": 2,
+            "model__role_embeddings": False, "model__norm": "layer", "model__activation": "relu2",
+            "model__num_attention_layers": 2,
         },
     ),
     "llama": ("LlamaForCausalLM", LLAMA),
     "llama, gated, tied": (
         "LlamaForCausalLM",
         LLAMA
-        | {"model__gated": True, "model__tied": True, "model__key_value_heads": 1}
-        | {"model__activation": "silu", "model__attending": 2, "positions__base": 100.0},
+        | {"model__gated": True, "model__tie_embeddings": True, "model__num_kv_heads": 1}
+        | {"model__activation": "silu", "model__num_attention_layers": 2, "positions__base": 100.0},
     ),
     "llama, no scale": (
         "LlamaForCausalLM",
@@ -52,22 +53,25 @@ OWN: dict[str, dict[str, Any]] = {
         "model__norm_placement": "post_residual", "model__norm": "plain",
     },
     "alibi": COUPLED | {
-        "positions__name": "alibi", "model__attending": 2, "model__tied": True,
+        "positions__name": "alibi", "model__num_attention_layers": 2, "model__tie_embeddings": True,
     },
     "alibi, learned": COUPLED | {"positions__name": "alibi", "positions__learned": True},
     "t5": COUPLED | {
         "positions__name": "t5", "positions__num_buckets": 8, "positions__max_distance": 16,
-        "model__key_value_heads": 1, "model__gated": True,
+        "model__num_kv_heads": 1, "model__gated": True,
     },
     "fire": COUPLED | {"positions__name": "fire", "layout": "hints", "model__norm": "layer"},
-    "abacus": COUPLED | {"positions__name": "abacus", "layout": "padded", "model__kinds": False},
+    "abacus": COUPLED
+    | {"positions__name": "abacus", "layout": "padded", "model__role_embeddings": False},
     "abacus, inside, looped": COUPLED | {
         "positions__name": "abacus", "positions__inject": "queries_keys", "layout": "reversed",
-        "model__loops": 3, "model__inject": "sublayer", "model__kinds": False,
+        "model__num_recurrences": 3, "model__input_injection": "sublayer",
+        "model__role_embeddings": False,
     },
     "coupled, looped": COUPLED | {
-        "positions__name": "coupled", "model__loops": 2, "model__inject": "block",
-        "model__attending": 2,
+        "positions__name": "coupled", "model__num_recurrences": 2,
+        "model__input_injection": "block",
+        "model__num_attention_layers": 2,
     },
     "position-coupling": COUPLED | {
         "positions__name": "position-coupling", "layout": "position-coupling",
@@ -75,7 +79,7 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "nope": COUPLED | {"positions__name": "nope", "model__activation": "silu"},
     "window": {},
-    "window, shared keys": {"model__key_value_heads": 1, "model__attention_scale": False},
+    "window, shared keys": {"model__num_kv_heads": 1, "model__attention_scale": False},
     "window, two axes": PRODUCTS,
     "window, spelled": PRODUCTS | SPELLED,
     "program, fire": {"positions__name": "fire"},
@@ -112,11 +116,11 @@ def test_the_same_answers_are_written(tmp_path: Path, changes: dict[str, Any]) -
     of = tiny.recipe(**changes)
     model, problems = drawn(of), tiny.random_sums(6, 3)
     layout, at = model.layout, folder(tmp_path / "own", of, model)
-    written = completions(model, layout, problems, layout.room("+", (4, 4)))
+    written = completions(model, layout, problems, layout.bounds("+", (4, 4)))
     reads = tokenizer(at)
     prompts = [layout.prompt(problem) for problem in problems]
     given = reads(prompts, return_tensors="pt", padding=True)
-    count = layout.room("+", (4, 4)).completion
+    count = layout.bounds("+", (4, 4)).completion
     for more in ({}, {"use_cache": changes is not COUPLED}):
         found = opened(at).generate(**given, max_new_tokens=count, **more)
         texts = reads.batch_decode(found[:, given["input_ids"].shape[1] :])

@@ -397,4 +397,4 @@ def test_compare_help_shows_values_that_the_recipes_share(
         main(["compare", "addition", "addition-plain", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "--training.steps VALUE (each recipe's own)" in text
-    assert "--model.mlp_factor VALUE (4)" in text
+    assert "--model.mlp_ratio VALUE (4)" in text

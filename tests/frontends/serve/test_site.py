@@ -103,7 +103,9 @@ def test_a_page_that_cannot_be_is_refused_with_its_reason(small: Path, young: Pa
 
 
 def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
-    compare(["one: addition", "two: addition model.kinds=false"], 1, "both", tiny.overrides())
+    compare(
+        ["one: addition", "two: addition model.role_embeddings=false"], 1, "both", tiny.overrides()
+    )
     index = client.get("/").text
     assert "2 of 2 runs are finished" in index
     assert index.index("/runs/both/one/report.html") < index.index("/runs/both/two/report.html")

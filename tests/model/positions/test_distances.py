@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.positions import FIRE, T5, ALiBi, Positions, Randomised, Sinusoidal
-from curta.layouts import Where, layout_named
+from curta.layouts import TokenPositions, layout_named
 from curta.model import deferred_init
 from curta.model.positions import Encoding, Shape, build
 from tests import tiny
@@ -26,15 +26,15 @@ def built(settings: Positions, heads: int = HEADS) -> Encoding:
     return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
-def at(*indices: int, texts: int = 1) -> Where:
+def at(*indices: int, texts: int = 1) -> TokenPositions:
     index = jnp.array([indices] * texts, jnp.int32)
-    return Where(index, jnp.zeros_like(index), jnp.zeros((*index.shape, 1), jnp.int32))
+    return TokenPositions(index, jnp.zeros_like(index), jnp.zeros((*index.shape, 1), jnp.int32))
 
 
-def biases(encoding: Encoding, where: Where, block: int = 0) -> np.ndarray:
+def biases(encoding: Encoding, where: TokenPositions, block: int = 0) -> np.ndarray:
     """Heads x queries x keys of the first text."""
     layer = jax.tree.map(lambda leaf: leaf[block], encoding.layers)
-    return np.asarray(encoding.bias(layer, encoding.links(where, where)))[0]
+    return np.asarray(encoding.bias(layer, encoding.visible_keys(where, where)))[0]
 
 
 def earlier(indices: Any) -> list[tuple[int, int]]:
@@ -171,7 +171,7 @@ def test_fire_begins_at_the_sources_values() -> None:
 def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
     """The biases of a moved text are the formula at some sorted subset, block by block."""
     encoding, where = shaken(built(FIRE(max_length=40))), at(*range(TIME), texts=3)
-    moved = encoding.jitter(where, jax.random.key(1))
+    moved = encoding.shift_batch(where, jax.random.key(1))
     drawn = np.asarray(moved.coordinates)[..., 1:]
     assert (drawn == drawn[:1]).all()
     assert len({tuple(drawn[0, :, block].tolist()) for block in range(BLOCKS)}) == BLOCKS
@@ -187,7 +187,7 @@ def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
 
 def test_fire_without_a_length_to_draw_from_stays_at_the_indices() -> None:
     where = at(*range(TIME))
-    assert built(FIRE()).jitter(where, jax.random.key(0)) is where
+    assert built(FIRE()).shift_batch(where, jax.random.key(0)) is where
 
 
 # Randomised positions.
@@ -198,7 +198,7 @@ def test_randomised_positions_are_vectors_of_a_sorted_subset(of: Any) -> None:
     encoding, where = built(Randomised(of=of, max_length=20)), at(*range(TIME), texts=2)
     vectors = np.asarray(encoding.embed(at(*range(20))))[0]
     for seed in range(5):
-        found = np.asarray(encoding.embed(encoding.jitter(where, jax.random.key(seed))))
+        found = np.asarray(encoding.embed(encoding.shift_batch(where, jax.random.key(seed))))
         np.testing.assert_array_equal(found[0], found[1])
         chosen = [int(np.flatnonzero((vectors == row).all(axis=1))[0]) for row in found[0]]
         assert chosen == sorted(set(chosen))
@@ -208,7 +208,7 @@ def test_randomised_positions_are_vectors_of_a_sorted_subset(of: Any) -> None:
 def test_every_random_position_is_drawn_about_equally_often() -> None:
     """14 of 20 positions: each in 70 % of the draws, the smallest 0 in 70 % of them too."""
     encoding, where = built(Randomised(max_length=20)), at(*range(TIME))
-    move = jax.jit(jax.vmap(lambda key: encoding.jitter(where, key).index[0]))
+    move = jax.jit(jax.vmap(lambda key: encoding.shift_batch(where, key).index[0]))
     drawn = np.asarray(move(jax.random.split(jax.random.key(0), 2000)))
     shares = np.bincount(drawn.ravel(), minlength=20) / len(drawn)
     np.testing.assert_allclose(shares, 0.7, atol=0.05)
@@ -224,24 +224,24 @@ def test_randomised_positions_are_the_indices_outside_of_training() -> None:
 @pytest.mark.parametrize("settings", [Randomised(max_length=22), FIRE(max_length=22)])
 def test_a_text_longer_than_what_positions_are_drawn_from_is_refused(settings: Positions) -> None:
     encoding = built(settings)
-    encoding.check(tiny.room(LAYOUT, 6), training=True)  # 6 + 6 + 7 digits, three signs: 22
+    encoding.check(tiny.bounds(LAYOUT, 6), training=True)  # 6 + 6 + 7 digits, three signs: 22
     with pytest.raises(UserError, match=r"too long for random positions below 22 \(positions"):
-        encoding.check(tiny.room(LAYOUT, 7), training=True)
+        encoding.check(tiny.bounds(LAYOUT, 7), training=True)
 
 
 @pytest.mark.parametrize(
     "settings", [Sinusoidal(), ALiBi(), T5(), FIRE(), FIRE(max_length=22)], ids=str
 )
 def test_what_has_no_table_of_indices_is_examined_at_any_length(settings: Positions) -> None:
-    built(settings).check(tiny.room(LAYOUT, 100_000))
+    built(settings).check(tiny.bounds(LAYOUT, 100_000))
 
 
 @pytest.mark.parametrize("settings", [ALiBi(), T5(), FIRE()], ids=str)
 def test_a_bias_calculated_once_is_that_of_every_text(settings: Positions) -> None:
     encoding, where = built(settings), at(*range(TIME), texts=3)
     layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
-    once = encoding.bias(layer, encoding.links(where, where))
+    once = encoding.bias(layer, encoding.visible_keys(where, where))
     again = jax.tree.map(lambda part: part, where)  # equal, but not known to be the same
-    each = encoding.bias(layer, encoding.links(where, again))
+    each = encoding.bias(layer, encoding.visible_keys(where, again))
     assert (len(once), len(each)) == (1, 3)
     np.testing.assert_allclose(np.broadcast_to(once, each.shape), each, atol=1e-6)

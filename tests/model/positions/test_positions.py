@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.positions import Abacus, Coupled, Learned, NoPE, PositionCoupling, Positions, RoPE
-from curta.layouts import Layout, Where, layout_named
+from curta.layouts import Layout, TokenPositions, layout_named
 from curta.model import deferred_init
 from curta.model.positions import Encoding, Shape, build
 from curta.problems.problem import Problem
@@ -24,11 +24,11 @@ WIDTH, HEADS = 8, 2
 
 def built(settings: Positions, layout: str | Layout = "reversed") -> Encoding:
     chosen = layout_named(layout) if isinstance(layout, str) else layout
-    encoding = build(settings, Shape(chosen, WIDTH, HEADS, attending=1))
+    encoding = build(settings, Shape(chosen, WIDTH, HEADS, num_attention_layers=1))
     return deferred_init.draw((encoding, deferred_init.normal(1, scale=1.0)), jax.random.key(0))[0]
 
 
-def where_of(line: str, layout: str = "reversed") -> Where:
+def where_of(line: str, layout: str = "reversed") -> TokenPositions:
     """Where the characters of one text stand."""
     chosen = layout_named(layout)
     tokens = jnp.array([[chosen.characters.index(character) for character in line]], jnp.int32)
@@ -56,13 +56,13 @@ def test_nope_gives_nothing_to_learn_and_nothing_to_see() -> None:
     assert jax.tree.leaves(encoding) == []
     assert encoding.embed(where) == 0.0
     assert encoding.rotate(heads, where) is heads
-    assert encoding.bias((), encoding.links(where, where)) == 0.0
+    assert encoding.bias((), encoding.visible_keys(where, where)) == 0.0
 
 
-def at(*indices: int) -> Where:
+def at(*indices: int) -> TokenPositions:
     index = jnp.array([indices], jnp.int32)
     coordinates = jnp.zeros((1, len(indices), 1), jnp.int32)
-    return Where(index, jnp.zeros_like(index), coordinates)
+    return TokenPositions(index, jnp.zeros_like(index), coordinates)
 
 
 def test_rope_turns_pairs_of_features_by_the_index_times_their_frequency() -> None:
@@ -113,7 +113,7 @@ def test_abacus_displaces_all_digits_by_one_offset_and_no_sign() -> None:
     encoding, where = built(Abacus(rows=16, max_offset=3)), where_of("12+9=12$")
     seen = set()
     for seed in range(40):
-        embedded = encoding.embed(encoding.jitter(where, jax.random.key(seed)))
+        embedded = encoding.embed(encoding.shift_batch(where, jax.random.key(seed)))
         matches = [
             offset
             for offset in range(16 - 3)
@@ -157,7 +157,7 @@ def test_abacus_inside_adds_each_heads_part_of_the_row_to_queries_and_keys_alone
             expected = np.asarray(heads)[0, token, head] + added
             np.testing.assert_array_equal(turned[0, token, head], expected)
     assert encoding.embed(where) == 0.0
-    moved = encoding.jitter(where, jax.random.key(0)).coordinates - where.coordinates
+    moved = encoding.shift_batch(where, jax.random.key(0)).coordinates - where.coordinates
     assert len(set(np.asarray(moved).ravel().tolist())) == 1
 
 
@@ -174,7 +174,7 @@ def test_coupled_displaces_all_tokens_by_one_start() -> None:
     where = where_of("1+9=01$", "coupled")
     starts = set()
     for seed in range(40):
-        moved = encoding.jitter(where, jax.random.key(seed)).coordinates - where.coordinates
+        moved = encoding.shift_batch(where, jax.random.key(seed)).coordinates - where.coordinates
         assert len(set(np.asarray(moved).ravel().tolist())) == 1
         starts.add(int(moved[0, 0, 0]))
     assert starts == {0, 1, 2, 3}
@@ -183,7 +183,7 @@ def test_coupled_displaces_all_tokens_by_one_start() -> None:
 COUPLING = PositionCoupling(max_position=9)
 
 
-def coupling_where(*problems: tuple[int, int]) -> Where:
+def coupling_where(*problems: tuple[int, int]) -> TokenPositions:
     layout = layout_named("position-coupling")
     return layout.where(tiny.text(layout, [Problem("+", pair) for pair in problems], 14))
 
@@ -202,7 +202,7 @@ def test_position_coupling_starts_each_problem_anywhere_that_its_own_length_allo
     before = np.asarray(where.coordinates)[..., 0] + 1
 
     def draw(key: Any) -> Any:
-        return encoding.stagger(where, jax.random.split(key)).coordinates[..., 0] + 1
+        return encoding.shift_each(where, jax.random.split(key)).coordinates[..., 0] + 1
 
     ids = np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(jax.random.key(0), 3000)))
     for row, digits in enumerate((3, 1)):
@@ -219,13 +219,13 @@ def test_position_coupling_starts_each_problem_anywhere_that_its_own_length_allo
 @pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE(), Abacus(), Coupled()])
 def test_encodings_without_starts_of_their_own_leave_each_text_alone(settings: Positions) -> None:
     where, keys = where_of("1+9=01$", "coupled"), jax.random.split(jax.random.key(0), 1)
-    assert built(settings, "coupled").stagger(where, keys) is where
+    assert built(settings, "coupled").shift_each(where, keys) is where
 
 
 @pytest.mark.parametrize("settings", [Learned(), NoPE(), RoPE()])
 def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Positions) -> None:
     where = where_of("1+9=01$", "coupled")
-    assert tiny.same(built(settings, "coupled").jitter(where, jax.random.key(0)), where)
+    assert tiny.same(built(settings, "coupled").shift_batch(where, jax.random.key(0)), where)
 
 
 # What is too long for a table is refused, what just fits is not.
@@ -244,15 +244,15 @@ def test_texts_beyond_a_table_are_refused_in_one_line(
     settings: Positions, layout: str, longest: int
 ) -> None:
     encoding, chosen = built(settings, layout), layout_named(layout)
-    encoding.check(tiny.room(chosen, longest))
+    encoding.check(tiny.bounds(chosen, longest))
     with pytest.raises(UserError, match=r"too (long|many) for this model") as caught:
-        encoding.check(tiny.room(chosen, longest + 1))
+        encoding.check(tiny.bounds(chosen, longest + 1))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("settings", [NoPE(), RoPE()])
 def test_encodings_without_tables_take_any_length(settings: Positions) -> None:
-    built(settings, "coupled").check(tiny.room(layout_named("coupled"), 100_000))
+    built(settings, "coupled").check(tiny.bounds(layout_named("coupled"), 100_000))
 
 
 def test_rope_needs_pairs_of_features() -> None:
@@ -268,13 +268,13 @@ def test_links_are_the_same_whether_the_index_was_built_at_once_or_grew(name: st
     """Each query, asked as soon as it is written, sees what it sees in the whole text."""
     recipe, layout = tiny.with_encoding(name), layout_named("coupled")
     encoding = tiny.drawn(recipe, layout).positions
-    room = tiny.room(layout, 4)
-    where = layout.where(tiny.text(layout, tiny.random_sums(4, 4), room.total))
-    whole = encoding.links(encoding.index(where, room), where)
-    index = encoding.blank(where, room.total, room)
+    bounds = tiny.bounds(layout, 4)
+    where = layout.where(tiny.text(layout, tiny.random_sums(4, 4), bounds.total))
+    whole = encoding.visible_keys(encoding.index(where, bounds), where)
+    index = encoding.blank(where, bounds.total, bounds)
     for slot in range(6):
         token = jax.tree.map(lambda part, n=slot: part[:, n : n + 1], where)
         index = encoding.insert(index, token)
         np.testing.assert_array_equal(
-            encoding.links(index, token).visible[:, 0], whole.visible[:, slot]
+            encoding.visible_keys(index, token).mask[:, 0], whole.mask[:, slot]
         )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.positions import Window
-from curta.layouts import Room, layout_named
+from curta.layouts import ShapeBounds, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.positions import Shape, build
 from curta.model.positions.window import WindowEncoding
@@ -42,12 +42,12 @@ def built(name: str) -> tuple[ProgramLayout, WindowEncoding]:
 def looking(name: str) -> Any:
     """Which keys each query sees, and with which biases."""
     layout, encoding = built(name)
-    room = Room(TIME, 1, ((0, 0),) * len(layout.axes))
+    bounds = ShapeBounds(TIME, 1, ((0, 0),) * len(layout.axes))
 
     def look(tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
         where = layout.follow(tokens, jnp.array([TIME]))[1]
-        links = encoding.links(encoding.index(where, room), where)
-        return links.visible[0], encoding.bias(encoding.biases[0], links)[0]
+        visible_keys = encoding.visible_keys(encoding.index(where, bounds), where)
+        return visible_keys.mask[0], encoding.bias(encoding.biases[0], visible_keys)[0]
 
     return jax.jit(look)
 
@@ -63,7 +63,7 @@ def test_a_query_sees_itself_and_its_neighbours_with_a_bias_for_each(
     count = len(layout.machine.tokens)
     tokens = data.draw(st.lists(st.integers(0, count - 1), min_size=TIME, max_size=TIME))
     visible, bias = map(np.asarray, looking(name)(jnp.array([tokens], jnp.int32)))
-    table = np.asarray(encoding.biases[0]).reshape(2, len(layout.kinds), encoding.cells)
+    table = np.asarray(encoding.biases[0]).reshape(2, len(layout.roles), encoding.cells)
     for query in range(TIME):
         cells = paper.seen(layout, tokens[: query + 1])
         expected = {key: cell for cell, key in reversed([*enumerate(cells)]) if key is not None}
@@ -78,8 +78,8 @@ def test_every_role_has_a_bias_for_each_cell_and_head(name: str) -> None:
     layout, encoding = built(name)
     cells = 1 + max(map(len, layout.windows.values()))
     assert encoding.cells == cells
-    assert encoding.biases.shape == (1, 2, len(layout.kinds) * cells)
-    assert encoding.table(encoding.biases[0]).shape == (len(layout.kinds), cells, 2)
+    assert encoding.biases.shape == (1, 2, len(layout.roles) * cells)
+    assert encoding.table(encoding.biases[0]).shape == (len(layout.roles), cells, 2)
 
 
 def test_programs_that_share_a_machine_do_not_see_each_other() -> None:
@@ -90,10 +90,10 @@ def test_programs_that_share_a_machine_do_not_see_each_other() -> None:
 
 def test_a_window_takes_any_length_and_leaves_coordinates_alone() -> None:
     layout, encoding = built("addition")
-    encoding.check(Room(10**6, 10**6, ((-1, 10**6),)))
+    encoding.check(ShapeBounds(10**6, 10**6, ((-1, 10**6),)))
     tokens, _ = layout.tokens_of(paper.some("+", 3, 1)[0])
     where = layout.follow(jnp.array([tokens]), jnp.array([len(tokens)]))[1]
-    assert tiny.same(encoding.jitter(where, jax.random.key(0)), where)
+    assert tiny.same(encoding.shift_batch(where, jax.random.key(0)), where)
 
 
 def test_a_window_needs_a_program() -> None:

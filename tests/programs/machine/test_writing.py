@@ -144,13 +144,13 @@ def test_a_model_writes_by_windows_what_greedy_decoding_of_whole_texts_writes(
     of = case(operator)
     machine, windows = of.layout.machine, of.layout.windows
     recipe = tiny.recipe(program=PROGRAMS[operator], task__operator=operator, task__digits=[1, 3])
-    room = replace(of.layout.room_of(of.problems), completion=LIMIT)
+    bounds = replace(of.layout.bounds_of(of.problems), completion=LIMIT)
     twice = 0
     for seed in range(3):
         model = tiny.drawn(recipe, of.layout, seed)
         memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
         found = write(machine, windows, memo.look(0), of.prompts, LIMIT)
-        assert found == completions(model, of.layout, of.problems, room)
+        assert found == completions(model, of.layout, of.problems, bounds)
         assert found[0] == write_one(machine, windows, memo.look(0), of.prompts[0], LIMIT)
         for prompt, text in zip(of.prompts, found, strict=True):
             spots = zip(machine.role[text].tolist(), paper.squares(of.layout, [*prompt, *text])

@@ -210,7 +210,7 @@ def test_a_truth_alone_is_learned_whole() -> None:
     curta.register(MODULO)
     changes = SHORT | {"evaluation.digits": [1], "training.steps": 6, "training.batch": 32}
     run = curta.train("addmod", overrides=changes)
-    assert (run.recipe.positions.name, run.recipe.model.attending) == ("rope", 2)
+    assert (run.recipe.positions.name, run.recipe.model.num_attention_layers) == ("rope", 2)
     assert str(Problem("+%", (12, 90))) == "12+%90"
     assert parse("12 +% 90").truth == 5
     answer = run.ask("12+%90")

@@ -8,7 +8,6 @@ from curta.export.dataset.columns import Columns, square
 from curta.export.dataset.formats import format_named
 from curta.export.dataset.splits import BUCKETS, HELD, TEST_ID, TEST_OOD, TRAIN, VALIDATION
 from curta.layouts import Layout
-from curta.problems import tasks
 from curta.runs.folders import versions
 
 
@@ -74,13 +73,13 @@ def _splits(summary: Summary) -> str:
 def _origin(recipe: Recipe) -> list[str]:
     """How it comes that the splits do not overlap."""
     texts = []
-    if any(tasks.table(task) for task in recipe.tasks):
+    if any(task.values for task in recipe.tasks):
         texts.append(
             "Problems of a finite table come at most once each. A split is a range of places in"
             " the table's random order, so no two splits share a problem; mirrored ones, such as"
             " 1+2 and 2+1, are different problems."
         )
-    if not all(tasks.table(task) for task in recipe.tasks):
+    if not all(task.values for task in recipe.tasks):
         texts.append(
             "Problems are drawn at random, so short ones may come several times within a split."
             f" A hash of the operands puts every problem into one of {BUCKETS} buckets, of which"

@@ -72,9 +72,9 @@ class Source:
     @cached_property
     def size(self) -> int:
         """Problems of one batch: a power of two that fits, and no larger than is needed."""
-        room = self.layout.room(self.task.operator, tasks.widest(self.task))
+        bounds = self.layout.bounds(self.task.operator, tasks.widest(self.task))
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
-        return 1 << max(5, min(14, (TOKENS // room.total).bit_length() - 1, needed.bit_length()))
+        return 1 << max(5, min(14, (TOKENS // bounds.total).bit_length() - 1, needed.bit_length()))
 
     def tables(self, columns: Columns) -> Iterator[Any]:
         """The split's problems, batch by batch, without end."""
@@ -255,7 +255,7 @@ def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> 
         places = jnp.minimum(count[0] + jnp.arange(size), tasks.table(task).rows - 1)
         numbers = tasks.table(task).numbers(places)
     answer = ARITHMETIC[task.operator].answer(numbers)
-    text = layout.tokens(task.operator, numbers, layout.room(task.operator, tasks.widest(task)))
+    text = layout.tokens(task.operator, numbers, layout.bounds(task.operator, tasks.widest(task)))
     answer = answer._replace(numbers=_small(answer.numbers))
     text = text._replace(tokens=text.tokens.astype(jnp.uint8))
     bucket = (fingerprint(numbers) % BUCKETS).astype(jnp.int32)

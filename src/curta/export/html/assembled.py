@@ -81,10 +81,10 @@ def _refusal(run: Carried, several: bool) -> Markup:
 def _within(runs: Sequence[Carried]) -> list[list[str]]:
     """Weights of as many members of every run as there is room for, the first of each at least."""
     first, kept = [_weights(run.members[0]) for run in runs], []
-    room = BUDGET - sum(map(len, first))
+    bounds = BUDGET - sum(map(len, first))
     for run, text in zip(runs, first, strict=True):
-        more = max(0, min(len(run.members) - 1, room // len(text)))
-        room -= more * len(text)
+        more = max(0, min(len(run.members) - 1, bounds // len(text)))
+        bounds -= more * len(text)
         kept.append([text, *map(_weights, run.members[1 : 1 + more])])
     return kept
 

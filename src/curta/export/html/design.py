@@ -22,13 +22,13 @@ OPERANDS = 50
 
 def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
     """Everything about a model but its weights: its machine as data, its shape, its operations."""
-    layout, settings = model.layout, model.settings
+    layout, settings = model.layout, model.config
     assert isinstance(layout, ProgramLayout)
     return {
         "machine": store.dump(layout.machine, layout.windows),
         "width": settings.width,
         "heads": settings.heads,
-        "layers": settings.blocks,
+        "layers": settings.num_layers,
         "activation": settings.activation,
         "centred": settings.norm != "rms",
         "parameters": parameters(model),

@@ -32,8 +32,8 @@ def reason(model: Transformer) -> str | None:
     """The first reason for which a page cannot calculate a model; None if it can."""
     if not isinstance(model.positions, WindowEncoding):
         return "a page has positions 'window' only"
-    if model.settings.loops > 1:
-        return f"model.loops {model.settings.loops} is more than a page runs"
+    if model.config.num_recurrences > 1:
+        return f"model.num_recurrences {model.config.num_recurrences} is more than a page runs"
     return None
 
 
@@ -59,10 +59,10 @@ def tensors(model: Transformer) -> Tensors:
 
 def _tables(model: Transformer) -> dict[str, Array]:
     """A row for each token: its vector, and its query, key and value in the attention layer."""
-    design, attention = model.settings, model.attention
+    config, attention = model.config, model.attention
     x = _vectors(model)
-    h = normed(design, x, None if attention.gain is None else attention.gain[0])
-    scale = design.features**-0.5 if design.attention_scale else 1.0
+    h = normed(config, x, None if attention.gain is None else attention.gain[0])
+    scale = config.head_dim**-0.5 if config.attention_scale else 1.0
     return {
         "vectors": x,
         "query": h @ attention.query[0] * scale,
@@ -74,15 +74,15 @@ def _tables(model: Transformer) -> dict[str, Array]:
 def _vectors(model: Transformer) -> Float[Array, "tokens width"]:
     """The vector of each token, its role's included."""
     assert isinstance(model.layout, ProgramLayout)
-    if model.kinds is None:
+    if model.roles is None:
         return model.characters()
-    return model.characters() + model.kinds[model.layout.machine.role]
+    return model.characters() + model.roles[model.layout.machine.role]
 
 
 def _biases(model: Transformer) -> Float[Array, "heads roles cells"]:
     encoding = model.positions
     assert isinstance(encoding, WindowEncoding)
-    return encoding.biases[0].reshape(model.settings.heads, -1, encoding.cells)
+    return encoding.biases[0].reshape(model.config.heads, -1, encoding.cells)
 
 
 def _gained(weight: Array, gain: Array | None) -> Array:
@@ -92,14 +92,14 @@ def _gained(weight: Array, gain: Array | None) -> Array:
 
 def _repeated(model: Transformer, table: Float[Array, "tokens _"]) -> Float[Array, "tokens width"]:
     """Keys or values, each as often as there are queries that share it."""
-    design = model.settings
-    split = table.reshape(len(table), design.remembered, design.features)
-    heads = jnp.repeat(split, design.heads // design.remembered, axis=1)
-    return heads.reshape(len(table), design.width)
+    config = model.config
+    split = table.reshape(len(table), config.kv_heads, config.head_dim)
+    heads = jnp.repeat(split, config.heads // config.kv_heads, axis=1)
+    return heads.reshape(len(table), config.width)
 
 
 def _head(model: Transformer) -> Array:
     if model.head is None:
-        head: Array = model.characters().T * model.settings.width**-0.5
+        head: Array = model.characters().T * model.config.width**-0.5
         return head
     return model.head

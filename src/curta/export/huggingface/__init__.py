@@ -92,7 +92,7 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
         "architectures": [family.architecture],
         "dtype": "float32",
         "vocab_size": len(model.layout.characters),
-        "tie_word_embeddings": model.settings.tied,
+        "tie_word_embeddings": model.config.tie_embeddings,
         "use_cache": family.code(model) == {},
         **_ends(model.layout),
         **family.config(member.recipe, model),
@@ -108,7 +108,7 @@ def _longest(member: Exported) -> int:
     """Tokens of the longest completion, of training and of the exam; a limit for programs."""
     layout, asked = member.model.layout, list(_asked(member.recipe))
     if not isinstance(layout, ProgramLayout):
-        return max(layout.room(operator, digits).completion for operator, digits in asked)
+        return max(layout.bounds(operator, digits).completion for operator, digits in asked)
     forms = layout.machine.formats
     prompts = [forms[o].write([10**count - 1 for count in digits]) for o, digits in asked]
     return limit_of(max(map(len, prompts)))

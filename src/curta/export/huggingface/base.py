@@ -40,17 +40,17 @@ def first(reasons: dict[str, bool]) -> str | None:
 
 def shared(recipe: Recipe) -> dict[str, bool]:
     """What GPT-2 and Llama lack alike."""
-    design = recipe.model
+    config = recipe.model
     return {
-        "model.causal False (all of an answer is written at once)": not design.causal,
-        "model.kinds": design.kinds,
-        "model.spelled": design.spelled,
-        f"model.loops {design.loops}": design.loops > 1,
-        f"model.inject {design.inject!r}": design.inject != "none",
-        f"model.norm_placement {design.norm_placement!r}": design.norm_placement != "pre",
+        "model.causal False (all of an answer is written at once)": not config.causal,
+        "model.role_embeddings": config.role_embeddings,
+        "model.compositional_embeddings": config.compositional_embeddings,
+        f"model.num_recurrences {config.num_recurrences}": config.num_recurrences > 1,
+        f"model.input_injection {config.input_injection!r}": config.input_injection != "none",
+        f"model.norm_placement {config.norm_placement!r}": config.norm_placement != "pre",
     }
 
 
 def tied_scale(model: Transformer) -> float:
     """What logits of a tied head are multiplied by: it is put into the last norm's gain."""
-    return model.settings.width**-0.5 if model.settings.tied else 1.0
+    return model.config.width**-0.5 if model.config.tie_embeddings else 1.0

@@ -1,6 +1,6 @@
 """Learned positions and layer norms as transformers' `GPT2LMHeadModel`.
 
-Curta's models have no biases: GPT-2's are zeros. A block that does not attend has attention
+Curta's models have no biases: GPT-2's are zeros. An MLP-only layer has attention
 whose matrices are zeros, so it adds nothing. The scale of a tied head stands in the last norm.
 """
 
@@ -20,38 +20,38 @@ class GPT2(Family):
     architecture = "GPT2LMHeadModel"
 
     def lacks(self, recipe: Recipe) -> str | None:
-        design, positions = recipe.model, recipe.positions
+        config, positions = recipe.model, recipe.positions
         learned = isinstance(positions, Learned) or (
             isinstance(positions, Randomised) and positions.of == "learned"
         )
         return first(
             {
                 f"positions.name {positions.name!r}": not learned,
-                "model.norm 'rms'": design.norm == "rms",
-                "model.gated": design.gated,
-                f"model.key_value_heads {design.remembered}": design.remembered != design.heads,
+                "model.norm 'rms'": config.norm == "rms",
+                "model.gated": config.gated,
+                f"model.num_kv_heads {config.kv_heads}": config.kv_heads != config.heads,
                 **shared(recipe),
             }
         )
 
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
-        design = model.settings
+        config = model.config
         return {
             "n_positions": len(weights_of(model)[_table(model)]),
-            "n_embd": design.width,
-            "n_layer": design.blocks,
-            "n_head": design.heads,
-            "n_inner": design.width * design.mlp_factor,
-            "activation_function": ACTIVATIONS[design.activation],
+            "n_embd": config.width,
+            "n_layer": config.num_layers,
+            "n_head": config.heads,
+            "n_inner": config.width * config.mlp_ratio,
+            "activation_function": ACTIVATIONS[config.activation],
             "layer_norm_epsilon": 1e-6,
-            "scale_attn_weights": design.attention_scale,
-            "embd_pdrop": design.dropout,
-            "resid_pdrop": design.dropout,
+            "scale_attn_weights": config.attention_scale,
+            "embd_pdrop": config.dropout,
+            "resid_pdrop": config.dropout,
             "attn_pdrop": 0.0,
         }
 
     def parts(self, model: Transformer) -> Parts:
-        blocks = [part for block in range(model.settings.blocks) for part in _block(model, block)]
+        blocks = [part for block in range(model.config.num_layers) for part in _block(model, block)]
         ends = [
             Part("transformer.wte.weight", ("tokens",)),
             Part("transformer.wpe.weight", (_table(model),)),
@@ -63,10 +63,10 @@ class GPT2(Family):
 
 
 def _block(model: Transformer, block: int) -> list[Part | Constant]:
-    design, h = model.settings, f"transformer.h.{block}"
-    width, wide = design.width, design.width * design.mlp_factor
+    config, h = model.config, f"transformer.h.{block}"
+    width, wide = config.width, config.width * config.mlp_ratio
     kept = ("attention.query", "attention.key", "attention.value")
-    attends = block < design.attending
+    attends = block < config.num_attention_layers
     attention: list[Part | Constant] = [
         *_norm(model, f"{h}.ln_1", "attention.gain" if attends else None, block),
         Part(f"{h}.attn.c_attn.weight", kept, block),
@@ -93,8 +93,8 @@ def _norm(
     model: Transformer, name: str, gain: str | None, block: int | None = None, factor: float = 1.0
 ) -> list[Part | Constant]:
     """A norm's gain, ones where there is none, and its bias, which Curta's norms have not."""
-    width = model.settings.width
-    gained = gain is not None and model.settings.norm != "plain"
+    width = model.config.width
+    gained = gain is not None and model.config.norm != "plain"
     weight = (
         Part(f"{name}.weight", (gain or "",), block, factor=factor)
         if gained

@@ -51,7 +51,7 @@ def _model(
     family: Family, blank: Transformer, tensors: Tensors, former: Mapping[str, list[float]]
 ) -> Transformer:
     made = family.parts(blank)
-    if blank.settings.tied:
+    if blank.config.tie_embeddings:
         tensors = {name: tensor for name, tensor in tensors.items() if name not in TIED}
     further = sorted(set(tensors) - {part.name for part in made})
     if further:
@@ -76,8 +76,8 @@ def _family(config: dict[str, Any], families: Mapping[str, Family]) -> Family:
 def _about(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """What is said of the run, once it is sure that all of it is said."""
     about: dict[str, Any] = config["curta"]
-    kinds = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
-    wrong = [name for name, kind in kinds.items() if not isinstance(about.get(name), kind)]
+    roles = {"format": int, "run": str, "seed": int, "recipe": dict, "former": dict}
+    wrong = [name for name, kind in roles.items() if not isinstance(about.get(name), kind)]
     if wrong:
         raise UserError(f"config.json in {str(folder)!r} is damaged: curta.{wrong[0]} is missing")
     if about["format"] > FORMAT:

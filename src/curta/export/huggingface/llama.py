@@ -1,7 +1,7 @@
 """Rotary positions and RMS norms as transformers' `LlamaForCausalLM`.
 
 A feed-forward without a gate is Llama's with one that is 1: weights of zero, a bias of one. A
-block that does not attend has attention whose matrices are zeros. The scale of a tied head
+MLP-only layer has attention whose matrices are zeros. The scale of a tied head
 stands in the last norm, and scores that are not divided are multiplied beforehand.
 """
 
@@ -23,52 +23,56 @@ class Llama(Family):
     architecture = "LlamaForCausalLM"
 
     def lacks(self, recipe: Recipe) -> str | None:
-        design, positions = recipe.model, recipe.positions
-        inexact = not design.attention_scale and math.frexp(design.features**0.5)[0] != 0.5
+        config, positions = recipe.model, recipe.positions
+        inexact = not config.attention_scale and math.frexp(config.head_dim**0.5)[0] != 0.5
         return first(
             {
                 f"positions.name {positions.name!r}": not isinstance(positions, RoPE),
-                f"model.norm {design.norm!r}": design.norm != "rms",
-                f"model.dropout {design.dropout}": design.dropout > 0,
-                f"no model.attention_scale, {design.features} features": inexact,
+                f"model.norm {config.norm!r}": config.norm != "rms",
+                f"model.dropout {config.dropout}": config.dropout > 0,
+                f"no model.attention_scale, {config.head_dim} features": inexact,
                 **shared(recipe),
             }
         )
 
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
-        design, positions = model.settings, model.positions
+        config, positions = model.config, model.positions
         assert isinstance(positions, RoPEEncoding)
         return {
-            "hidden_size": design.width,
-            "intermediate_size": design.width * design.mlp_factor,
-            "num_hidden_layers": design.blocks,
-            "num_attention_heads": design.heads,
-            "num_key_value_heads": design.remembered,
-            "head_dim": design.features,
-            "hidden_act": ACTIVATIONS[design.activation],
-            "mlp_bias": not design.gated,
+            "hidden_size": config.width,
+            "intermediate_size": config.width * config.mlp_ratio,
+            "num_hidden_layers": config.num_layers,
+            "num_attention_heads": config.heads,
+            "num_key_value_heads": config.kv_heads,
+            "head_dim": config.head_dim,
+            "hidden_act": ACTIVATIONS[config.activation],
+            "mlp_bias": not config.gated,
             "attention_bias": False,
             "rms_norm_eps": 1e-6,
             "rope_parameters": {"rope_type": "default", "rope_theta": positions.base},
         }
 
     def parts(self, model: Transformer) -> Parts:
-        design = model.settings
+        config = model.config
         found: list[Part | Constant] = [
             Part("model.embed_tokens.weight", ("tokens",)),
             Part("model.norm.weight", ("gain",), factor=tied_scale(model)),
         ]
         if model.head is not None:
             found.append(Part("lm_head.weight", ("head",), turned=True))
-        for block in range(design.blocks):
-            found += _attention(model, block) if block < design.attending else _idle(model, block)
+        for block in range(config.num_layers):
+            found += (
+                _attention(model, block)
+                if block < config.num_attention_layers
+                else _idle(model, block)
+            )
             found += _feedforward(model, block)
         return found
 
 
 def _attention(model: Transformer, block: int) -> list[Part | Constant]:
-    design, layer = model.settings, f"model.layers.{block}"
-    scale = 1.0 if design.attention_scale else design.features**0.5
+    config, layer = model.config, f"model.layers.{block}"
+    scale = 1.0 if config.attention_scale else config.head_dim**0.5
     named = {"q": ("query", scale), "k": ("key", 1.0), "v": ("value", 1.0), "o": ("out", 1.0)}
     return [
         Part(f"{layer}.input_layernorm.weight", ("attention.gain",), block),
@@ -80,8 +84,8 @@ def _attention(model: Transformer, block: int) -> list[Part | Constant]:
 
 
 def _idle(model: Transformer, block: int) -> list[Part | Constant]:
-    design, layer = model.settings, f"model.layers.{block}"
-    width, kept = design.width, design.remembered * design.features
+    config, layer = model.config, f"model.layers.{block}"
+    width, kept = config.width, config.kv_heads * config.head_dim
     rows = {"q": width, "k": kept, "v": kept, "o": width}
     return [
         Constant(f"{layer}.input_layernorm.weight", (width,), 1.0),
@@ -93,13 +97,13 @@ def _idle(model: Transformer, block: int) -> list[Part | Constant]:
 
 
 def _feedforward(model: Transformer, block: int) -> list[Part | Constant]:
-    design, layer = model.settings, f"model.layers.{block}"
-    mlp, width, wide = f"{layer}.mlp", design.width, design.width * design.mlp_factor
+    config, layer = model.config, f"model.layers.{block}"
+    mlp, width, wide = f"{layer}.mlp", config.width, config.width * config.mlp_ratio
     outer: list[Part | Constant] = [
         Part(f"{layer}.post_attention_layernorm.weight", ("mlp.gain",), block),
         Part(f"{mlp}.down_proj.weight", ("mlp.down",), block, turned=True),
     ]
-    if design.gated:
+    if config.gated:
         return [
             *outer,
             Part(f"{mlp}.gate_proj.weight", ("mlp.gate",), block, turned=True),

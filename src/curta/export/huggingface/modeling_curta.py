@@ -16,8 +16,8 @@ from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 
-from curta.export.huggingface.asking_curta import answer, prompt
-from curta.export.huggingface.positions_curta import POSITIONS, Positions, Readers, Spot
+from .asking_curta import answer, prompt
+from .positions_curta import POSITIONS, Positions, Readers, Spot
 
 EPSILON = 1e-6
 
@@ -86,7 +86,7 @@ class Attention(SubLayer):
         super().__init__(design)
         width, self.heads = design["width"], design["heads"]
         self.features = width // self.heads
-        remembered = design.get("key_value_heads") or self.heads
+        remembered = design.get("num_kv_heads") or self.heads
         self.scaled = design["attention_scale"]
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, remembered * self.features, bias=False)
@@ -113,7 +113,7 @@ class Attention(SubLayer):
 class FeedForward(SubLayer):
     def __init__(self, design: dict[str, Any]) -> None:
         super().__init__(design)
-        width, wide = design["width"], design["width"] * design["mlp_factor"]
+        width, wide = design["width"], design["width"] * design["mlp_ratio"]
         self.activate = ACTIVATIONS[design["activation"]]
         self.up = nn.Linear(width, wide, bias=False)
         self.gate = nn.Linear(width, wide, bias=False) if design["gated"] else None
@@ -131,8 +131,8 @@ class Block(GradientCheckpointingLayer):
 
     def __init__(self, design: dict[str, Any], number: int) -> None:
         super().__init__()
-        self.number, self.inject = number, design["inject"]
-        self.attention = Attention(design) if number < design["attending"] else None
+        self.number, self.inject = number, design["input_injection"]
+        self.attention = Attention(design) if number < design["num_attention_layers"] else None
         self.mlp = FeedForward(design)
 
     def forward(self, x: Tensor, entry: Tensor, positions: Positions, spot: Spot) -> Tensor:
@@ -158,12 +158,14 @@ class CurtaModel(CurtaPreTrainedModel):
         design, layout = config.design, config.layout
         width = design["width"]
         self.tokens = nn.Embedding(config.vectors, width)
-        self.kinds = nn.Embedding(len(layout["kinds"]), width) if design["kinds"] else None
+        self.roles = (
+            nn.Embedding(len(layout["roles"]), width) if design["role_embeddings"] else None
+        )
         self.positions = POSITIONS[config.positions["kind"]](config)
         self.dropout = nn.Dropout(design["dropout"])
-        self.blocks = nn.ModuleList(Block(design, i) for i in range(design["blocks"]))
+        self.blocks = nn.ModuleList(Block(design, i) for i in range(design["num_layers"]))
         self.norm = Norm(design)
-        self.scale = width**-0.5 if design["tied"] else 1.0
+        self.scale = width**-0.5 if design["tie_embeddings"] else 1.0
         self.readers = Readers(config)
         self.post_init()
 
@@ -181,16 +183,16 @@ class CurtaModel(CurtaPreTrainedModel):
             raise ValueError("no position_ids: where tokens stand follows from the tokens")
         spot = self.readers.locate(input_ids, attention_mask)
         entry = self.dropout(self._embed(input_ids, spot))
-        x = entry if self.config.design["inject"] == "none" else torch.zeros_like(entry)
-        for _ in range(self.config.design["loops"]):
+        x = entry if self.config.design["input_injection"] == "none" else torch.zeros_like(entry)
+        for _ in range(self.config.design["num_recurrences"]):
             for block in self.blocks:
                 x = block(x, entry, self.positions, spot)
         return BaseModelOutput(last_hidden_state=self.norm(x) * self.scale)
 
     def _embed(self, tokens: Tensor, spot: Spot) -> Tensor:
         x = self._characters(tokens)
-        if self.kinds is not None:
-            x = x + self.kinds(spot.kind.clamp(min=0))
+        if self.roles is not None:
+            x = x + self.roles(spot.role.clamp(min=0))
         return x + self.positions.embed(spot)
 
     def _characters(self, tokens: Tensor) -> Tensor:

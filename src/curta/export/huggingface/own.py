@@ -47,28 +47,30 @@ class Own(Family):
     architecture = "CurtaForCausalLM"
 
     def lacks(self, recipe: Recipe) -> str | None:
-        name, design = recipe.positions.name, recipe.model
+        name, config = recipe.positions.name, recipe.model
         return first(
             {
-                "model.causal False (all of an answer is written at once)": not design.causal,
+                "model.causal False (all of an answer is written at once)": not config.causal,
                 f"positions.name {name!r}": name not in POSITIONS,
-                "model.spelled with model.tied": design.spelled and design.tied,
+                "model.compositional_embeddings with model.tie_embeddings": (
+                    config.compositional_embeddings and config.tie_embeddings
+                ),
             }
         )
 
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
-        design = model.settings
+        config = model.config
         classes = {"AutoConfig": "CurtaConfig", "AutoModelForCausalLM": self.architecture}
         return {
             "auto_map": {auto: f"{MODULE}.{name}" for auto, name in classes.items()},
-            "hidden_size": design.width,
-            "num_hidden_layers": design.blocks,
-            "num_attention_heads": design.heads,
-            "design": dataclasses.asdict(design),
+            "hidden_size": config.width,
+            "num_hidden_layers": config.num_layers,
+            "num_attention_heads": config.heads,
+            "design": dataclasses.asdict(config),
             "positions": _positions(recipe, model),
             "layout": layout_table(model.layout),
             "vectors": len(np.asarray(model.tokens)),
-            "parts": parts_of(model.layout) if design.spelled else None,
+            "parts": parts_of(model.layout) if config.compositional_embeddings else None,
         }
 
     def parts(self, model: Transformer) -> Parts:
@@ -79,7 +81,7 @@ class Own(Family):
                 found += [_stacked(model, holder, leaf, block) for block in _blocks(model, holder)]
             elif name.startswith("positions."):
                 found.append(Part(f"model.positions.{leaf}", (name,)))
-        found += [Part("model.kinds.weight", ("kinds",))] if model.kinds is not None else []
+        found += [Part("model.roles.weight", ("roles",))] if model.roles is not None else []
         found += [Part("model.norm.weight", ("gain",))] if model.gain is not None else []
         found += [Part("head.weight", ("head",), turned=True)] if model.head is not None else []
         return found
@@ -109,27 +111,27 @@ def _randomised(encoding: Any) -> dict[str, Any]:
 
 def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
     """What each role sees besides itself: roles by number, and how far they are."""
-    numbers = {kind.name: number for number, kind in enumerate(layout.kinds)}
+    numbers = {kind.name: number for number, kind in enumerate(layout.roles)}
     return [
         [(numbers[other], list(moved)) for other, moved in layout.windows.get(kind.name, ())]
-        for kind in layout.kinds
+        for kind in layout.roles
     ]
 
 
 def layout_table(layout: Layout) -> dict[str, Any]:
-    """How texts are followed: kinds, and tables by state and token."""
-    kinds = [
+    """How texts are followed: roles, and tables by state and token."""
+    roles = [
         {
             "name": kind.name,
             "digit": kind.digit,
-            "wild": [axis in kind.wild for axis in layout.axes],
+            "broadcast": [axis in kind.broadcast for axis in layout.axes],
         }
-        for kind in layout.kinds
+        for kind in layout.roles
     ]
     return {
         "name": layout.name,
         "axes": len(layout.axes),
-        "kinds": kinds,
+        "roles": roles,
         "automaton": layout.automaton.tables(),
     }
 
@@ -143,4 +145,6 @@ def _stacked(model: Transformer, holder: str, leaf: str, block: int) -> Part:
 
 
 def _blocks(model: Transformer, holder: str) -> range:
-    return range(model.settings.attending if holder == "attention" else model.settings.blocks)
+    return range(
+        model.config.num_attention_layers if holder == "attention" else model.config.num_layers
+    )

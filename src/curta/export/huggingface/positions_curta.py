@@ -28,7 +28,7 @@ class Spot:
     """
 
     index: Tensor  # batch time
-    kind: Tensor  # batch time
+    role: Tensor  # batch time
     coordinates: Tensor  # batch time axes
     keys: Tensor | None  # batch time cells
     visible: Tensor  # batch time cells, or batch time time
@@ -37,7 +37,7 @@ class Spot:
 class Place(NamedTuple):
     """Where one token stands, and the slots of what its window holds, itself first."""
 
-    kind: int
+    role: int
     coordinates: list[int]
     keys: list[int]
 
@@ -47,8 +47,8 @@ class Reader:
 
     def __init__(self, config: PretrainedConfig) -> None:
         layout, self.near = config.layout, config.positions.get("near")
-        self.kinds = layout["kinds"]
-        self.tables = [layout["automaton"][name] for name in ("next", "kind", "home", "offset")]
+        self.roles = layout["roles"]
+        self.tables = [layout["automaton"][name] for name in ("next", "role", "home", "offset")]
         self.cells = 1 + max(map(len, self.near)) if self.near else 0
         self.state, self.position = 0, [0] * layout["axes"]
         self.nowhere = Place(PADDING, self.position, [ABSENT] * self.cells)
@@ -70,24 +70,24 @@ class Reader:
 
     def _next(self, token: int, slot: int) -> Place:
         """The machine's step, and what is seen from there."""
-        after, kind, home, offset = (table[self.state][token] for table in self.tables)
+        after, role, home, offset = (table[self.state][token] for table in self.tables)
         moves = zip(self.position, home, offset, strict=True)
         self.position = [move if first else at + move for at, first, move in moves]
         self.state = after
         if self.near is None:
-            return Place(kind, self.position, [])
-        self.found[self._address(kind, self.position)] = slot
-        seen = [slot, *(self._seen(other, moved) for other, moved in self.near[kind])]
-        return Place(kind, self.position, seen + [ABSENT] * (self.cells - len(seen)))
+            return Place(role, self.position, [])
+        self.found[self._address(role, self.position)] = slot
+        seen = [slot, *(self._seen(other, moved) for other, moved in self.near[role])]
+        return Place(role, self.position, seen + [ABSENT] * (self.cells - len(seen)))
 
-    def _seen(self, kind: int, moved: list[int]) -> int:
+    def _seen(self, role: int, moved: list[int]) -> int:
         wanted = [at + far for at, far in zip(self.position, moved, strict=True)]
-        return self.found.get(self._address(kind, wanted), ABSENT)
+        return self.found.get(self._address(role, wanted), ABSENT)
 
-    def _address(self, kind: int, coordinates: list[int]) -> tuple[int, ...]:
+    def _address(self, role: int, coordinates: list[int]) -> tuple[int, ...]:
         """Kind and coordinates, without the axes on which the kind is everywhere."""
-        wild = self.kinds[kind]["wild"]
-        return (kind, *(at for at, free in zip(coordinates, wild, strict=True) if not free))
+        broadcast = self.roles[role]["broadcast"]
+        return (role, *(at for at, free in zip(coordinates, broadcast, strict=True) if not free))
 
 
 class Readers:
@@ -110,15 +110,15 @@ class Readers:
         return self._spot(places, written.bool())
 
     def _spot(self, places: list[list[Place]], real: Tensor) -> Spot:
-        kind, coordinates, keys = (
+        role, coordinates, keys = (
             torch.tensor([[place[part] for place in row] for row in places], device=real.device)
             for part in range(len(Place._fields))
         )
         index = (real.long().cumsum(dim=1) - 1).clamp(min=0)
         if keys.shape[-1]:
-            return Spot(index, kind, coordinates, keys.clamp(min=0), keys != ABSENT)
+            return Spot(index, role, coordinates, keys.clamp(min=0), keys != ABSENT)
         earlier = torch.ones(2 * real.shape[1:], dtype=torch.bool, device=real.device).tril()
-        return Spot(index, kind, coordinates, None, earlier & real[:, None, :])
+        return Spot(index, role, coordinates, None, earlier & real[:, None, :])
 
 
 class Positions(nn.Module):
@@ -126,7 +126,7 @@ class Positions(nn.Module):
 
     def __init__(self, config: PretrainedConfig) -> None:
         super().__init__()
-        self.settings, self.kinds = config.positions, config.layout["kinds"]
+        self.settings, self.roles = config.positions, config.layout["roles"]
         for name, shape in config.positions["weights"].items():
             self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
 
@@ -209,8 +209,8 @@ class Abacus(Positions):
         return heads + self.vectors(spot).reshape(heads.shape)
 
     def vectors(self, spot: Spot) -> Tensor:
-        digits = spot.index.new_tensor([kind["digit"] for kind in self.kinds], dtype=torch.bool)
-        digit = (spot.kind >= 0) & digits[spot.kind]
+        digits = spot.index.new_tensor([role["digit"] for role in self.roles], dtype=torch.bool)
+        digit = (spot.role >= 0) & digits[spot.role]
         rows = torch.where(digit, spot.coordinates[..., 0] + 1, 0)
         return self.chosen(self.table, rows)
 
@@ -219,7 +219,7 @@ class Coupled(Positions):
     """A table for each axis; a coordinate's row is one more, padding has row 0."""
 
     def embed(self, spot: Spot) -> Tensor:
-        rows = torch.where(spot.kind[..., None] >= 0, spot.coordinates + 1, 0)
+        rows = torch.where(spot.role[..., None] >= 0, spot.coordinates + 1, 0)
         return sum(self.chosen(table, rows[..., axis]) for axis, table in enumerate(self.tables))
 
 
@@ -239,10 +239,10 @@ class Window(Positions):
 
     def _biases(self, block: int, spot: Spot) -> Tensor:
         """Batch x time x cells x heads; cells that a kind's window has not are hidden."""
-        table = self.biases[block].unflatten(-1, (len(self.kinds), -1)).permute(1, 2, 0)
-        counts = spot.kind.new_tensor([1 + len(near) for near in self.settings["near"]])
+        table = self.biases[block].unflatten(-1, (len(self.roles), -1)).permute(1, 2, 0)
+        counts = spot.role.new_tensor([1 + len(near) for near in self.settings["near"]])
         none = torch.arange(table.shape[1], device=counts.device) >= counts[:, None]
-        return table.masked_fill(none[..., None], HIDDEN)[spot.kind.clamp(min=0)]
+        return table.masked_fill(none[..., None], HIDDEN)[spot.role.clamp(min=0)]
 
 
 FLOAT = torch.float32

@@ -23,7 +23,7 @@ def compare(options: Namespace) -> int:
     common = {path: parse_value(text) for path, text in given(options).items()}
     made = comparison_spec.resolve(comparison_spec.draft(options.entries), common, seeds(options))
     base = comparison_spec.base(options.entries)
-    return _carry_out(begin_comparison(made, options.run, base), options.json)
+    return _run_comparison(begin_comparison(made, options.run, base), options.json)
 
 
 def sweep(options: Namespace) -> int:
@@ -41,7 +41,7 @@ def sweep(options: Namespace) -> int:
         comparison_spec.sweep(options.recipe, swept), common, seeds(options), tuple(swept)
     )
     base = comparison_spec.swept_base(options.recipe, swept)
-    return _carry_out(begin_comparison(made, options.run, base), options.json)
+    return _run_comparison(begin_comparison(made, options.run, base), options.json)
 
 
 def _list_comparisons() -> int:
@@ -58,22 +58,22 @@ def resume_comparison(name: str) -> int:
     from curta.training import devices
 
     devices.configure()
-    return _carry_out(Comparison.load(name), as_json=False)
+    return _run_comparison(Comparison.load(name), as_json=False)
 
 
-def _carry_out(made: "Comparison", as_json: bool) -> int:
+def _run_comparison(made: "Comparison", as_json: bool) -> int:
     """Trains and examines what is left, and says what was found."""
     from curta.frontends.cli.display import Learning, Status, comparison_table, entry_line, notice
 
     def train(row: "Row", run: "Session") -> None:
         if as_json:
             return run.train()
-        notice(entry_line(made.plan, row))
+        notice(entry_line(made.spec, row))
         with Learning(run.seeds) as learning:
             return run.train(learning.show)
 
     with Status() as status:
-        ended = made.carry_out(train, status.say)
+        ended = made.run_comparison(train, status.say)
     if not ended:
         print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
         return 130

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from curta.frontends.run import Run
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
-    from curta.runs.comparison_spec import Plan, Row
+    from curta.runs.comparison_spec import ComparisonSpec, Row
     from curta.runs.loop import Progress as Step
 
 
@@ -44,13 +44,13 @@ def whole(view: RenderableType) -> None:
 
 
 def opening(run: "Run") -> str:
-    plan, count = run.recipe.training, len(run.seeds)
+    training, count = run.recipe.training, len(run.seeds)
     low, high = run.folder.info["trained_digits"]
     members = f"{count} members" if count > 1 else "1 member"
     return (
         f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
         f"training {members} on {low} to {high} digits,"
-        f" {plan.steps:,} steps of {plan.batch:,} {_learned(run)}"
+        f" {training.steps:,} steps of {training.batch:,} {_learned(run)}"
     )
 
 
@@ -59,9 +59,9 @@ def _learned(run: "Run") -> str:
     return "windows" if run.recipe.positions.name == "window" else "problems"
 
 
-def entry_line(plan: "Plan", row: "Row") -> str:
+def entry_line(spec: "ComparisonSpec", row: "Row") -> str:
     """Which entry of a comparison comes now."""
-    number = f"{plan.rows.index(row) + 1} of {len(plan.rows)}"
+    number = f"{spec.rows.index(row) + 1} of {len(spec.rows)}"
     return f"[bold]{escape(row.name)}[/bold] ({number}): {escape(row.recipe.summary)}"
 
 

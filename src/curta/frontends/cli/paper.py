@@ -209,14 +209,14 @@ def _direct(layout: "Layout", problem: "Problem") -> Group:
 
     tokens, given = layout.tokens_of(problem)
     _, where = layout.follow(jnp.asarray(tokens)[None], jnp.array([len(tokens)]))
-    kinds, coordinates = np.asarray(where.kind[0]), np.asarray(where.coordinates[0])
-    colours = [COLOURS[kind % len(COLOURS)] for kind in kinds]
+    roles, coordinates = np.asarray(where.role[0]), np.asarray(where.coordinates[0])
+    colours = [COLOURS[role % len(COLOURS)] for role in roles]
     symbols = [layout.characters[token] for token in tokens]
     view = Table("index", "token", "kind", *layout.axes, "scored")
     for i, symbol in enumerate(symbols):
-        kind = Text(layout.kinds[kinds[i]].name, colours[i])
+        role = Text(layout.roles[roles[i]].name, colours[i])
         places = [str(value) for value in coordinates[i]]
         scored = "scored" if i >= given else ""
-        view.add_row(str(i), Text(symbol, f"bold {colours[i]}"), kind, *places, scored)
+        view.add_row(str(i), Text(symbol, f"bold {colours[i]}"), role, *places, scored)
     line = Text.assemble(*zip(symbols, colours, strict=True))
     return Group(f"layout {layout.name}: {layout.summary}", line, view)

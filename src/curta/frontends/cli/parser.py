@@ -123,7 +123,7 @@ def _compare(parser: Parser, given: list[str] | None) -> None:
     parser.epilog = (
         "One entry is the name or path of a comparison; without any, those that come with the\n"
         "program are listed. Several are recipes, each with changes of its own in one argument:\n"
-        "  curta compare addition 'RoPE: addition positions.name=rope model.kinds=false'"
+        "  curta compare addition 'RoPE: addition positions.name=rope model.role_embeddings=false'"
     )
     help = "a comparison, or recipes: '[NAME: ]RECIPE [field=value ...]'"
     parser.add_argument("entries", nargs="*", metavar="ENTRY", help=help)

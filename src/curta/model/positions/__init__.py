@@ -36,7 +36,7 @@ from curta.model.positions import (
     user,
     window,
 )
-from curta.model.positions.base import Encoding, Links, Shape
+from curta.model.positions.base import Encoding, Shape, VisibleKeys
 
 BUILD: dict[type, Callable[[Any, Shape], Encoding]] = {
     Abacus: abacus.build,
@@ -55,7 +55,7 @@ BUILD: dict[type, Callable[[Any, Shape], Encoding]] = {
 }
 """How an encoding is made of its settings."""
 
-__all__ = ["BUILD", "Encoding", "Links", "Shape", "build", "encoding"]
+__all__ = ["BUILD", "Encoding", "Shape", "VisibleKeys", "build", "encoding"]
 
 
 def build(settings: Positions, shape: Shape) -> Encoding:
@@ -66,4 +66,6 @@ def build(settings: Positions, shape: Shape) -> Encoding:
 def encoding(recipe: Recipe, layout: Layout) -> Encoding:
     """The encoding of a recipe, for texts of that layout."""
     model = recipe.model
-    return build(recipe.positions, Shape(layout, model.width, model.heads, model.attending))
+    return build(
+        recipe.positions, Shape(layout, model.width, model.heads, model.num_attention_layers)
+    )

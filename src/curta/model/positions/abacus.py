@@ -5,7 +5,7 @@ afterwards it is 0. The i-th digit is the i-th in the text, so the layout should
 put the least significant first. Rows begin with deviation 1, as those of the authors'
 own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2.
 
-The vectors are added to the embeddings, or else, in every attending block, to queries
+The vectors are added to the embeddings, or else, in every attention layer, to queries
 and keys and to nothing that is passed on: then each head has its own part of them, and
 all blocks share one table.
 Source: McLeish et al., arXiv 2405.17399.
@@ -20,15 +20,15 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from curta.config.errors import UserError
 from curta.config.positions import Abacus
-from curta.layouts import Layout, Room, Where
+from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Heads, Shape, is_digit
 
 
 def build(settings: Abacus, shape: Shape) -> Encoding:
     table = normal(settings.rows, shape.width, scale=1.0)
-    kind = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
-    return kind(table, settings.max_offset, shape.layout)
+    made = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
+    return made(table, settings.max_offset, shape.layout)
 
 
 class AbacusEncoding(Encoding):
@@ -36,32 +36,32 @@ class AbacusEncoding(Encoding):
     max_offset: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
-    def check(self, room: Room, *, training: bool = False) -> None:
-        last = room.extents[0][1] + training * self.max_offset
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        last = bounds.extents[0][1] + training * self.max_offset
         if last >= self.table.shape[0]:
             raise UserError(
                 f"digit indices of up to {last:,}, offset included, are too many for this model:"
                 f" it has {self.table.shape[0]:,} Abacus rows (positions.rows)"
             )
 
-    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         offset = jax.random.randint(key, (), 0, self.max_offset + 1)
         return replace(where, coordinates=where.coordinates + offset)
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
         return self.vectors(where)
 
-    def vectors(self, where: Where) -> Float[Array, "batch time width"]:
+    def vectors(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         """The row of each token."""
-        digit = is_digit(self.layout, where.kind)
+        digit = is_digit(self.layout, where.role)
         return self.table[jnp.where(digit, where.coordinates[..., 0] + 1, 0)]
 
 
 class InnerAbacusEncoding(AbacusEncoding):
     """The same vectors, added to queries and keys."""
 
-    def embed(self, where: Where) -> float:
+    def embed(self, where: TokenPositions) -> float:
         return 0.0
 
-    def rotate(self, heads: Heads, where: Where) -> Heads:
+    def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
         return heads + self.vectors(where).reshape(heads.shape)

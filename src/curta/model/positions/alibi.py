@@ -3,7 +3,7 @@
 The score of key j for query i has slope x (j - i) added. Slopes are the geometric series
 of the paper, 2^(-8h/heads) for h = 1 to heads, for any number of heads (the authors'
 code takes another series where that number is no power of two). Learned slopes begin
-there, and each attending block then has its own.
+there, and each attention layer then has its own.
 Source: Press et al., arXiv 2108.12409.
 """
 
@@ -15,22 +15,24 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from curta.config.positions import ALiBi
-from curta.model.deferred_init import Weight, given
-from curta.model.positions.base import Encoding, Links, Shape, distances, one_for_all
+from curta.model.deferred_init import Weight, constant
+from curta.model.positions.base import Encoding, Shape, VisibleKeys, distances, one_for_all
 
 
 def build(settings: ALiBi, shape: Shape) -> Encoding:
     slopes = series(shape.heads)
     if not settings.learned:
         return ALiBiEncoding(tuple(slopes.tolist()))
-    return LearnedALiBiEncoding(given(np.tile(slopes, (shape.attending, 1))))
+    return LearnedALiBiEncoding(constant(np.tile(slopes, (shape.num_attention_layers, 1))))
 
 
 class ALiBiEncoding(Encoding):
     slopes: tuple[float, ...] = eqx.field(static=True)
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
-        return sloped(jnp.array(self.slopes), links)
+    def bias(
+        self, layer: Any, visible_keys: VisibleKeys
+    ) -> Float[Array, "#batch heads queries keys"]:
+        return sloped(jnp.array(self.slopes), visible_keys)
 
 
 class LearnedALiBiEncoding(Encoding):
@@ -40,8 +42,10 @@ class LearnedALiBiEncoding(Encoding):
     def layers(self) -> Any:
         return self.slopes
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
-        return sloped(layer, links)
+    def bias(
+        self, layer: Any, visible_keys: VisibleKeys
+    ) -> Float[Array, "#batch heads queries keys"]:
+        return sloped(layer, visible_keys)
 
 
 def series(heads: int) -> Float[np.ndarray, " heads"]:
@@ -50,7 +54,7 @@ def series(heads: int) -> Float[np.ndarray, " heads"]:
 
 
 def sloped(
-    slopes: Float[Array, " heads"], links: Links
+    slopes: Float[Array, " heads"], visible_keys: VisibleKeys
 ) -> Float[Array, "#batch heads queries keys"]:
-    away = distances(one_for_all(links)).astype(jnp.float32)
+    away = distances(one_for_all(visible_keys)).astype(jnp.float32)
     return -slopes[:, None, None] * away[:, None]

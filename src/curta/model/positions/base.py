@@ -2,7 +2,7 @@
 
 An encoding may add vectors to the embeddings (`embed`), turn queries and keys
 (`rotate`), add a bias to attention scores (`bias`), or decide which keys a query
-sees at all (`index`, `links`, `attend`). The defaults are a causal transformer
+sees at all (`index`, `visible_keys`, `attend`). The defaults are a causal transformer
 without positions; each encoding overrides what it is about.
 
 Parameters that differ from block to block live in `layers`, with the attending
@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
-from curta.layouts import Layout, Room, Where
+from curta.layouts import Layout, ShapeBounds, TokenPositions
 
 HIDDEN = -1e9
 """Score of a key that is not visible: finite, so that no softmax divides by zero."""
@@ -34,15 +34,15 @@ class Shape:
     layout: Layout
     width: int
     heads: int
-    attending: int
+    num_attention_layers: int
 
 
-class Links(NamedTuple):
+class VisibleKeys(NamedTuple):
     """Queries, keys, and which of the keys each query sees."""
 
-    queries: Where
+    queries: TokenPositions
     keys: Any
-    visible: Bool[Array, "batch queries keys"]
+    mask: Bool[Array, "batch queries keys"]
 
 
 class Encoding(eqx.Module):
@@ -50,101 +50,105 @@ class Encoding(eqx.Module):
 
     @property
     def layers(self) -> Any:
-        """Parameters with the attending blocks as leading axis."""
+        """Parameters with the attention layers as leading axis."""
         return ()
 
-    def check(self, room: Room, *, training: bool = False) -> None:
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
         """Raises UserError if texts of this size have no positions, displaced as in training."""
 
-    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         """Random displacement in training, one draw for the whole batch."""
         return where
 
-    def stagger(self, where: Where, keys: Key[Array, " texts"]) -> Where:
+    def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
         """Random displacement in training, one key for each text of the batch."""
         return where
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
         """Added to the token embeddings."""
         return 0.0
 
-    def rotate(self, heads: Heads, where: Where) -> Heads:
-        """Applied to queries and to keys, in every attending block."""
+    def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
+        """Applied to queries and to keys, in every attention layer."""
         return heads
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"] | float:
+    def bias(
+        self, layer: Any, visible_keys: VisibleKeys
+    ) -> Float[Array, "#batch heads queries keys"] | float:
         """Added to the attention scores."""
         return 0.0
 
-    def index(self, keys: Where, room: Room) -> Any:
+    def index(self, keys: TokenPositions, bounds: ShapeBounds) -> Any:
         """What is kept of the keys, so that each query's can be found."""
         return keys
 
-    def blank(self, like: Where, slots: int, room: Room) -> Any:
+    def blank(self, like: TokenPositions, slots: int, bounds: ShapeBounds) -> Any:
         """The index of texts with room for `slots` tokens, of which none is written yet."""
         batch, _, axes = like.coordinates.shape
         never = jnp.full((batch, slots), jnp.iinfo(jnp.int32).max, jnp.int32)
-        kind, coordinates = jnp.full_like(never, -1), jnp.zeros((batch, slots, axes), jnp.int32)
-        return Where(never, kind, coordinates)
+        role, coordinates = jnp.full_like(never, -1), jnp.zeros((batch, slots, axes), jnp.int32)
+        return TokenPositions(never, role, coordinates)
 
-    def insert(self, index: Any, new: Where) -> Any:
+    def insert(self, index: Any, new: TokenPositions) -> Any:
         """The index after more tokens have been written at the slots `new.index`."""
         rows = jnp.arange(len(new.index))[:, None]
         return jax.tree.map(lambda old, added: old.at[rows, new.index].set(added), index, new)
 
-    def fan_in(self, room: Room) -> int:
+    def keys_per_query(self, bounds: ShapeBounds) -> int:
         """How many keys are scored for each query."""
-        return room.total
+        return bounds.total
 
-    def links(self, index: Any, queries: Where) -> Links:
+    def visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         """Every key that does not come after the query."""
         visible = index.index[:, None, :] <= queries.index[:, :, None]
-        return Links(queries, index, visible)
+        return VisibleKeys(queries, index, visible)
 
-    def everyone(self, index: Any, queries: Where) -> Links:
+    def everyone(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         """Every key of the text, before the query or after it; padding is none."""
         visible = jnp.broadcast_to(
-            index.kind[:, None, :] >= 0, (*queries.kind.shape, index.kind.shape[1])
+            index.role[:, None, :] >= 0, (*queries.role.shape, index.role.shape[1])
         )
-        return Links(queries, index, visible)
+        return VisibleKeys(queries, index, visible)
 
-    def attend(self, layer: Any, links: Links, q: Queries, k: Keys, v: Keys) -> Queries:
+    def attend(
+        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
+    ) -> Queries:
         """Softmax attention of each query over its visible keys."""
-        return jnp.einsum("bhqk,bkhe->bqhe", self.weights(layer, links, q, k), v)
+        return jnp.einsum("bhqk,bkhe->bqhe", self.weights(layer, visible_keys, q, k), v)
 
     def weights(
-        self, layer: Any, links: Links, q: Queries, k: Keys
+        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """The share of each key of `k` in what each query takes; 0 where it is not visible."""
-        return jax.nn.softmax(self.scores(layer, links, q, k), axis=-1)
+        return jax.nn.softmax(self.scores(layer, visible_keys, q, k), axis=-1)
 
     def scores(
-        self, layer: Any, links: Links, q: Queries, k: Keys
+        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """Scaled products of queries and keys with their bias; hidden where not visible."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
-        scores = scores + self.bias(layer, links)
-        return jnp.where(links.visible[:, None], scores, HIDDEN)
+        scores = scores + self.bias(layer, visible_keys)
+        return jnp.where(visible_keys.mask[:, None], scores, HIDDEN)
 
 
-def one_for_all(links: Links) -> Links:
+def one_for_all(visible_keys: VisibleKeys) -> VisibleKeys:
     """Links of a single text where whole texts are linked: all stand at the same indices.
 
     What is added to their scores is then calculated once, and not for every text: ten
     steps of `addition-hints` took 3.3 s of a core without this, 1.6 s with it.
     """
-    if links.queries is not links.keys:
-        return links
-    first: Where = jax.tree.map(lambda part: part[:1], links.keys)
-    return Links(first, first, links.visible[:1])
+    if visible_keys.queries is not visible_keys.keys:
+        return visible_keys
+    first: TokenPositions = jax.tree.map(lambda part: part[:1], visible_keys.keys)
+    return VisibleKeys(first, first, visible_keys.mask[:1])
 
 
-def distances(links: Links) -> Int[Array, "batch queries keys"]:
+def distances(visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
     """How many indices each key stands before each query, where all keys are linked."""
-    return links.queries.index[:, :, None] - links.keys.index[:, None, :]
+    return visible_keys.queries.index[:, :, None] - visible_keys.keys.index[:, None, :]
 
 
-def is_digit(layout: Layout, kind: Int[Array, "batch time"]) -> Bool[Array, "batch time"]:
-    """Whether a token of that kind is a digit; padding is not."""
-    digit = jnp.array([kind.digit for kind in layout.kinds])
-    return (kind >= 0) & digit[kind]
+def is_digit(layout: Layout, role: Int[Array, "batch time"]) -> Bool[Array, "batch time"]:
+    """Whether a token of that role is a digit; padding is not."""
+    digit = jnp.array([role.digit for role in layout.roles])
+    return (role >= 0) & digit[role]

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from curta.config.errors import UserError
 from curta.config.positions import Coupled
-from curta.layouts import Room, Where
+from curta.layouts import ShapeBounds, TokenPositions
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Shape
 
@@ -30,20 +30,20 @@ class CoupledEncoding(Encoding):
     tables: Weight  # axes rows width
     max_start: int = eqx.field(static=True)
 
-    def check(self, room: Room, *, training: bool = False) -> None:
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
         rows = self.tables.shape[1]
-        highest = max(high for _, high in room.extents) + 1 + training * self.max_start
+        highest = max(high for _, high in bounds.extents) + 1 + training * self.max_start
         if highest >= rows:
             raise UserError(
                 f"places of up to {highest:,}, random start included, are too many for this"
                 f" model: it has {rows:,} coupled positions (positions.rows)"
             )
 
-    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
         return replace(where, coordinates=where.coordinates + start)
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         rows = where.coordinates + 1  # the lowest coordinate is -1
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, rows], axis=-2)

@@ -1,6 +1,6 @@
 """FIRE: a score bias that a small network learns from the distance, relative to where it is.
 
-For a query at p_i and a key at p_j, every attending block has
+For a query at p_i and a key at p_j, every attention layer has
 
     (log(|c (p_i - p_j)| + 1)) / (log(|c max(p_i, |512 m|)| + 1) + 1e-6)
 
@@ -22,9 +22,9 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from curta.config.positions import FIRE
-from curta.layouts import Room, Where
-from curta.model.deferred_init import Weight, given, normal
-from curta.model.positions.base import Encoding, Links, Shape, one_for_all
+from curta.layouts import ShapeBounds, TokenPositions
+from curta.model.deferred_init import Weight, constant, normal
+from curta.model.positions.base import Encoding, Shape, VisibleKeys, one_for_all
 from curta.model.positions.randomised import check_subset, subset
 
 THRESHOLD = 512.0
@@ -32,20 +32,20 @@ THRESHOLD = 512.0
 
 
 def build(settings: FIRE, shape: Shape) -> Encoding:
-    blocks, hidden, heads = shape.attending, settings.hidden, shape.heads
+    blocks, hidden, heads = shape.num_attention_layers, settings.hidden, shape.heads
     maps = Maps(
-        scale=given(np.full(blocks, 0.1)),
-        threshold=given(np.ones(blocks)),
+        scale=constant(np.full(blocks, 0.1)),
+        threshold=constant(np.ones(blocks)),
         up=normal(blocks, hidden, scale=(2 / (1 + hidden)) ** 0.5),
-        up_bias=given(np.zeros((blocks, hidden))),
+        up_bias=constant(np.zeros((blocks, hidden))),
         down=normal(blocks, hidden, heads, scale=(2 / (hidden + heads)) ** 0.5),
-        down_bias=given(np.zeros((blocks, heads))),
+        down_bias=constant(np.zeros((blocks, heads))),
     )
     return FIREEncoding(maps, len(shape.layout.axes), settings.max_length)
 
 
 class Maps(eqx.Module):
-    """What every attending block learns, stacked along a leading axis."""
+    """What every attention layer learns, stacked along a leading axis."""
 
     scale: Weight  # blocks
     threshold: Weight  # blocks
@@ -65,11 +65,11 @@ class FIREEncoding(Encoding):
         """Each block's maps and its number."""
         return self.maps, jnp.arange(len(self.maps.scale))
 
-    def check(self, room: Room, *, training: bool = False) -> None:
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
         if training and self.max_length:
-            check_subset(room, self.max_length)
+            check_subset(bounds, self.max_length)
 
-    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         """Each block's positions, as further coordinates."""
         if not self.max_length:
             return where
@@ -80,11 +80,13 @@ class FIREEncoding(Encoding):
         coordinates = jnp.concatenate([where.coordinates, positions], axis=-1)
         return replace(where, coordinates=coordinates)
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
+    def bias(
+        self, layer: Any, visible_keys: VisibleKeys
+    ) -> Float[Array, "#batch heads queries keys"]:
         maps, number = layer
-        links = one_for_all(links)
-        query = self._positions(links.queries, number)[:, :, None]
-        key = self._positions(links.keys, number)[:, None, :]
+        visible_keys = one_for_all(visible_keys)
+        query = self._positions(visible_keys.queries, number)[:, :, None]
+        key = self._positions(visible_keys.keys, number)[:, None, :]
         least = jnp.abs(maps.threshold * THRESHOLD)
         near = jnp.log(jnp.abs(maps.scale * (query - key)) + 1)
         far = jnp.log(jnp.abs(maps.scale * jnp.maximum(query, least)) + 1)
@@ -92,7 +94,7 @@ class FIREEncoding(Encoding):
         features = jax.nn.relu(relative * maps.up + maps.up_bias)
         return jnp.moveaxis(features @ maps.down + maps.down_bias, -1, 1)
 
-    def _positions(self, where: Where, number: Array) -> Float[Array, "batch time"]:
+    def _positions(self, where: TokenPositions, number: Array) -> Float[Array, "batch time"]:
         """Where tokens stand for one block: at what was drawn for it, else at their index."""
         drawn = where.coordinates[..., self.axes :]
         position = drawn[..., number] if drawn.shape[-1] else where.index

@@ -4,7 +4,7 @@ from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
 from curta.config.positions import Learned
-from curta.layouts import Room, Where
+from curta.layouts import ShapeBounds, TokenPositions
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Shape
 
@@ -16,12 +16,12 @@ def build(settings: Learned, shape: Shape) -> Encoding:
 class LearnedEncoding(Encoding):
     table: Weight  # length width
 
-    def check(self, room: Room, *, training: bool = False) -> None:
-        if room.total > self.table.shape[0]:
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        if bounds.total > self.table.shape[0]:
             raise UserError(
-                f"a text of up to {room.total:,} tokens is too long for this model: it has"
+                f"a text of up to {bounds.total:,} tokens is too long for this model: it has"
                 f" {self.table.shape[0]:,} learned positions (positions.length)"
             )
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         return self.table[where.index]

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from curta.config.errors import UserError
 from curta.config.positions import PositionCoupling
-from curta.layouts import Room, Where
+from curta.layouts import ShapeBounds, TokenPositions
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import Encoding, Shape
 
@@ -30,25 +30,25 @@ def build(settings: PositionCoupling, shape: Shape) -> Encoding:
 class PositionCouplingEncoding(Encoding):
     tables: Weight  # axes ids width
 
-    def check(self, room: Room, *, training: bool = False) -> None:
-        highest, most = max(high for _, high in room.extents) + 1, self.tables.shape[1] - 1
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        highest, most = max(high for _, high in bounds.extents) + 1, self.tables.shape[1] - 1
         if highest > most:
             raise UserError(
                 f"positions of up to {highest:,} are too many for this model: it has {most:,}"
                 " (positions.max_position)"
             )
 
-    def stagger(self, where: Where, keys: Key[Array, " texts"]) -> Where:
+    def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
         ids = self._ids(where)
-        room = self.tables.shape[1] - 1 - jnp.max(ids, axis=1)  # texts axes
+        bounds = self.tables.shape[1] - 1 - jnp.max(ids, axis=1)  # texts axes
         moved = jax.vmap(lambda key, most: jax.random.randint(key, most.shape, 0, most + 1))
-        starts = moved(keys, room)[:, None, :]
+        starts = moved(keys, bounds)[:, None, :]
         return replace(where, coordinates=jnp.where(ids > 0, ids + starts, 0) - 1)
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, self._ids(where)], axis=-2)
 
-    def _ids(self, where: Where) -> Int[Array, "batch time axes"]:
+    def _ids(self, where: TokenPositions) -> Int[Array, "batch time axes"]:
         """One more than the coordinate, 0 for padding."""
-        return jnp.where(where.kind[..., None] >= 0, where.coordinates + 1, 0)
+        return jnp.where(where.role[..., None] >= 0, where.coordinates + 1, 0)

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from curta.config.errors import UserError
 from curta.config.positions import Learned, Randomised, Sinusoidal
-from curta.layouts import Room, Where
+from curta.layouts import ShapeBounds, TokenPositions
 from curta.model.positions import learned, sinusoidal
 from curta.model.positions.base import Encoding, Shape
 
@@ -33,13 +33,13 @@ class RandomisedEncoding(Encoding):
     vectors: Encoding
     max_length: int = eqx.field(static=True)
 
-    def check(self, room: Room, *, training: bool = False) -> None:
-        check_subset(room, self.max_length)
+    def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
+        check_subset(bounds, self.max_length)
 
-    def jitter(self, where: Where, key: PRNGKeyArray) -> Where:
+    def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         return replace(where, index=subset(key, self.max_length, where.index.shape[1])[where.index])
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"] | float:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
         return self.vectors.embed(where)
 
 
@@ -48,10 +48,10 @@ def subset(key: PRNGKeyArray, size: int, count: int) -> Int[Array, " count"]:
     return jnp.sort(jax.random.permutation(key, size)[:count])
 
 
-def check_subset(room: Room, max_length: int) -> None:
+def check_subset(bounds: ShapeBounds, max_length: int) -> None:
     """Raises UserError if there are fewer indices to draw from than a text has tokens."""
-    if room.total > max_length:
+    if bounds.total > max_length:
         raise UserError(
-            f"a text of up to {room.total:,} tokens is too long for random positions below"
+            f"a text of up to {bounds.total:,} tokens is too long for random positions below"
             f" {max_length:,} (positions.max_length)"
         )

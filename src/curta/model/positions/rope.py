@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from curta.config.errors import UserError
 from curta.config.positions import RoPE
-from curta.layouts import Where
+from curta.layouts import TokenPositions
 from curta.model.positions.base import Encoding, Heads, Shape
 
 
@@ -21,7 +21,7 @@ def build(settings: RoPE, shape: Shape) -> Encoding:
 class RoPEEncoding(Encoding):
     base: float = eqx.field(static=True)
 
-    def rotate(self, heads: Heads, where: Where) -> Heads:
+    def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
         half = heads.shape[-1] // 2
         frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
         angles = where.index[:, :, None, None].astype(jnp.float32) * frequencies

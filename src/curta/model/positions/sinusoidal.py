@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
 from curta.config.positions import Sinusoidal
-from curta.layouts import Where
+from curta.layouts import TokenPositions
 from curta.model.positions.base import Encoding, Shape
 
 
@@ -25,7 +25,7 @@ class SinusoidalEncoding(Encoding):
     base: float = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
-    def embed(self, where: Where) -> Float[Array, "batch time width"]:
+    def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         half = self.width // 2
         frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
         angles = where.index[:, :, None].astype(jnp.float32) * frequencies

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from curta.config.positions import T5
 from curta.model.deferred_init import Weight, normal
-from curta.model.positions.base import Encoding, Links, Shape, distances, one_for_all
+from curta.model.positions.base import Encoding, Shape, VisibleKeys, distances, one_for_all
 
 
 def build(settings: T5, shape: Shape) -> Encoding:
@@ -28,10 +28,12 @@ class T5Encoding(Encoding):
     table: Weight  # buckets heads
     max_distance: int = eqx.field(static=True)
 
-    def bias(self, layer: Any, links: Links) -> Float[Array, "#batch heads queries keys"]:
+    def bias(
+        self, layer: Any, visible_keys: VisibleKeys
+    ) -> Float[Array, "#batch heads queries keys"]:
         count = len(self.table)
         known = jnp.asarray(buckets(count, self.max_distance))
-        bucket = known[jnp.clip(distances(one_for_all(links)), 0, self.max_distance)]
+        bucket = known[jnp.clip(distances(one_for_all(visible_keys)), 0, self.max_distance)]
         # A matrix product, not `table[bucket]`: its gradient is one too, not a serial scatter.
         chosen = jax.nn.one_hot(bucket, count, dtype=self.table.dtype)
         return jnp.moveaxis(chosen @ self.table, -1, 1)

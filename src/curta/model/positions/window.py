@@ -18,10 +18,10 @@ from jaxtyping import Array, Bool, Float, Int
 
 from curta.config.errors import UserError
 from curta.config.positions import Window
-from curta.layouts import Layout, Room, Where
+from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.model.deferred_init import Weight, normal
-from curta.model.positions.base import HIDDEN, Encoding, Keys, Links, Queries, Shape
+from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, VisibleKeys
 
 
 def build(settings: Window, shape: Shape) -> Encoding:
@@ -29,7 +29,7 @@ def build(settings: Window, shape: Shape) -> Encoding:
     if not isinstance(layout, ProgramLayout):
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
     cells = 1 + max(map(len, layout.windows.values()), default=0)
-    biases = normal(shape.attending, shape.heads, len(layout.kinds) * cells, scale=1.0)
+    biases = normal(shape.num_attention_layers, shape.heads, len(layout.roles) * cells, scale=1.0)
     return WindowEncoding(biases, cells, layout)
 
 
@@ -62,32 +62,36 @@ class WindowEncoding(Encoding):
         weights = jax.nn.softmax(scores, axis=1)
         return jnp.sum(weights[..., None] * v, axis=1)
 
-    def fan_in(self, room: Room) -> int:
+    def keys_per_query(self, bounds: ShapeBounds) -> int:
         return self.cells
 
-    def links(self, index: Where, queries: Where) -> Links:
+    def visible_keys(self, index: TokenPositions, queries: TokenPositions) -> VisibleKeys:
         """The newest token of each cell: a wrong model may write on a square twice."""
-        links = super().links(index, queries)
-        cell = self._cell(links)
-        time = jnp.where(links.visible & (cell < self.cells), links.keys.index[:, None], -1)
+        visible_keys = super().visible_keys(index, queries)
+        cell = self._cell(visible_keys)
+        time = jnp.where(
+            visible_keys.mask & (cell < self.cells), visible_keys.keys.index[:, None], -1
+        )
         mine = jnp.minimum(cell, self.cells - 1)
         each = jnp.where(mine[..., None] == jnp.arange(self.cells), time[..., None], -1)
         newest = jnp.take_along_axis(jnp.max(each, axis=2), mine, axis=2)
-        return links._replace(visible=(time >= 0) & (time == newest))
+        return visible_keys._replace(mask=(time >= 0) & (time == newest))
 
-    def bias(self, layer: Array, links: Links) -> Float[Array, "batch heads queries keys"]:
+    def bias(
+        self, layer: Array, visible_keys: VisibleKeys
+    ) -> Float[Array, "batch heads queries keys"]:
         table = jnp.pad(self.table(layer), ((0, 0), (0, 1), (0, 0)))
-        chosen = table[links.queries.kind[:, :, None], self._cell(links)]
+        chosen = table[visible_keys.queries.role[:, :, None], self._cell(visible_keys)]
         return jnp.moveaxis(chosen, -1, 1)
 
     def weights(
-        self, layer: Any, links: Links, q: Queries, k: Keys
+        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """The share of each key; what is missing to 1 goes to neighbours that are not there."""
-        scores = self.scores(layer, links, q, k)
-        cell = jnp.where(links.visible, self._cell(links), self.cells)
+        scores = self.scores(layer, visible_keys, q, k)
+        cell = jnp.where(visible_keys.mask, self._cell(visible_keys), self.cells)
         there = jnp.any(cell[..., None] == jnp.arange(self.cells), axis=2)
-        bias = self.table(layer)[links.queries.kind]
+        bias = self.table(layer)[visible_keys.queries.role]
         absent = jnp.where(there[..., None], HIDDEN, bias)
         every = jnp.concatenate([scores, jnp.moveaxis(absent, -1, 1)], axis=-1)
         return jax.nn.softmax(every, axis=-1)[..., : k.shape[1]]
@@ -105,17 +109,17 @@ class WindowEncoding(Encoding):
     def known(self) -> Bool[np.ndarray, "roles cells"]:
         """Which cells each role's window has: the query itself, and its neighbours."""
         windows = self._program.windows
-        counts = [1 + len(windows.get(kind.name, ())) for kind in self.layout.kinds]
+        counts = [1 + len(windows.get(role.name, ())) for role in self.layout.roles]
         return np.arange(self.cells) < np.array(counts)[:, None]
 
-    def _cell(self, links: Links) -> Int[Array, "batch queries keys"]:
+    def _cell(self, visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
         """Which cell of each query's window each key stands in; `cells` if in none."""
         numbers, reach = self._numbers()
-        keys, queries = links.keys, links.queries
-        wide = jnp.asarray(self._program.machine.wide)[keys.kind][:, None]
+        keys, queries = visible_keys.keys, visible_keys.queries
+        wide = jnp.asarray(self._program.machine.wide)[keys.role][:, None]
         moved = keys.coordinates[:, None] - queries.coordinates[:, :, None]
         moved = jnp.clip(jnp.where(wide, 0, moved), -reach - 1, reach + 1) + reach + 1
-        address = queries.kind[:, :, None] * len(self.layout.kinds) + keys.kind[:, None]
+        address = queries.role[:, :, None] * len(self.layout.roles) + keys.role[:, None]
         for axis in range(moved.shape[-1]):
             address = address * (2 * reach + 3) + moved[..., axis]
         own = queries.index[:, :, None] == keys.index[:, None, :]
@@ -126,8 +130,8 @@ class WindowEncoding(Encoding):
 
         Displacements too far out are nobody's: there is one place more at either end.
         """
-        windows, roles = self._program.windows, len(self.layout.kinds)
-        names = [kind.name for kind in self.layout.kinds]
+        windows, roles = self._program.windows, len(self.layout.roles)
+        names = [role.name for role in self.layout.roles]
         moves = [abs(m) for near in windows.values() for _, d in near for m in d]
         reach = max(moves, default=0)
         numbers = np.full((roles, roles) + (2 * reach + 3,) * len(self.layout.axes), self.cells)

@@ -38,7 +38,13 @@ def _task(program: Program, windowed: bool) -> dict[str, Any]:
 def _windowed() -> dict[str, Any]:
     return {
         "positions": {"name": "window"},
-        "model": {"width": 32, "heads": 4, "blocks": 2, "attending": 1, "spelled": True},
+        "model": {
+            "width": 32,
+            "heads": 4,
+            "num_layers": 2,
+            "num_attention_layers": 1,
+            "compositional_embeddings": True,
+        },
         "optimizer": {"learning_rate": 0.01},
         "training": {"steps": 2000, "batch": 1024, "problems": 4000},
     }
@@ -47,7 +53,7 @@ def _windowed() -> dict[str, Any]:
 def _dense() -> dict[str, Any]:
     return {
         "positions": {"name": "rope"},
-        "model": {"width": 128, "heads": 4, "blocks": 2, "attending": 2},
+        "model": {"width": 128, "heads": 4, "num_layers": 2, "num_attention_layers": 2},
         "optimizer": {"learning_rate": 0.001},
         "training": {"steps": 2000, "batch": 256, "problems": 8000},
     }

@@ -1,7 +1,7 @@
-"""A looped model asked after more and fewer loops than it was trained with.
+"""A looped model asked after more and fewer recurrences than it was trained with.
 
 Source: McLeish et al., arXiv 2405.17399, and its reproduction with grids for 1, 2, 8, 16
-and 32 loops of a block that was trained with 16.
+and 32 recurrences of a block that was trained with 16.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from typing import ClassVar
 import jax
 import numpy as np
 
-from curta.config.model import Model
+from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
 from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
@@ -22,17 +22,17 @@ from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
-class Loops(Probe):
-    name: ClassVar[str] = "loops"
-    summary: ClassVar[str] = "exact match and perplexity by the number of loops"
-    scope: ClassVar[str] = "models that loop"
-    most: int = option(32, "greatest number of loops; those asked are 1, 2, 4, ...")
+class Recurrences(Probe):
+    name: ClassVar[str] = "recurrences"
+    summary: ClassVar[str] = "exact match and perplexity by the number of recurrences"
+    scope: ClassVar[str] = "looped models"
+    most: int = option(32, "greatest number of recurrences; those asked are 1, 2, 4, ...")
     count: int = option(100, "random problems of each digit count")
     seed: int = option(1, "seed of the problems", least=0)
 
     @classmethod
-    def unfit(cls, design: Model) -> str | None:
-        return None if design.loops > 1 else "a model without loops"
+    def unfit(cls, config: ModelConfig) -> str | None:
+        return None if config.num_recurrences > 1 else "a model without recurrences"
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
@@ -41,11 +41,11 @@ class Loops(Probe):
             panels += _panels(task, found, len(subject.members))
             rows += found
         shows = (
-            "Exact match on random problems by the number of loops at test time, at the longest"
-            " digit count in training and at one and a half and two times that."
+            "Exact match on random problems by the number of recurrences at test time, at the"
+            " longest digit count in training and at one and a half and two times that."
         )
-        trained = f"trained with {subject.run.recipe.model.loops} loops"
-        columns = ("operator", "digits", "loops", "problems", *SPREAD, "perplexity")
+        trained = f"trained with {subject.run.recipe.model.num_recurrences} recurrences"
+        columns = ("operator", "digits", "recurrences", "problems", *SPREAD, "perplexity")
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (trained,))
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
@@ -56,19 +56,26 @@ class Loops(Probe):
             for power in range(self.most.bit_length())
         ]
 
-    def _row(self, subject: Subject, task: Task, digits: int, loops: int) -> Row:
+    def _row(self, subject: Subject, task: Task, digits: int, num_recurrences: int) -> Row:
         exam = problems(task.operator, RANDOM, size(task, digits), self.count, self.seed)
-        asked = {"operator": task.operator, "digits": digits, "loops": loops, "problems": len(exam)}
+        asked = {
+            "operator": task.operator,
+            "digits": digits,
+            "recurrences": num_recurrences,
+            "problems": len(exam),
+        }
         if not subject.fits(exam):
             return asked | spread(None) | {"perplexity": None}
-        found = scores(looped(subject.models, loops), exam)
+        found = scores(with_recurrences(subject.models, num_recurrences), exam)
         perplexity = round(float(np.median(np.exp(found.loss))), 3)
         return asked | spread(found.right.mean(axis=1)) | {"perplexity": perplexity}
 
 
-def looped(models: Models, loops: int) -> Models:
+def with_recurrences(models: Models, num_recurrences: int) -> Models:
     """The same weights, run over so many times."""
-    return replace(models, stacked=jax.vmap(lambda one: one.looped(loops))(models.stacked))
+    return replace(
+        models, stacked=jax.vmap(lambda one: one.with_recurrences(num_recurrences))(models.stacked)
+    )
 
 
 def _panels(task: Task, rows: list[Row], members: int) -> list[Panel]:
@@ -82,7 +89,7 @@ def _panel(task: Task, rows: list[Row], members: int) -> Panel:
     return {
         "form": "lines",
         "title": f"{task.operator} at {rows[0]['digits']} digits",
-        "across": "loops",
-        "points": [str(row["loops"]) for row in rows],
+        "across": "recurrences",
+        "points": [str(row["recurrences"]) for row in rows],
         "curves": curves(rows, members),
     }
