@@ -24,7 +24,7 @@ from curta.frontends.run import Comparison
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.images import png
-from curta.runs import comparison, folders
+from curta.runs import folders
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -104,7 +104,7 @@ def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> byte
 
 def encodings() -> bytes:
     """Exact match of random problems by encoding and length, of all entries that are examined."""
-    if "encodings" not in comparison.existing():
+    if "encodings" not in folders.comparisons():
         curta.compare("encodings", run="encodings")
     rows = [row for row in Comparison.load("encodings").table["rows"] if row["exams"]]
     sizes = sorted({exam["digits"] for row in rows for exam in row["exams"]})

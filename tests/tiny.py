@@ -9,10 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from curta.config.recipe import Recipe, with_overrides
-from curta.layouts import Layout, Numbers, ShapeBounds, Text
+from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.transformer import Transformer
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 

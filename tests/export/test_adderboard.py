@@ -13,8 +13,8 @@ import pytest
 
 from curta.config.recipe import Recipe
 from curta.evaluation.memo import Memo
-from curta.export import Exported
 from curta.export.adderboard import AdderBoard
+from curta.export.base import Exported
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.model.transformer import Transformer, parameters

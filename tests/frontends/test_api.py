@@ -10,6 +10,7 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
+from curta.frontends import api
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -57,7 +58,7 @@ def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:
 def test_a_recipe_may_be_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('layout = "reversed"\n[positions]\nname = "rope"\n')
-    run = curta.api.begin(str(path), 1, None, {"model.width": 16})
+    run = api.begin(str(path), 1, None, {"model.width": 16})
     assert (run.name, run.recipe.layout, run.recipe.model.width) == ("mine", "reversed", 16)
 
 

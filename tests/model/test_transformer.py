@@ -14,7 +14,7 @@ from curta.config.recipe import Recipe
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import recipes
-from curta.model.positions import Encoding
+from curta.model.positions.base import Encoding
 from curta.model.transformer import Transformer, parameters
 from curta.problems.problem import Problem
 from curta.training.records import padded_texts

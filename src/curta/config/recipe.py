@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any
 
@@ -231,7 +231,9 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return UserError(f"{where}: {unknown_field(field)}")
+        paths = field_paths()
+        sections = {path.partition(".")[0] for path in paths}
+        return UserError(f"{where}: {unknown_field(field, paths if '.' in field else sections)}")
     if first["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(known["positions"]))
         return UserError(f"{where}: positions.name is missing: choose from {choices}")
@@ -242,13 +244,11 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
 
 
-def unknown_field(path: str) -> UserError:
-    """What is said of a field that there is not: its new name, or the nearest one."""
+def unknown_field(path: str, known: Iterable[str]) -> UserError:
+    """What is said of a field that there is not: its new name, or the nearest of the known."""
     if path in RENAMED:
         return UserError(f"{path} is called {RENAMED[path]} now")
-    paths = field_paths()
-    sections = {known.partition(".")[0] for known in paths}
-    return unknown("field", path, paths if "." in path else sections)
+    return unknown("field", path, known)
 
 
 def _lower(message: str) -> str:

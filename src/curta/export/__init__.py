@@ -1,41 +1,44 @@
 """Trained runs for other programs. A new form is one file and one line here."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
-
-from curta.config.errors import UserError, unknown
-from curta.export.adderboard import AdderBoard
-from curta.export.base import Exported, Exporter, Importer
-from curta.export.huggingface import HuggingFace
-from curta.export.onnx import Onnx
-from curta.model.transformer import parameters
-from curta.runs import checkpoints, folders
+from curta.config.errors import UserError
+from curta.config.lazy import Registry
+from curta.runs import folders
 from curta.runs.folders import Folder
-from curta.runs.session import Session
-from curta.runs.summary import summary
-from curta.training import trainer
-from curta.training.trainer import Member
 
-EXPORTERS: dict[str, Exporter] = {
-    exporter.name: exporter for exporter in (AdderBoard(), HuggingFace(), Onnx())
-}
+if TYPE_CHECKING:
+    from curta.export.base import Exported, Exporter, Importer
+    from curta.runs.session import Session
+    from curta.training.trainer import Member
 
-IMPORTERS: dict[str, Importer] = {
-    name: form for name, form in EXPORTERS.items() if isinstance(form, Importer)
-}
+EXPORTERS: "Registry[Exporter]" = Registry(
+    "form",
+    {
+        "adderboard": "curta.export.adderboard:AdderBoard",
+        "huggingface": "curta.export.huggingface:HuggingFace",
+        "onnx": "curta.export.onnx:Onnx",
+    },
+    make=lambda exporter: exporter(),
+)
 
-__all__ = ["EXPORTERS", "IMPORTERS", "Exported", "Exporter", "import_run", "write"]
+IMPORTERS: "Registry[Importer]" = Registry(
+    "form",
+    {"huggingface": "curta.export.huggingface:HuggingFace"},
+    make=lambda importer: importer(),
+)
 
 
-def write(run: Session, to: str, out: Path | None = None, member: int = 0) -> Path:
+def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> Path:
     """One member of a run in the form `to`, by default in the run's folder; returns where.
 
     Raises UserError if that form cannot express it.
     """
-    if to not in EXPORTERS:
-        raise unknown("form", to, EXPORTERS)
+    EXPORTERS.check(to)
+    from curta.export.base import Exported
+    from curta.runs.summary import summary
+
     exporter = EXPORTERS[to]
     reason = exporter.refuse(run.recipe)
     if reason:
@@ -51,8 +54,12 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
 
     Raises UserError if they are not such files, or the run exists already.
     """
-    if form not in IMPORTERS:
-        raise unknown("form", form, IMPORTERS)
+    IMPORTERS.check(form)
+    from curta.model.transformer import parameters
+    from curta.runs import checkpoints
+    from curta.training import devices
+
+    devices.configure()
     found = IMPORTERS[form].read(path)
     seeds, steps = folders.seeds_of([found.seed]), found.recipe.training.steps
     layout = found.model.layout
@@ -63,8 +70,13 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
     return folder
 
 
-def _finished(found: Exported) -> Member:
+def _finished(found: "Exported") -> "Member":
     """The state of a run whose only member is this one."""
+    import jax
+    import jax.numpy as jnp
+
+    from curta.training import trainer
+
     state = trainer.init(found.recipe, found.model.layout, jnp.array([found.seed]))
     model = jax.tree.map(lambda leaf: leaf[None], found.model)
     best = None if state.best is None else state.best._replace(model=model)

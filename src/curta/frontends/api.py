@@ -1,22 +1,24 @@
-"""Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, `curta.sweep`."""
+"""Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, `curta.sweep`.
+
+Names are looked at before JAX is imported, so that a mistyped one is told at once.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from curta.config.recipe import Recipe, with_overrides
-from curta.export import dataset, html
-from curta.frontends.run import Comparison, Run
-from curta.layouts.texts import layout_of
+from curta.config.recipe import Recipe
+from curta.export.formats import format_named
 from curta.model import recipes
 from curta.programs.user import userfiles
-from curta.report import write_together
-from curta.report.document import Part
-from curta.report.notebook import Rows
-from curta.runs import checkpoints, comparison, comparison_spec, folders, trackers
+from curta.runs import comparison_spec, folders, trackers
 from curta.runs.comparison_spec import ComparisonSpec
-from curta.runs.loop import Show
-from curta.training import devices
+
+if TYPE_CHECKING:
+    from curta.export import dataset
+    from curta.frontends.run import Comparison, Run
+    from curta.report.notebook import Rows
+    from curta.runs.loop import Show
 
 
 def train(
@@ -24,10 +26,10 @@ def train(
     seeds: int | Sequence[int] = 1,
     run: str | None = None,
     overrides: Mapping[str, Any] | None = None,
-    show: Show = lambda progress: None,
+    show: "Show" = lambda progress: None,
     evaluate: bool = True,
     track: str | Sequence[str] = (),
-) -> Run:
+) -> "Run":
     """Trains a recipe, by name or by path, and examines what was learned.
 
     In place of a recipe stands a user's program: its file, or its name once it is registered.
@@ -53,10 +55,15 @@ def begin(
     name: str | None,
     overrides: Mapping[str, Any],
     track: str | Sequence[str] = (),
-) -> Run:
+) -> "Run":
     """A new run, not yet trained."""
+    tracking = trackers.checked(track)
     resolved = resolve(recipe, overrides)
-    chosen, tracking = folders.seeds_of(seeds), trackers.checked(track)
+    chosen = folders.seeds_of(seeds)
+    from curta.frontends.run import Run
+    from curta.layouts.texts import layout_of
+    from curta.training import devices
+
     devices.configure()
     folder = folders.create(resolved, layout_of(resolved), recipe, chosen, name)
     folder.update(track=tracking)
@@ -65,8 +72,7 @@ def begin(
 
 def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
     """A recipe, by name or by path, with fields changed; every field is checked."""
-    fields = with_overrides(recipes.read(recipe), overrides)
-    return recipes.parse(fields, where=f"recipe {recipe!r}")
+    return recipes.resolve(recipe, overrides, where=f"recipe {recipe!r}")
 
 
 def write_data(
@@ -76,41 +82,50 @@ def write_data(
     form: str = "parquet",
     seed: int = 0,
     overrides: Mapping[str, Any] | None = None,
-    show: dataset.Show = lambda split, share: None,
-) -> dataset.Summary:
+    show: "dataset.Show" = lambda split, share: None,
+) -> "dataset.Summary":
     """Writes a recipe's problems as a data set of `rows` to train on, and what is held out.
 
     `out` is a new folder, `form` "parquet", "jsonl" or "text".
     """
+    format_named(form)
     resolved = resolve(recipe, overrides or {})
+    from curta.export import dataset
+    from curta.training import devices
+
     devices.configure()
     return dataset.write(resolved, rows, Path(out), form, seed, show)
 
 
-def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> Run:
+def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "Run":
     """A run by its name in the runs folder, or by its path.
 
     A looped model can be asked and evaluated with another number of recurrences. With `trust`
     the code that came with the run is executed: a program's, a position encoding's.
     """
-    devices.configure()
     folder = folders.find(run)
+    from curta.frontends.run import Run
+    from curta.training import devices
+
+    devices.configure()
     if trust:
         userfiles.trust(folder.path, folder.info.get("files", []))
     return Run(folder, num_recurrences)
 
 
-def probe(run: Run, name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
+def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options: Any) -> "Rows":
     """What one probe finds in a run, by default in all its members.
 
     Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
     picture is then `run.pictures["probes/NAME"]`.
     """
+    from curta.report.notebook import Rows
+
     return Rows(examine(run, name, members, **options)["rows"])
 
 
 def examine(
-    run: Run, name: str, members: Sequence[int] | None = None, **options: Any
+    run: "Run", name: str, members: Sequence[int] | None = None, **options: Any
 ) -> dict[str, Any]:
     """What probes/NAME.json holds once the probe was put to the run; the report is written anew."""
     from curta import probes
@@ -126,23 +141,39 @@ def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:
     A comparison stands for the runs in it. `out` is a folder, by default the run's or the
     comparison's own; reports of several runs go to `reports` in the runs folder.
     """
-    devices.configure()
     words = [names] if isinstance(names, str) else list(names)
     folder = None if out is None else Path(out)
-    if len(words) == 1 and comparison.is_comparison(words[0]):
-        made = Comparison.load(words[0])
-        return _together(made.table, made.folders, folder or made.path)
+    if len(words) == 1 and folders.is_comparison(words[0]):
+        return _of_comparison(words[0], folder)
     if len(words) == 1:
         return load(words[0]).write_report(folder)
     found = [folders.find(name) for name in words]
-    folder = folder or folders.root() / "reports" / comparison_spec.slug(
-        "-".join(one.name for one in found)
-    )
-    return _together(comparison.beside(found), {one.name: one.path for one in found}, folder)
+    name = comparison_spec.slug("-".join(one.name for one in found))
+    from curta.runs import comparison
+    from curta.training import devices
+
+    devices.configure()
+    paths = {one.name: one.path for one in found}
+    return _together(comparison.beside(found), paths, folder or folders.root() / "reports" / name)
+
+
+def _of_comparison(name: str, out: Path | None) -> Path:
+    from curta.frontends.run import Comparison
+    from curta.training import devices
+
+    devices.configure()
+    made = Comparison.load(name)
+    return _together(made.table, made.folders, out or made.path)
 
 
 def _together(table: dict[str, Any], paths: Mapping[str, Path], out: Path) -> Path:
     """One report of several runs, whose models calculate in it."""
+    from curta.export import html
+    from curta.frontends.run import Run
+    from curta.report import write_together
+    from curta.report.document import Part
+    from curta.runs import checkpoints
+
     begun = [Run(folders.Folder(path)) for path in paths.values()]
     trained = [run.carried for run in begun if checkpoints.latest(run.folder.checkpoints)]
     return write_together(out, table, paths, html.at_work(trained) if trained else Part())
@@ -153,7 +184,7 @@ def compare(
     seeds: int | Sequence[int] | None = None,
     run: str | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> Comparison:
+) -> "Comparison":
     """Trains and examines several recipes under the same conditions, side by side.
 
     `entries` is the name or the path of a comparison, or a list of recipes, each
@@ -171,7 +202,7 @@ def sweep(
     seeds: int | Sequence[int] | None = None,
     run: str | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> Comparison:
+) -> "Comparison":
     """A run for every combination of `{"section.field": values}`."""
     made = comparison_spec.resolve(
         comparison_spec.sweep(recipe, values), overrides or {}, seeds, tuple(values)
@@ -179,12 +210,15 @@ def sweep(
     return _compared(begin_comparison(made, run, comparison_spec.swept_base(recipe, values)))
 
 
-def begin_comparison(made: ComparisonSpec, name: str | None, base: str) -> Comparison:
+def begin_comparison(made: ComparisonSpec, name: str | None, base: str) -> "Comparison":
     """A comparison, new or to be gone on with, of which nothing is trained yet."""
+    from curta.frontends.run import Comparison
+    from curta.training import devices
+
     devices.configure()
     return Comparison.begin(made, name, base)
 
 
-def _compared(made: Comparison) -> Comparison:
+def _compared(made: "Comparison") -> "Comparison":
     made.run_comparison()
     return made

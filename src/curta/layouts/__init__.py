@@ -1,40 +1,33 @@
 """Published ways of writing problems down. A new one is one file and one line here."""
 
-from curta.config.errors import unknown
-from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
-from curta.layouts.begun import Begun, BegunLeft
-from curta.layouts.blanks import Blanks
-from curta.layouts.coupled import Coupled
-from curta.layouts.fields import Fields
-from curta.layouts.framed import Framed
-from curta.layouts.hints import Hints
-from curta.layouts.labelled import Labelled
-from curta.layouts.padded import Padded
-from curta.layouts.plain import Plain
-from curta.layouts.position_coupling import PositionCoupling
-from curta.layouts.reversed import Reversed
-from curta.layouts.spaced import Spaced, SpacedApart
-from curta.problems.arithmetic.digits import Numbers
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-LAYOUTS: dict[str, Layout] = {
-    layout.name: layout
-    for layout in (
-        Plain(),
-        Reversed(),
-        Padded(),
-        Begun(),
-        BegunLeft(),
-        Blanks(),
-        Hints(),
-        Coupled(),
-        PositionCoupling(),
-        Fields(),
-        Framed(),
-        Labelled(),
-        Spaced(),
-        SpacedApart(),
-    )
-}
+from curta.config.lazy import Registry
+
+if TYPE_CHECKING:
+    from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
+
+LAYOUTS: "Registry[Layout]" = Registry(
+    "layout",
+    {
+        "plain": "curta.layouts.plain:Plain",
+        "reversed": "curta.layouts.reversed:Reversed",
+        "padded": "curta.layouts.padded:Padded",
+        "begun": "curta.layouts.begun:Begun",
+        "begun-left": "curta.layouts.begun:BegunLeft",
+        "blanks": "curta.layouts.blanks:Blanks",
+        "hints": "curta.layouts.hints:Hints",
+        "coupled": "curta.layouts.coupled:Coupled",
+        "position-coupling": "curta.layouts.position_coupling:PositionCoupling",
+        "fields": "curta.layouts.fields:Fields",
+        "framed": "curta.layouts.framed:Framed",
+        "labelled": "curta.layouts.labelled:Labelled",
+        "spaced": "curta.layouts.spaced:Spaced",
+        "spaced-apart": "curta.layouts.spaced:SpacedApart",
+    },
+    make=lambda layout: layout(),
+)
 
 __all__ = [
     "LAYOUTS",
@@ -48,8 +41,14 @@ __all__ = [
 ]
 
 
-def layout_named(name: str) -> Layout:
+def layout_named(name: str) -> "Layout":
     """The layout of that name; a UserError with the nearest one otherwise."""
-    if name not in LAYOUTS:
-        raise unknown("layout", name, LAYOUTS)
+    LAYOUTS.check(name)
     return LAYOUTS[name]
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of `base`, imported on first use: names of layouts are known without JAX."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("curta.layouts.base"), name)

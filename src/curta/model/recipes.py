@@ -1,25 +1,41 @@
 """Recipes by name, and whether their parts fit: operations, programs, layouts, encodings.
 
-`config.recipe` reads the fields of a recipe one by one; here is what needs to know more.
+`config.recipe` reads the fields of a recipe one by one; here is what needs to know more. Names
+are checked before what takes a second to import: JAX, for layouts and encodings.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config import files, recipe
 from curta.config.errors import UserError, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.layouts import Layout, ShapeBounds, layout_named
+from curta.layouts import LAYOUTS, layout_named
 from curta.model.positions import encoding, user
-from curta.problems import problem, tasks
+from curta.problems import problem
 from curta.programs.user import generic, registry, userfiles
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout, ShapeBounds
 
 
 def load(name: str) -> Recipe:
     """A shipped recipe by name, any recipe by its file, or that of a program, by name or file."""
     return parse(read(name), where=f"recipe {name!r}")
+
+
+def resolve(name: str, overrides: Mapping[str, Any], where: str) -> Recipe:
+    """A recipe to train, fields of it changed; its programs must be known in this process."""
+    found = stated(recipe.with_overrides(read(name), overrides), where)
+    others = () if found.layout else found.evaluation.layouts
+    with _named(where):
+        for program in (*found.programs, *others):
+            registry.programs_of(program)
+        check(found)
+    return found
 
 
 def read(name: str) -> dict[str, Any]:
@@ -45,16 +61,22 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
 
     Files of the user's that it names are executed.
     """
-    found = recipe.parse(user.taken(_loaded(fields), where), where)
-    try:
+    found = stated(fields, where)
+    with _named(where):
         check(found)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
     return found
+
+
+def stated(fields: Mapping[str, Any], where: str) -> Recipe:
+    """As `parse`, every field checked by itself alone."""
+    return recipe.parse(user.taken(_loaded(fields), where), where)
 
 
 def check(of: Recipe) -> None:
     """Raises UserError for problems, texts or positions that models of a recipe cannot have."""
+    _check_names(of)
+    from curta.problems import tasks
+
     for task in of.tasks:
         tasks.check(task)
     if of.layout is not None:
@@ -63,8 +85,18 @@ def check(of: Recipe) -> None:
         _check_named(of, text)
 
 
-def _check_layout(of: Recipe, layout: Layout) -> None:
+def _check_names(of: Recipe) -> None:
+    """Raises UserError for an operator or a layout that there is not."""
+    for task in of.tasks:
+        problem.operation_named(task.operator)
+    for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
+        LAYOUTS.check(name)
+
+
+def _check_layout(of: Recipe, layout: "Layout") -> None:
     """Raises UserError if the layout has no such problems, or the model no such positions."""
+    from curta.problems import tasks
+
     if isinstance(of.positions, Window):
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
     if not of.model.causal:
@@ -100,13 +132,22 @@ def _check_named(of: Recipe, text: str) -> None:
         raise UserError(f"evaluation.named {text!r}: {said}") from None
 
 
-def _check_prompt(of: Recipe, bounds: ShapeBounds) -> None:
+def _check_prompt(of: Recipe, bounds: "ShapeBounds") -> None:
     """Raises UserError if a prompt is shorter than what is to be written over it."""
     if bounds.completion > bounds.prompt:
         raise UserError(
             f"without model.causal an answer is written over its prompt, which is too"
             f" short in layout {of.layout!r}: {bounds.prompt} for {bounds.completion} tokens"
         )
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Says of what a UserError is."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 def _loaded(fields: Mapping[str, Any]) -> dict[str, Any]:

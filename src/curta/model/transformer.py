@@ -37,8 +37,8 @@ from curta.model.blocks import (
     Going,
 )
 from curta.model.deferred_init import Weight, draw, normal, rescaled
-from curta.model.positions import Encoding, Shape, VisibleKeys
 from curta.model.positions import build as build_positions
+from curta.model.positions.base import Encoding, Shape, VisibleKeys
 from curta.model.positions.window import WindowEncoding
 from curta.model.states import Cache, States, pick, rows_of
 

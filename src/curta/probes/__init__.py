@@ -5,65 +5,58 @@ import inspect
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config import files
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError
+from curta.config.lazy import Registry
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.probes.attention import Attention
-from curta.probes.base import Finding, Probe
-from curta.probes.carries import CarryChains
-from curta.probes.commutativity import Commutativity
-from curta.probes.counterfactual import Counterfactual
-from curta.probes.longer import Longer
-from curta.probes.patterns import Patterns
-from curta.probes.recurrences import Recurrences
-from curta.probes.single_digits import SingleDigits
-from curta.probes.subject import Subject
-from curta.probes.tokens import Tokens
-from curta.probes.top import Top
-from curta.probes.values import OperandRange
 from curta.programs.user import userfiles
 from curta.programs.user.guarding import watched
 from curta.runs import folders
-from curta.runs.session import Session
 
-PROBES: dict[str, type[Probe]] = {
-    probe.name: probe
-    for probe in (
-        SingleDigits,
-        Commutativity,
-        Patterns,
-        CarryChains,
-        OperandRange,
-        Longer,
-        Recurrences,
-        Top,
-        Attention,
-        Counterfactual,
-        Tokens,
-    )
-}
+if TYPE_CHECKING:
+    from curta.probes.base import Finding, Probe
+    from curta.probes.subject import Subject
+    from curta.runs.session import Session
 
-TAKEN = ("help", "json", "member", "trust")
-"""Options of the command itself."""
+PROBES: "Registry[type[Probe]]" = Registry(
+    "probe",
+    {
+        "single-digits": "curta.probes.single_digits:SingleDigits",
+        "commutativity": "curta.probes.commutativity:Commutativity",
+        "patterns": "curta.probes.patterns:Patterns",
+        "carry-chains": "curta.probes.carries:CarryChains",
+        "operand-range": "curta.probes.values:OperandRange",
+        "longer": "curta.probes.longer:Longer",
+        "recurrences": "curta.probes.recurrences:Recurrences",
+        "top-k": "curta.probes.top:Top",
+        "attention": "curta.probes.attention:Attention",
+        "counterfactual": "curta.probes.counterfactual:Counterfactual",
+        "tokens": "curta.probes.tokens:Tokens",
+    },
+)
+
+TAKEN = ("help", "json", "as_json", "member", "trust", "run", "probe")
+"""Names that the command itself has."""
 
 SECONDS = 3600.0
 """How long a user's probe may take."""
 
 
-def probe_named(name: str) -> type[Probe]:
+def probe_named(name: str) -> "type[Probe]":
     """The probe of that name, or the one in a user's file; UserError if there is none."""
     if name.endswith(".py"):
         return _in_file(name)
-    if name not in PROBES:
-        raise unknown("probe", name, PROBES)
+    PROBES.check(name)
     return PROBES[name]
 
 
-def _in_file(path: str) -> type[Probe]:
+def _in_file(path: str) -> "type[Probe]":
     """The probe that a file defines; its name and its options must be its own."""
+    from curta.probes.base import Probe
+
     file = userfiles.load(path)
     found = [one for one in file.classes() if issubclass(one, Probe)]
     if len(found) != 1 or not dataclasses.is_dataclass(found[0]):
@@ -77,13 +70,13 @@ def _in_file(path: str) -> type[Probe]:
     return found[0]
 
 
-def _check_options(file: str, probe: type[Probe]) -> None:
+def _check_options(file: str, probe: "type[Probe]") -> None:
     """Raises UserError for a field that can be no option on the command line."""
     for field in dataclasses.fields(probe):
         if "says" not in field.metadata:
             raise UserError(f"{file}: write {field.name} = option(default, 'what it is')")
         if field.name in TAKEN:
-            raise UserError(f"{file}: --{field.name} is an option of every probe: choose another")
+            raise UserError(f"{file}: --{field.name} is what every probe has: choose another name")
 
 
 def options(name: str) -> list[tuple[str, str, type, Any]]:
@@ -94,7 +87,7 @@ def options(name: str) -> list[tuple[str, str, type, Any]]:
     ]
 
 
-def examined(probe: type[Probe], recipe: Recipe) -> list[Task]:
+def examined(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
     """The tasks of a recipe that a probe can examine."""
     if probe.unfit(recipe.model):
         return []
@@ -102,12 +95,14 @@ def examined(probe: type[Probe], recipe: Recipe) -> list[Task]:
 
 
 def examine(
-    run: Session, name: str, members: Sequence[int] | None = None, **options: Any
+    run: "Session", name: str, members: Sequence[int] | None = None, **options: Any
 ) -> dict[str, Any]:
     """Puts a probe to members of a run, all by default; keyword arguments are its options.
 
     Returns the table that probes/NAME.json holds.
     """
+    from curta.probes.subject import Subject
+
     kind = probe_named(name)
     probe, asked = kind(**options), _asked(run, members)
     tasks = examined(kind, run.recipe)
@@ -118,8 +113,10 @@ def examine(
     return table
 
 
-def _found(probe: Probe, subject: Subject) -> Finding:
+def _found(probe: "Probe", subject: "Subject") -> "Finding":
     """What a probe finds; mistakes in a user's are told with their line."""
+    from curta.probes.base import Finding
+
     if probe.name in PROBES:
         return probe.examine(subject)
     path = Path(inspect.getfile(type(probe)))
@@ -131,7 +128,7 @@ def _found(probe: Probe, subject: Subject) -> Finding:
     return found
 
 
-def _asked(run: Session, members: Sequence[int] | None) -> list[int]:
+def _asked(run: "Session", members: Sequence[int] | None) -> list[int]:
     """The members to ask; UserError for one that there is not."""
     every = range(len(run.seeds))
     for member in members or ():
@@ -140,7 +137,7 @@ def _asked(run: Session, members: Sequence[int] | None) -> list[int]:
     return list(every if members is None else members)
 
 
-def _refusal(run: Session, probe: type[Probe]) -> str:
+def _refusal(run: "Session", probe: "type[Probe]") -> str:
     operators = " ".join(task.operator for task in run.recipe.tasks)
     has = probe.unfit(run.recipe.model) or operators
     return (
@@ -149,7 +146,7 @@ def _refusal(run: Session, probe: type[Probe]) -> str:
     )
 
 
-def _table(run: Session, probe: Probe, members: list[int], found: Finding) -> dict[str, Any]:
+def _table(run: "Session", probe: "Probe", members: list[int], found: "Finding") -> dict[str, Any]:
     """What the file of a probe holds."""
     options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
     return {

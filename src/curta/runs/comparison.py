@@ -23,14 +23,12 @@ from curta.model import recipes
 from curta.problems.tasks import as_size
 from curta.runs import folders
 from curta.runs.comparison_spec import ComparisonSpec, Row
-from curta.runs.folders import Folder
+from curta.runs.folders import COMPARISON, Folder
 from curta.runs.session import Session
 from curta.runs.summary import spread
 
 FORMAT = 1
 """Version of comparison.json."""
-
-FILE = "comparison.json"
 
 Kind = TypeVar("Kind", bound="Comparison")
 
@@ -62,9 +60,9 @@ class Comparison:
     @classmethod
     def load(cls: type[Kind], name: str) -> Kind:
         """A comparison by its name in the runs folder, or by its path."""
-        path = _place(name)
-        if not (path / FILE).exists():
-            raise unknown("comparison", name, existing())
+        path = folders.comparison_path(name)
+        if not (path / COMPARISON).exists():
+            raise unknown("comparison", name, folders.comparisons())
         return cls(path, _spec(path))
 
     @property
@@ -117,7 +115,7 @@ class Comparison:
             return self.session(made)
         run = self.session(folders.find(str(self.path / row.folder)))
         if (run.recipe, run.seeds) != (row.recipe, self.spec.seeds):
-            raise UserError(f"{str(run.folder.path)!r} is not the run that {FILE} says it is")
+            raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run
 
     def _found(self, row: Row) -> dict[str, Any]:
@@ -128,7 +126,9 @@ class Comparison:
         return _outcome(Folder(path)) | unplaced
 
     def _save(self) -> None:
-        files.write(self.path / FILE, json.dumps(self.table, indent=1, ensure_ascii=False) + "\n")
+        files.write(
+            self.path / COMPARISON, json.dumps(self.table, indent=1, ensure_ascii=False) + "\n"
+        )
 
 
 def beside(folders: Sequence[Folder]) -> dict[str, Any]:
@@ -150,17 +150,6 @@ def beside(folders: Sequence[Folder]) -> dict[str, Any]:
             for row, folder in zip(rows, folders, strict=True)
         ],
     }
-
-
-def is_comparison(name: str) -> bool:
-    """Whether a folder of that name or path holds a comparison."""
-    return (_place(name) / FILE).exists()
-
-
-def existing() -> list[str]:
-    """Names of the comparisons in the runs folder."""
-    found = folders.root().iterdir() if folders.root().is_dir() else []
-    return sorted(path.name for path in found if (path / FILE).exists())
 
 
 def refused(recipe: Recipe) -> list[dict[str, Any]]:
@@ -232,16 +221,11 @@ def _exam(row: Mapping[str, Any]) -> dict[str, Any]:
     return named | spread(row["exact"])
 
 
-def _place(name: str) -> Path:
-    path = Path(name)
-    return path if (path / FILE).exists() else folders.root() / name
-
-
 def _fits(path: Path, spec: ComparisonSpec) -> bool:
     """Whether the plan can be carried out in that folder: what is there is part of it."""
     if not path.exists():
         return True
-    if not (path / FILE).exists():
+    if not (path / COMPARISON).exists():
         return False
     there = _spec(path)
     mine = {row.folder: row.recipe for row in spec.rows}
@@ -253,7 +237,7 @@ def _spec(path: Path) -> ComparisonSpec:
     """The plan that comparison.json holds."""
     where = f"comparison {path.name!r}"
     try:
-        content = files.read_json(path / FILE, where)
+        content = files.read_json(path / COMPARISON, where)
         form = content["format"]
         if form != FORMAT:
             raise UserError(f"{where} was made by another version (format {form}): update curta")
@@ -261,7 +245,7 @@ def _spec(path: Path) -> ComparisonSpec:
         title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
         return ComparisonSpec(title, summary, seeds, rows, tuple(content["swept"]))
     except (KeyError, TypeError):
-        raise UserError(f"{where} is damaged: {FILE} is not as it was written") from None
+        raise UserError(f"{where} is damaged: {COMPARISON} is not as it was written") from None
 
 
 def _row(row: Mapping[str, Any], where: str) -> Row:

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from curta.config import files
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe, parse_value, shipped_names, with_overrides
+from curta.config.recipe import Recipe, parse_value, shipped_names
 from curta.model import recipes
 from curta.runs import folders
 
@@ -131,6 +131,8 @@ def resolve(
     swept: Sequence[str] = (),
 ) -> ComparisonSpec:
     """Every recipe, read and checked; UserError for the first thing that is wrong."""
+    for source in dict.fromkeys(entry.recipe for entry in draft.entries):
+        recipes.read(source)  # a mistyped name is told before what fits is looked at, by JAX
     shared = _flat(draft.common) | dict(common)
     rows = tuple(_row(entry, shared) for entry in draft.entries)
     taken: dict[str, str] = {}
@@ -200,8 +202,8 @@ def _named(changes: Changes) -> list[str]:
 def _row(entry: Entry, common: Changes) -> Row:
     changes = _flat(entry.changes)
     name = entry.name or _name(entry.recipe, changes)
-    fields = with_overrides(recipes.read(entry.recipe), common | changes)
-    return Row(name, entry.recipe, changes, recipes.parse(fields, where=f"entry {name!r}"))
+    found = recipes.resolve(entry.recipe, common | changes, where=f"entry {name!r}")
+    return Row(name, entry.recipe, changes, found)
 
 
 def _flat(changes: Changes) -> Changes:

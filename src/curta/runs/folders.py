@@ -1,5 +1,7 @@
 """Run folders: everything about one training, readable without this program.
 
+What needs JAX or NumPy is imported where it is used: a name that is no run's is told at once.
+
 runs/NAME/recipe.toml      the resolved recipe
           machine.json     of programs: tokens, windows, prompts
           run.json         seeds, versions, device, times, status
@@ -19,24 +21,22 @@ import platform
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
-
-import jax
+from typing import TYPE_CHECKING, Any
 
 from curta.config import files
 from curta.config.errors import UserError, unknown
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump
-from curta.evaluation import certificate
-from curta.layouts import Layout, layout_named, texts
-from curta.layouts.program import ProgramLayout
+from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user
-from curta.problems import tasks
-from curta.programs.machine import store
-from curta.programs.user import kept, userfiles
-from curta.runs import checkpoints
-from curta.training import devices
+from curta.programs.user import userfiles
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout
+
+COMPARISON = "comparison.json"
+"""The file by which the folder of a comparison is known."""
 
 FORMAT = 2
 """Version of the folder's form; a newer one is refused by name."""
@@ -88,6 +88,8 @@ class Folder:
     @property
     def recipe(self) -> Recipe:
         """Its operators are made known, by the formats of its machine if need be."""
+        from curta.programs.user import kept
+
         kept.make_known(self.path, self.info)
         return recipes.load(str(self.path / "recipe.toml"))
 
@@ -101,6 +103,8 @@ class Folder:
 
     def save_certificate(self, content: dict[str, Any], windows: bytes) -> None:
         """Writes what `certificate.certify` gives."""
+        from curta.evaluation import certificate
+
         files.write(self.path / certificate.WINDOWS, windows)
         files.write(self.path / certificate.FILE, json.dumps(content, ensure_ascii=False) + "\n")
 
@@ -125,11 +129,15 @@ class Folder:
         return max((row["seconds"] for row in rows), default=0.0)
 
 
-def layout_in(folder: Folder) -> Layout:
+def layout_in(folder: Folder) -> "Layout":
     """The layout of a run, as its folder has it; see `texts.stored`.
 
     Where a program's code is not known, it has the texts that the run has kept.
     """
+    from curta.layouts import texts
+    from curta.programs.machine import store
+    from curta.programs.user import kept
+
     recipe = folder.recipe
     if recipe.layout is not None:
         return layout_named(recipe.layout)
@@ -156,13 +164,18 @@ def seeds_of(seeds: int | Sequence[int]) -> list[int]:
 
 def create(
     recipe: Recipe,
-    layout: Layout,
+    layout: "Layout",
     recipe_name: str,
     seeds: list[int],
     name: str | None = None,
     inside: Path | None = None,
 ) -> Folder:
     """A new run folder in the runs folder, or inside of another; UserError if it exists."""
+    from curta.layouts.program import ProgramLayout
+    from curta.programs.machine import store
+    from curta.programs.user import kept
+    from curta.training import devices
+
     base = Path(recipe_name).stem
     path = (inside or root()) / (checked(name) if name else _free(base))
     if path.exists():
@@ -219,10 +232,27 @@ def existing() -> list[str]:
     return sorted(path.name for path in folders if (path / "run.json").exists())
 
 
+def comparison_path(name: str) -> Path:
+    """Where a comparison of that name or path lies, if there is one."""
+    path = Path(name)
+    return path if (path / COMPARISON).exists() else root() / name
+
+
+def is_comparison(name: str) -> bool:
+    """Whether a folder of that name or path holds a comparison."""
+    return (comparison_path(name) / COMPARISON).exists()
+
+
+def comparisons() -> list[str]:
+    """Names of the comparisons in the runs folder."""
+    found = root().iterdir() if root().is_dir() else []
+    return sorted(path.name for path in found if (path / COMPARISON).exists())
+
+
 def versions() -> dict[str, str]:
     return {
         "curta": metadata.version("curta"),
-        "jax": jax.__version__,
+        "jax": metadata.version("jax"),
         "python": platform.python_version(),
     }
 
@@ -278,12 +308,16 @@ def _plainly(value: Any) -> str:
 
 def trained_digits(recipe: Recipe) -> list[int]:
     """The fewest and the most digits of any operand in training."""
+    from curta.problems import tasks
+
     spans = [span for task in recipe.tasks for span in tasks.spans(task)]
     return [min(low for low, _ in spans), max(high for _, high in spans)]
 
 
 def last_step(folder: Folder) -> int:
     """Step of the newest checkpoint; UserError if there is none yet."""
+    from curta.runs import checkpoints
+
     step = checkpoints.latest(folder.checkpoints)
     if step is None:
         raise UserError(

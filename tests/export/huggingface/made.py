@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from curta.config.recipe import Recipe
-from curta.export import Exported
+from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace
 from curta.export.huggingface.tokenizer import texts
 from curta.model.transformer import Transformer

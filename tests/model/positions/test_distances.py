@@ -14,7 +14,8 @@ from curta.config.errors import UserError
 from curta.config.positions import FIRE, T5, ALiBi, Positions, Randomised, Sinusoidal
 from curta.layouts import TokenPositions, layout_named
 from curta.model import deferred_init
-from curta.model.positions import Encoding, Shape, build
+from curta.model.positions import build
+from curta.model.positions.base import Encoding, Shape
 from tests import tiny
 
 WIDTH, HEADS, BLOCKS, TIME = 8, 2, 3, 14

@@ -15,7 +15,8 @@ from curta.config.errors import UserError
 from curta.config.positions import Abacus, Coupled, Learned, NoPE, PositionCoupling, Positions, RoPE
 from curta.layouts import Layout, TokenPositions, layout_named
 from curta.model import deferred_init
-from curta.model.positions import Encoding, Shape, build
+from curta.model.positions import build
+from curta.model.positions.base import Encoding, Shape
 from curta.problems.problem import Problem
 from tests import tiny
 

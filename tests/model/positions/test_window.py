@@ -14,7 +14,8 @@ from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.layouts import ShapeBounds, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.model.positions import Shape, build
+from curta.model.positions import build
+from curta.model.positions.base import Shape
 from curta.model.positions.window import WindowEncoding
 from tests import paper, tiny
 

@@ -193,7 +193,7 @@ def test_the_examples_are_what_they_say(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_recipe_names_a_file_beside_it(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "digit_sum.py", tmp_path / "mine.py")
     (tmp_path / "mine.toml").write_text(
-        'program = "mine.py"\n[task]\noperator = "digitsum"\n[model]\nattending = 1\n'
+        'program = "mine.py"\n[task]\noperator = "digitsum"\n[model]\nnum_attention_layers = 1\n'
     )
     read = recipes.load(str(tmp_path / "mine.toml"))
     assert read.programs == (userfiles.load(tmp_path / "mine.py").tag,)
@@ -306,7 +306,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     path = written_file(tmp_path, DECAY, "decay.py")
     options = ["--positions.name", str(path), "--positions.strength", "0.25"]
     options += ["--training.steps", "4", "--evaluation.digits", "[2]", "--evaluation.count", "4"]
-    assert main(["train", "addition-reversed", "--run", "own", "--no-exam", *options]) == 0
+    assert main(["train", "addition-reversed", "--run", "own", "--no-evaluation", *options]) == 0
     run = curta.load("own")
     made: Any = run.recipe.positions
     assert made.settings == {"strength": 0.25}
@@ -319,7 +319,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     assert curta.load("own", trust=True).write(["12+34"]) == run.write(["12+34"])
     capsys.readouterr()
     assert main(["train", "addition-reversed", *options[:2], "--positions.speed", "1"]) == 2
-    assert "did you mean '--positions." in capsys.readouterr().err
+    assert "did you mean 'positions." in capsys.readouterr().err
 
 
 PROBE = """
@@ -381,7 +381,7 @@ def test_a_users_probe_is_put_to_a_run(
         ("return Finding", "return dict", "mistaken.py line 15: TypeError: dict expected"),
         ("        return", "        return 1 or", "mistaken.py: examine.subject. gives no Finding"),
         ('option(1, "how often each is counted")', "1", r"write times = option\(default,"),
-        ("times", "member", "mistaken.py: --member is an option of every probe"),
+        ("times", "member", "mistaken.py: --member is what every probe has"),
     ],
 )
 def test_mistakes_in_a_probe_are_told_in_one_line(

@@ -20,8 +20,8 @@ from curta.config.optional import module
 from curta.config.recipe import Recipe, dump
 from curta.export.dataset.card import Summary, card
 from curta.export.dataset.columns import FITS, Columns, keys
-from curta.export.dataset.formats import FORMATS, Format, format_named
 from curta.export.dataset.splits import SPLITS, TEST_OOD, TRAIN, Source, beyond, sources
+from curta.export.formats import FORMATS, Format, format_named
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of

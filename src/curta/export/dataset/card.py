@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from curta.config.recipe import Recipe
 from curta.export.dataset.columns import Columns, square
-from curta.export.dataset.formats import format_named
 from curta.export.dataset.splits import BUCKETS, HELD, TEST_ID, TEST_OOD, TRAIN, VALIDATION
+from curta.export.formats import format_named
 from curta.layouts import Layout
 from curta.runs.folders import versions
 

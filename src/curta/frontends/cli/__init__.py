@@ -3,21 +3,60 @@
 import sys
 from collections.abc import Sequence
 
+import click
+
 from curta.config.errors import UserError
-from curta.frontends.cli.parser import parse
+from curta.frontends.cli import commands, comparing, own, sharing, showing
+
+_COMMANDS = (
+    commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
+    commands.resume, commands.ask, commands.evaluate, commands.certify, commands.probe,
+    sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
+    sharing.import_run, commands.runs, commands.recipes,
+)  # fmt: skip
+
+
+class _InOrder(click.Group):
+    """A group that lists its commands in the order in which a user comes to them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=_InOrder,
+    commands=_COMMANDS,
+    invoke_without_command=True,
+    context_settings={"show_default": True, "help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="curta", message="%(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A laboratory for small transformers that learn arithmetic."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. A user's mistake is one line and exit code 2; ours keeps its traceback."""
     try:
-        options = parse(sys.argv[1:] if arguments is None else list(arguments))
-        return int(options.command(options))
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        with cli.make_context("curta", words) as context:
+            return cli.invoke(context) or 0
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.UsageError as error:
+        hint = f" (see `{error.ctx.command_path} --help`)" if error.ctx else ""
+        return _ended(error.format_message() + hint, 2)
     except UserError as error:
-        print(f"curta: {error}", file=sys.stderr)
-        return 2
+        return _ended(str(error), 2)
     except KeyboardInterrupt:
-        print("curta: interrupted", file=sys.stderr)
-        return 130
+        return _ended("interrupted", 130)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+
+
+def _ended(line: str, code: int) -> int:
+    print(f"curta: {line}", file=sys.stderr)
+    return code

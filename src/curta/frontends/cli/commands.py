@@ -4,14 +4,17 @@ import gc
 import json
 import re
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import click
+
+from curta.config import files
 from curta.config.errors import UserError
+from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
-from curta.frontends.cli.options import given, seeds
+from curta.frontends.cli.options import COUNT
 
 if TYPE_CHECKING:
     from curta.frontends.run import Run
@@ -20,40 +23,53 @@ if TYPE_CHECKING:
 SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+27182818284590452353")
 
 
-def version(options: Namespace) -> int:
-    from importlib.metadata import version
+@click.command(cls=options.Open, further=options.fields)
+@click.argument("recipe", default="addition")
+@click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
+@click.option("--seeds", type=COUNT, default=1, metavar="N", help="Members to train.")
+@click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
+@click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
+def train(
+    recipe: str,
+    run: str | None,
+    seeds: int,
+    track: str | None,
+    no_evaluation: bool,
+    **overrides: Any,
+) -> int:
+    """Train a recipe, evaluate it and write a report.
 
-    print(version("curta"))
-    return 0
-
-
-def train(options: Namespace) -> int:
-    from curta.config.recipe import parse_value
+    RECIPE is its name or path, or a program's file, such as gcd.py.
+    """
     from curta.frontends.api import begin
 
-    overrides = {path: parse_value(text) for path, text in given(options).items()}
-    run = begin(options.recipe, seeds(options), options.run, overrides, options.track or ())
-    return _train_on(run, not options.no_exam)
+    return _train_on(begin(recipe, seeds, run, overrides, track or ()), not no_evaluation)
 
 
-def resume(options: Namespace) -> int:
+@click.command()
+@options.run
+@options.trust
+def resume(run: str, trust: bool) -> int:
+    """Go on with a run that was interrupted."""
     from curta.frontends.api import load
-    from curta.runs.comparison import is_comparison
+    from curta.runs.folders import is_comparison
 
-    if is_comparison(options.run):
-        return resume_comparison(options.run)
-    run = load(options.run, trust=options.trust)
-    if run.folder.info["status"] == "finished":
-        print(f"{run.name} is finished: {run.recipe.training.steps:,} steps")
+    if is_comparison(run):
+        return resume_comparison(run)
+    found = load(run, trust=trust)
+    if found.folder.info["status"] == "finished":
+        print(f"{found.name} is finished: {found.recipe.training.steps:,} steps")
         return 0
-    return _train_on(run, exam=True)
+    return _train_on(found, exam=True)
 
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}
 """An evaluation that takes a second."""
 
 
-def demo(options: Namespace) -> int:
+@click.command()
+def demo() -> int:
+    """Train the default recipe and see what it can do."""
     from curta.frontends.api import begin
     from curta.frontends.cli.display import answer_line, console
 
@@ -71,157 +87,133 @@ def demo(options: Namespace) -> int:
     return 0
 
 
-def ask(options: Namespace) -> int:
+@click.command()
+@options.run
+@click.argument("problem", required=False)
+@options.trust
+@click.option("--file", metavar="F", help="One problem a line; - reads standard input.")
+@click.option("--trace", is_flag=True, help="Show the model's own writing.")
+@options.member
+@options.recurrences
+def ask(
+    run: str,
+    problem: str | None,
+    trust: bool,
+    file: str | None,
+    trace: bool,
+    member: int,
+    recurrences: int | None,
+) -> int:
+    """Let a trained model calculate a PROBLEM, such as 12+34."""
     from curta.frontends.api import load
 
-    if (options.problem is None) == (options.file is None):
+    if (problem is None) == (file is None):
         raise UserError("give one problem, such as 12+34, or --file F")
-    lines = [options.problem] if options.file is None else _lines(options.file)
-    run = load(options.run, options.loops, options.trust)
-    plain = None if options.trace else run.answers("\n".join(lines), options.member)
+    lines = [str(problem)] if file is None else _lines(file)
+    found = load(run, recurrences, trust)
+    plain = None if trace else found.answers("\n".join(lines), member)
     if plain is not None:
         print("\n".join(plain))
         return 0
     gc.freeze()  # 20,000 lists make a collection walk all of JAX: 0.2 s of 0.6
-    problems = _each(lines, options.file, _parsed)
+    problems = _each(lines, file, parsed)
     try:
-        run.accept(problems)
+        found.accept(problems)
     except UserError:  # which line it is about
-        _each(problems, options.file, lambda problem: run.accept([problem]))
-    for problem, text in zip(problems, run.write(problems, options.member), strict=True):
-        print(_answer(run, problem, text, options.trace))
+        _each(problems, file, lambda problem: found.accept([problem]))
+    for asked, text in zip(problems, found.write(problems, member), strict=True):
+        print(_answer(found, asked, text, trace))
     return 0
 
 
-def evaluate(options: Namespace) -> int:
+@click.command()
+@options.run
+@options.trust
+@click.option("--digits", metavar="20,100", help="Digit counts (the recipe's).")
+@click.option("--grid", type=COUNT, metavar="N", help="Grid of digits x digits up to N.")
+@click.option("--table", type=COUNT, metavar="N", help="Count all problems up to N.")
+@click.option("--member", type=int, metavar="M", help="One member only; saves nothing.")
+@click.option("--count", type=COUNT, metavar="N", help="Problems of each slice.")
+@click.option("--seed", type=int, metavar="S", help="Seed of the problems.")
+@options.recurrences
+@options.as_json
+def evaluate(
+    run: str,
+    trust: bool,
+    digits: str | None,
+    member: int | None,
+    recurrences: int | None,
+    as_json: bool,
+    **sizes: int | None,
+) -> int:
+    """Evaluate a trained run."""
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
 
-    run = load(options.run, options.loops, options.trust)
-    changes = {
-        "digits": _sizes(options.digits),
-        "grid": options.grid,
-        "table": options.table,
-        "count": options.count,
-        "seed": options.seed,
-    }
+    found = load(run, recurrences, trust)
+    changes: dict[str, Any] = {"digits": _sizes(digits), **sizes}
     changes = {name: value for name, value in changes.items() if value is not None}
-    for name in ("grid", "count", "table"):
-        if changes.get(name, 1) < 1:
-            raise UserError(f"--{name} must be at least 1, not {changes[name]}")
     with Status() as status:
-        table = run.evaluate(status.say, options.member, **changes)
-    if options.json:
+        table = found.evaluate(status.say, member, **changes)
+    if as_json:
         print(json.dumps(table))
         return 0 if _agrees(table) else 1
-    _show_exam(table, run.seeds if options.member is None else [run.seeds[options.member]])
-    if not run.code_known:
+    _show_exam(table, found.seeds if member is None else [found.seeds[member]])
+    if not found.code_known:
         notice("These are problems that the run has kept: its program's code was not run (--trust)")
-    if options.member is None:
-        notice(f"Report: {run.report}")
+    if member is None:
+        notice(f"Report: {found.report}")
     return 0 if _agrees(table) else 1
 
 
-def probe(options: Namespace) -> int:
+@click.command(cls=options.Open, further=options.of_probe)
+@options.run
+@click.argument("probe", required=False)
+@options.trust
+@click.option("--member", type=int, metavar="M", help="One member only (all).")
+@options.as_json
+def probe(
+    run: str, probe: str | None, trust: bool, member: int | None, as_json: bool, **asked: Any
+) -> int:
+    """Look into what a trained run has learned.
+
+    PROBE is one of Curta's, or a file with one; without it, they are listed.
+    """
+    from curta.frontends.api import examine, load
+    from curta.probes import PROBES
+
+    if probe is not None and not probe.endswith(".py"):
+        PROBES.check(probe)
+    found = load(run, trust=trust)
     from rich.text import Text
 
-    from curta.frontends.api import examine, load
     from curta.frontends.cli.display import Status, notice, probe_table, probes_list, whole
 
-    run = load(options.run, trust=options.trust)
-    if options.probe is None:
-        notice(probes_list(run))
+    if probe is None:
+        notice(probes_list(found))
         return 0
-    members = None if options.member is None else [options.member]
+    members = None if member is None else [member]
     with Status() as status:
-        status.say(options.probe)
-        table = examine(run, options.probe, members, **given(options))
-    if options.json:
+        status.say(probe)
+        table = examine(found, probe, members, **asked)
+    if as_json:
         print(json.dumps(table))
         return 0
     notice(Text(f"{table['probe']}: {table['summary']}"))
     whole(probe_table(table))
     for note in table["notes"]:
         notice(Text(note))
-    notice(f"Report: {run.report}")
+    notice(f"Report: {found.report}")
     return 0
 
 
-def show(options: Namespace) -> int:
-    from curta.frontends.cli.display import console
-    from curta.frontends.cli.layers import layers_view
-    from curta.model import recipes
-
-    if options.steps and options.problem is None:
-        raise UserError("--steps needs a problem, such as 12+34")
-    if not (options.problem or options.layers or options.window):
-        raise UserError("give a problem, such as 12+34, or --window, or --layers")
-    _make_known(options.recipe, options.trust)
-    problem = None if options.problem is None else _parsed(options.problem)
-    if options.layers:
-        console().print(layers_view(recipes.load(options.recipe), problem))
-        return 0
-    console().print(_paper(options, problem))
-    return 0
-
-
-def _paper(options: Namespace, problem: Any) -> Any:
-    """What `show` prints of texts: the windows of a program, a problem as it is written."""
-    from curta.frontends.cli.paper import step_by_step, windows_view, written
-    from curta.layouts.program import ProgramLayout
-
-    layout = _layout(options.recipe)
-    if problem is not None:
-        layout.accept(problem.operator, len(problem.operands))
-    if isinstance(layout, ProgramLayout) and options.window:
-        return windows_view(layout)
-    if options.window:
-        raise UserError(f"--window is of programs; {options.recipe!r} has layout {layout.name!r}")
-    if isinstance(layout, ProgramLayout) and options.steps:
-        return step_by_step(layout, problem)
-    return written(layout, problem)
-
-
-def _make_known(name: str, trust: bool) -> None:
-    """Reads a recipe, or else a run, so that its operators can be read."""
-    from curta.model import recipes
-    from curta.programs.user import userfiles
-    from curta.runs import folders as store
-
-    if not _is_run(name):
-        recipes.load(name)
-        return
-    folder = store.find(name)
-    if trust:
-        userfiles.trust(folder.path, folder.info.get("files", []))
-    assert folder.recipe
-
-
-def _is_run(name: str) -> bool:
-    from curta.config.recipe import shipped_names
-    from curta.runs import folders as store
-
-    whole = Path(name, "run.json").exists()
-    return whole or (name in store.existing() and name not in shipped_names())
-
-
-def _layout(name: str) -> Any:
-    """How a recipe, or else a run, writes problems."""
-    from curta.layouts.texts import layout_of
-    from curta.model import recipes
-    from curta.runs import folders as store
-
-    if _is_run(name):
-        return store.layout_in(store.find(name))
-    return layout_of(recipes.load(name))
-
-
-def runs(options: Namespace) -> int:
+@click.command()
+def runs() -> int:
+    """List the runs."""
     from curta.frontends.cli.display import notice, runs_table
-    from curta.runs import comparison
     from curta.runs import folders as store
 
-    found, compared = store.existing(), comparison.existing()
+    found, compared = store.existing(), store.comparisons()
     if not (found or compared):
         print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
     notice(runs_table(found) if found else None)
@@ -229,7 +221,9 @@ def runs(options: Namespace) -> int:
     return 0
 
 
-def recipes(options: Namespace) -> int:
+@click.command()
+def recipes() -> int:
+    """List the recipes."""
     from curta.config.recipe import shipped, shipped_names
 
     widest = max(map(len, shipped_names()))
@@ -275,25 +269,32 @@ def _agrees(table: dict[str, Any]) -> bool:
     return all(row["generated"]["agrees"] for row in table["lengths"])
 
 
-def certify(options: Namespace) -> int:
-    """Exit code 1 where a window is wrong, or the list is not one of a function."""
+@click.command()
+@options.run
+@options.trust
+@options.as_json
+def certify(run: str, trust: bool, as_json: bool) -> int:
+    """List all windows and ask every member of a program.
+
+    The exit code is 1 where a window is wrong, or the list is not one of a function.
+    """
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, certificate, notice
     from curta.programs.user.kept import refusal
     from curta.report.certified import sound
 
-    run = load(options.run, trust=options.trust)
-    if not run.code_known:
-        raise refusal(run.folder.path)
-    if not run.certifiable:
-        raise UserError(f"run {run.name!r} is of no program under a window: nothing to certify")
+    trained = load(run, trust=trust)
+    if not trained.code_known:
+        raise refusal(trained.folder.path)
+    if not trained.certifiable:
+        raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
     with Status() as status:
-        found = run.certify(status.say)
-    if options.json:
+        found = trained.certify(status.say)
+    if as_json:
         print(json.dumps(found))
     else:
-        notice(certificate(cast("Content", found), run.program))
-        notice(f"Report: {run.report}")
+        notice(certificate(cast("Content", found), trained.program))
+        notice(f"Report: {trained.report}")
     right = not any(member["wrong"] for member in found["members"])
     return int(not (right and sound(cast("Content", found))))
 
@@ -318,11 +319,7 @@ def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
 
 def _lines(name: str) -> list[str]:
     """Problems of a file, or of standard input for `-`; blank lines at the end do not count."""
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise UserError(f"cannot read {name!r}: {reason}") from None
+    text = sys.stdin.read() if name == "-" else files.read_text(Path(name), repr(name))
     lines = text.rstrip().splitlines()
     if not lines:
         raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
@@ -341,7 +338,7 @@ def _each(items: Sequence[Any], file: str | None, function: Callable[[Any], Any]
     return found
 
 
-def _parsed(line: str) -> Any:
+def parsed(line: str) -> Any:
     from curta.problems.problem import parse
 
     return parse(line)

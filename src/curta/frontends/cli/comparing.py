@@ -2,10 +2,13 @@
 
 import json
 import sys
-from argparse import Namespace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from curta.frontends.cli.options import given, seeds
+import click
+
+from curta.config.errors import UserError
+from curta.frontends.cli import options
 
 if TYPE_CHECKING:
     from curta.frontends.run import Comparison
@@ -13,35 +16,60 @@ if TYPE_CHECKING:
     from curta.runs.session import Session
 
 
-def compare(options: Namespace) -> int:
-    from curta.config.recipe import parse_value
+named = click.option("--run", metavar="NAME", help="Name of its folder (made from its entries).")
+seeds = click.option("--seeds", type=options.COUNT, metavar="N", help="Members of each run (3).")
+
+
+@click.command(cls=options.Open, further=options.fields)
+@click.argument("entries", nargs=-1, metavar="[ENTRY]...")
+@named
+@seeds
+@options.as_json
+def compare(
+    entries: tuple[str, ...], run: str | None, seeds: int | None, as_json: bool, **common: Any
+) -> int:
+    """Train several recipes side by side.
+
+    One ENTRY is the name or path of a comparison; without any, those that come with the program
+    are listed. Several are recipes, '[NAME: ]RECIPE [field=value ...]', each with changes of its
+    own:
+
+    \b
+      curta compare addition 'RoPE: addition positions.name=rope model.role_embeddings=false'
+    """
     from curta.frontends.api import begin_comparison
     from curta.runs import comparison_spec
 
-    if not options.entries:
+    if not entries and common:
+        raise UserError(f"--{next(iter(common))} is of no recipe: name a comparison, or recipes")
+    if not entries:
         return _list_comparisons()
-    common = {path: parse_value(text) for path, text in given(options).items()}
-    made = comparison_spec.resolve(comparison_spec.draft(options.entries), common, seeds(options))
-    base = comparison_spec.base(options.entries)
-    return _run_comparison(begin_comparison(made, options.run, base), options.json)
+    made = comparison_spec.resolve(comparison_spec.draft(entries), common, seeds)
+    return _run_comparison(begin_comparison(made, run, comparison_spec.base(entries)), as_json)
 
 
-def sweep(options: Namespace) -> int:
-    from curta.config.recipe import parse_value
+@click.command(cls=options.Open, further=partial(options.fields, several=True))
+@click.argument("recipe")
+@named
+@seeds
+@options.as_json
+def sweep(
+    recipe: str, run: str | None, seeds: int | None, as_json: bool, **values_of: list[Any]
+) -> int:
+    """Train a recipe with every combination of some values.
+
+    Values of a field are parted by commas: --model.width 32,64,128
+    """
     from curta.frontends.api import begin_comparison
     from curta.runs import comparison_spec
 
-    values_of = {
-        path: [parse_value(part.strip()) for part in comparison_spec.cut(text, ",")]
-        for path, text in given(options).items()
-    }
     swept = {path: values for path, values in values_of.items() if len(values) > 1}
     common = {path: values[0] for path, values in values_of.items() if len(values) == 1}
     made = comparison_spec.resolve(
-        comparison_spec.sweep(options.recipe, swept), common, seeds(options), tuple(swept)
+        comparison_spec.sweep(recipe, swept), common, seeds, tuple(swept)
     )
-    base = comparison_spec.swept_base(options.recipe, swept)
-    return _run_comparison(begin_comparison(made, options.run, base), options.json)
+    base = comparison_spec.swept_base(recipe, swept)
+    return _run_comparison(begin_comparison(made, run, base), as_json)
 
 
 def _list_comparisons() -> int:

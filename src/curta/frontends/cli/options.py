@@ -1,22 +1,139 @@
-"""Options that several commands have, as they were given."""
+"""Options that several commands share, and those that depend on what a command is given."""
 
-from argparse import Namespace
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from curta.config.errors import UserError
+import click
+
+COUNT = click.IntRange(min=1)
+PATH = click.Path(path_type=Path)
+
+run = click.argument("run")
+trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+member = click.option("--member", type=int, default=0, metavar="M", help="Which member.")
+recurrences = click.option("--recurrences", type=COUNT, metavar="N", help="(the recipe's)")
 
 
-def given(options: Namespace) -> dict[str, Any]:
-    """The fields that were given a value, of a recipe or of a probe."""
-    return {
-        key.removeprefix("set "): value
-        for key, value in vars(options).items()
-        if key.startswith("set ") and value is not None
-    }
+class Further(click.Option):
+    """An option with a name such as `model.width`, which a command takes by its `**`."""
+
+    def __init__(self, name: str, group: str = "", **settings: Any) -> None:
+        super().__init__([f"--{name}", "further"], **settings)
+        self.name, self.group = name, group
 
 
-def seeds(options: Namespace) -> Any:
-    """How many seeds, where that was given; UserError for none."""
-    if options.seeds is not None and options.seeds < 1:
-        raise UserError(f"--seeds must be at least 1, not {options.seeds}")
-    return options.seeds
+class Open(click.Command):
+    """A command whose arguments say which further options it has, such as a recipe's fields.
+
+    `further` makes them of the arguments; those that are given are passed on by their names.
+    """
+
+    def __init__(
+        self, *names: Any, further: Callable[[dict[str, Any]], list[Further]], **settings: Any
+    ) -> None:
+        super().__init__(*names, **settings)
+        self.further = further
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *(ctx.obj or ())]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the arguments twice: at first, each option that is not known has a value."""
+        own = [name for param in super().get_params(ctx) for name in param.opts]
+        given = [word.partition("=")[0] for word in args if word.startswith("--") and word != "--"]
+        strange = [name for name in dict.fromkeys(given) if name not in own]
+        if strange or {*ctx.help_option_names} & {*args}:
+            first = click.Context(self, ctx.parent, obj=[Further(name[2:]) for name in strange])
+            first.resilient_parsing = True
+            super().parse_args(first, list(args))
+            ctx.obj = self.further(first.params)
+            _refuse(strange, own, ctx)
+        rest = super().parse_args(ctx, args)
+        for option in ctx.obj or ():
+            if ctx.params[option.name] is None:
+                del ctx.params[option.name]
+        return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the command's own options, and the further ones group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (line := param.get_help_record(ctx)):
+                groups.setdefault(getattr(param, "group", "Options"), []).append(line)
+        for title, lines in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(lines)
+
+
+def _refuse(given: Iterable[str], own: Sequence[str], ctx: click.Context) -> None:
+    """Raises for the first option that is neither the command's own nor a further one."""
+    from curta.config.recipe import unknown_field
+
+    fields = [option.name for option in ctx.obj]
+    known = [*own, *(f"--{name}" for name in fields)]
+    for name in given:
+        if name not in known and "." in name:
+            raise unknown_field(name[2:], fields)
+        if name not in known:
+            raise click.NoSuchOption(name, possibilities=known, ctx=ctx)
+
+
+def fields(given: dict[str, Any], several: bool = False) -> list[Further]:
+    """An option for every field of the recipes that are given, their own value as its default.
+
+    An option takes a value, or `several`, parted by commas. A position encoding of the user's
+    is executed: its fields are options too.
+    """
+    from curta.config.recipe import as_table, field_paths, lookup, parse_value
+    from curta.model import recipes
+    from curta.model.positions import user
+    from curta.programs.user import userfiles
+
+    if (encoding := str(given.get("positions.name"))).endswith(".py"):
+        userfiles.load(encoding)
+    names = dict.fromkeys(_recipes(given))
+    found = [recipes.stated(recipes.read(name), f"recipe {name!r}") for name in names]
+    tables = [as_table(recipe) for recipe in found]
+    paths = [path for table in tables or [{}] for path in field_paths(table, user.every())]
+    option = partial(Further, type=_values if several else parse_value, metavar="VALUE")
+    shown = {path: _default([lookup(table, path) for table in tables]) for path in paths}
+    return [option(path, path.rpartition(".")[0] or "recipe", help=shown[path]) for path in shown]
+
+
+def _recipes(given: dict[str, Any]) -> list[str]:
+    """The names of a command's recipes."""
+    if "recipe" in given:
+        return [given["recipe"]] if given["recipe"] else []
+    from curta.runs.comparison_spec import draft
+
+    return [entry.recipe for entry in draft(given["entries"]).entries] if given["entries"] else []
+
+
+def _default(values: Sequence[object]) -> str:
+    """The value that all recipes have."""
+    if not values or any(value != values[0] for value in values):
+        return "[default: each recipe's own]"
+    return f"[default: {'not set' if values[0] is None else values[0]}]"
+
+
+def _values(text: str) -> list[Any]:
+    from curta.config.recipe import parse_value
+    from curta.runs.comparison_spec import cut
+
+    return [parse_value(part.strip()) for part in cut(text, ",")]
+
+
+def of_probe(given: dict[str, Any]) -> list[Further]:
+    """The options of the probe that is given, if one is."""
+    if not given["probe"]:
+        return []
+    from curta.probes import options
+
+    group = f"options of {given['probe']}"
+    return [
+        Further(name, group, type=kind, help=f"{says}  {_default([default])}")
+        for name, says, kind, default in options(given["probe"])
+    ]

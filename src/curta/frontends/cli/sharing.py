@@ -1,72 +1,119 @@
 """Commands whose result is for others: data sets, exports, reports, pages."""
 
 import time
-from argparse import Namespace
+from pathlib import Path
+from typing import Any
 
-from curta.frontends.cli.options import given
+import click
+
+from curta.frontends.cli import options
 
 
-def data(options: Namespace) -> int:
-    from curta.config.recipe import parse_value
+@click.command(cls=options.Open, further=options.fields)
+@click.argument("recipe")
+@click.option("--rows", type=int, required=True, metavar="N", help="Problems to train on.")
+@click.option("--out", required=True, metavar="DIR", help="A new folder.")
+@click.option("--format", "form", default="parquet", metavar="F", help="parquet, jsonl or text.")
+@click.option("--seed", type=int, default=0, metavar="S", help="Seed of the draws.")
+def data(recipe: str, rows: int, out: str, form: str, seed: int, **overrides: Any) -> int:
+    """Write a recipe's problems as a data set.
+
+    Splits: train, validation, test_id (drawn alike, held out), test_ood (larger, or written
+    otherwise, as the recipe's [evaluation] says). No problem stands in two of them.
+    """
     from curta.frontends.api import write_data
-    from curta.frontends.cli.display import Status, data_lines, notice
+    from curta.frontends.cli.display import Status, data_lines
 
-    overrides = {path: parse_value(text) for path, text in given(options).items()}
     begun = time.perf_counter()
     with Status("writing") as status:
         summary = write_data(
-            options.recipe, options.rows, options.out, options.format, options.seed, overrides,
+            recipe, rows, out, form, seed, overrides,
             lambda split, share: status.say(f"{split} {share:.0%}"),
         )  # fmt: skip
-    for line in data_lines(summary, options.out, time.perf_counter() - begun):
-        notice(line)
+    for line in data_lines(summary, out, time.perf_counter() - begun):
+        _notice(line)
     return 0
 
 
-def export(options: Namespace) -> int:
-    from curta.export import write
+@click.command()
+@options.run
+@options.trust
+@click.option("--to", required=True, metavar="FORM", help="adderboard, huggingface, onnx.")
+@click.option(
+    "--out", type=options.PATH, metavar="PATH", help="What to write (in the run's folder)."
+)
+@options.member
+def export(run: str, trust: bool, to: str, out: Path | None, member: int) -> int:
+    """Write a trained model for other programs."""
+    from curta.export import EXPORTERS, write
     from curta.frontends.api import load
-    from curta.frontends.cli.display import notice
 
-    run = load(options.run, trust=options.trust)
-    path = write(run, options.to, options.out, options.member)
-    notice(f"{run.name} for {options.to}: {path}")
+    EXPORTERS.check(to)
+    found = load(run, trust=trust)
+    path = write(found, to, out, member)
+    _notice(f"{found.name} for {to}: {path}")
     return 0
 
 
-def import_run(options: Namespace) -> int:
+@click.command("import")
+@click.argument("form")
+@click.argument("path", type=options.PATH, metavar="DIR")
+@click.option("--run", metavar="NAME", help="Name of the run (the exported one's).")
+def import_run(form: str, path: Path, run: str | None) -> int:
+    """Make a run of a model that was exported.
+
+    FORM is huggingface, DIR the exported folder.
+    """
     from curta.export import import_run as write
-    from curta.frontends.cli.display import notice
-    from curta.training import devices
 
-    devices.configure()
-    folder = write(options.form, options.path, options.run)
-    notice(f"{folder.path}: run {folder.name}, seed {folder.info['seeds'][0]}")
+    folder = write(form, path, run)
+    _notice(f"{folder.path}: run {folder.name}, seed {folder.info['seeds'][0]}")
     return 0
 
 
-def page(options: Namespace) -> int:
+@click.command()
+@options.run
+@options.trust
+@options.member
+@click.option(
+    "--out", type=options.PATH, metavar="FILE", help="File (page-M.html in the run's folder)."
+)
+def page(run: str, trust: bool, member: int, out: Path | None) -> int:
+    """Write a page in which a trained model calculates."""
     from curta.frontends.api import load
-    from curta.frontends.cli.display import notice
 
-    path = load(options.run, trust=options.trust).write_page(options.member, options.out)
-    notice(f"Page: {path}")
+    _notice(f"Page: {load(run, trust=trust).write_page(member, out)}")
     return 0
 
 
-def serve(options: Namespace) -> int:
+@click.command()
+@click.option("--port", type=int, default=8642, metavar="N", help="0 is any that is free.")
+def serve(port: int) -> int:
+    """Show the runs in a browser, training as it goes on."""
     from curta.config.optional import module
 
     for library in ("starlette", "uvicorn"):
         module(library, extra="serve")
-    from curta.frontends.serve import serve
+    from curta.frontends.serve import serve as begin
 
-    return serve(options.port)
+    return begin(port)
 
 
-def report(options: Namespace) -> int:
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--out", type=options.PATH, metavar="DIR", help="Folder to write it to.")
+def report(runs: tuple[str, ...], out: Path | None) -> int:
+    """Write the report of a run, or of several side by side.
+
+    It lies in the run's folder; of several, in `reports` of the runs folder.
+    """
     from curta.frontends.api import report as write
+
+    _notice(f"Report: {write(runs, out)}")
+    return 0
+
+
+def _notice(text: str) -> None:
     from curta.frontends.cli.display import notice
 
-    notice(f"Report: {write(options.runs, options.out)}")
-    return 0
+    notice(text)

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.runs import comparison, folders
+from curta.runs import folders
 from curta.runs.folders import Folder
 
 Name = tuple[str, ...]
@@ -62,7 +62,7 @@ def run_folders() -> dict[Name, Path]:
 
 
 def comparison_folders() -> dict[Name, Path]:
-    return {(name,): folders.root() / name for name in comparison.existing()}
+    return {(name,): folders.root() / name for name in folders.comparisons()}
 
 
 def rows() -> list[Row]:
@@ -99,7 +99,7 @@ def row(name: Name, path: Path) -> Row:
 
 
 def _compared(name: Name, path: Path, rows: list[Row]) -> Compared:
-    title, entries = _entries(*_version(path / comparison.FILE))
+    title, entries = _entries(*_version(path / folders.COMPARISON))
     begun = {row.name[-1]: row for row in rows}
     return Compared(name, title, entries, tuple(begun[one] for one in entries if one in begun))
 

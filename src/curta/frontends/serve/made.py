@@ -9,8 +9,7 @@ from pathlib import Path
 from curta.config.errors import UserError
 from curta.frontends.api import load
 from curta.frontends.api import report as write
-from curta.runs.comparison import FILE
-from curta.runs.folders import find
+from curta.runs.folders import COMPARISON, find
 
 _MAKING = threading.Lock()
 """One at a time: matplotlib's settings belong to the whole program."""
@@ -29,7 +28,7 @@ def report(folder: Path) -> bytes:
 
 def compared(folder: Path) -> bytes:
     """The report of a comparison."""
-    sources = _files(folder, (FILE, *(f"*/{pattern}" for pattern in _REPORTED)))
+    sources = _files(folder, (COMPARISON, *(f"*/{pattern}" for pattern in _REPORTED)))
     return _fresh(folder / "report.html", sources, lambda: write(str(folder)))
 
 

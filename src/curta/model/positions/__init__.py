@@ -1,70 +1,45 @@
 """Position encodings. A new one is one file, its settings, and one line here."""
 
-from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from curta.config.positions import (
-    FIRE,
-    T5,
-    Abacus,
-    ALiBi,
-    Coupled,
-    Learned,
-    NoPE,
-    PositionCoupling,
-    Positions,
-    Randomised,
-    RoPE,
-    Sinusoidal,
-    UserEncoding,
-    Window,
-)
+from curta.config import positions
+from curta.config.positions import Positions
 from curta.config.recipe import Recipe
-from curta.layouts import Layout
-from curta.model.positions import (
-    abacus,
-    alibi,
-    coupled,
-    fire,
-    learned,
-    nope,
-    position_coupling,
-    randomised,
-    rope,
-    sinusoidal,
-    t5,
-    user,
-    window,
-)
-from curta.model.positions.base import Encoding, Shape, VisibleKeys
 
-BUILD: dict[type, Callable[[Any, Shape], Encoding]] = {
-    Abacus: abacus.build,
-    ALiBi: alibi.build,
-    Coupled: coupled.build,
-    FIRE: fire.build,
-    Learned: learned.build,
-    NoPE: nope.build,
-    PositionCoupling: position_coupling.build,
-    Randomised: randomised.build,
-    RoPE: rope.build,
-    Sinusoidal: sinusoidal.build,
-    T5: t5.build,
-    UserEncoding: user.build,
-    Window: window.build,
+if TYPE_CHECKING:
+    from curta.layouts import Layout
+    from curta.model.positions.base import Encoding, Shape
+
+MODULES: dict[type, str] = {
+    positions.Abacus: "abacus",
+    positions.ALiBi: "alibi",
+    positions.Coupled: "coupled",
+    positions.FIRE: "fire",
+    positions.Learned: "learned",
+    positions.NoPE: "nope",
+    positions.PositionCoupling: "position_coupling",
+    positions.Randomised: "randomised",
+    positions.RoPE: "rope",
+    positions.Sinusoidal: "sinusoidal",
+    positions.T5: "t5",
+    positions.UserEncoding: "user",
+    positions.Window: "window",
 }
-"""How an encoding is made of its settings."""
-
-__all__ = ["BUILD", "Encoding", "Shape", "VisibleKeys", "build", "encoding"]
+"""The module whose `build` makes an encoding of its settings; imported on first use."""
 
 
-def build(settings: Positions, shape: Shape) -> Encoding:
+def build(settings: Positions, shape: "Shape") -> "Encoding":
     """The encoding, its weights described but not drawn; UserError where it does not fit."""
-    return BUILD[type(settings)](settings, shape)
+    module = import_module(f"{__name__}.{MODULES[type(settings)]}")
+    found: Encoding = module.build(settings, shape)
+    return found
 
 
-def encoding(recipe: Recipe, layout: Layout) -> Encoding:
+def encoding(recipe: Recipe, layout: "Layout") -> "Encoding":
     """The encoding of a recipe, for texts of that layout."""
+    from curta.model.positions.base import Shape
+
     model = recipe.model
     return build(
         recipe.positions, Shape(layout, model.width, model.heads, model.num_attention_layers)

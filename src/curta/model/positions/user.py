@@ -8,14 +8,16 @@ encoding here does; its other fields are fields of the recipe. A recipe says
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
-from curta.model.positions.base import Encoding, Shape
 from curta.programs.user import userfiles
+
+if TYPE_CHECKING:
+    from curta.model.positions.base import Encoding, Shape
 
 
 def made(positions: UserEncoding) -> Any:
@@ -29,7 +31,9 @@ def made(positions: UserEncoding) -> Any:
     return settings_class(file)(**positions.settings)
 
 
-def build(positions: UserEncoding, shape: Shape) -> Encoding:
+def build(positions: UserEncoding, shape: "Shape") -> "Encoding":
+    from curta.model.positions.base import Encoding
+
     built = made(positions).build(shape)
     if not isinstance(built, Encoding):
         raise UserError(f"{userfiles.shown(positions.file)}: build(shape) gives no Encoding")

@@ -1,0 +1,83 @@
+"""`curta show`: how a recipe, or a run, writes problems, and the layers of its model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curta.config.errors import UserError
+from curta.frontends.cli import options
+from curta.frontends.cli.commands import parsed
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from curta.config.recipe import Recipe
+    from curta.runs.folders import Folder
+
+
+@click.command()
+@click.argument("recipe")
+@click.argument("problem", required=False)
+@options.trust
+@click.option("--steps", is_flag=True, help="Token by token.")
+@click.option("--window", is_flag=True, help="What each role sees.")
+@click.option("--layers", is_flag=True, help="The model's layers, and their cost.")
+def show(
+    recipe: str, problem: str | None, trust: bool, steps: bool, window: bool, layers: bool
+) -> int:
+    """Show how a recipe writes a problem, or its layers.
+
+    RECIPE is the name or path of a recipe, or of a run; PROBLEM is such as 123+45.
+    """
+    if steps and problem is None:
+        raise UserError("--steps needs a problem, such as 12+34")
+    if not (problem or layers or window):
+        raise UserError("give a problem, such as 12+34, or --window, or --layers")
+    found, folder = _recipe(recipe, trust)
+    asked = None if problem is None else parsed(problem)
+    from curta.frontends.cli.display import console
+    from curta.frontends.cli.layers import layers_view
+
+    if layers:
+        console().print(layers_view(found, asked))
+    else:
+        console().print(_paper(found, folder, asked, steps, window))
+    return 0
+
+
+def _paper(
+    recipe: "Recipe", folder: "Folder | None", problem: Any, steps: bool, window: bool
+) -> "RenderableType":
+    """What `show` prints of texts: the windows of a program, a problem as it is written."""
+    from curta.frontends.cli.paper import step_by_step, windows_view, written
+    from curta.layouts.program import ProgramLayout
+    from curta.layouts.texts import layout_of
+    from curta.runs.folders import layout_in
+
+    layout = layout_of(recipe) if folder is None else layout_in(folder)
+    if problem is not None:
+        layout.accept(problem.operator, len(problem.operands))
+    if isinstance(layout, ProgramLayout) and window:
+        return windows_view(layout)
+    if window:
+        raise UserError(f"--window is of programs, not of layout {layout.name!r}")
+    if isinstance(layout, ProgramLayout) and steps:
+        return step_by_step(layout, problem)
+    return written(layout, problem)
+
+
+def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
+    """A recipe, or else that of a run, with its folder; its operators are made known."""
+    from curta.config.recipe import shipped_names
+    from curta.model import recipes
+    from curta.programs.user import userfiles
+    from curta.runs import folders
+
+    known = name in folders.existing() and name not in shipped_names()
+    if not (known or Path(name, "run.json").exists()):
+        return recipes.resolve(name, {}, f"recipe {name!r}"), None
+    folder = folders.find(name)
+    if trust:
+        userfiles.trust(folder.path, folder.info.get("files", []))
+    return folder.recipe, folder
