@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
@@ -104,9 +103,7 @@ def _logits(
 def _updates(recipe: Recipe, model: Transformer, gradients: Transformer, ours: nn.Module) -> float:
     """Weights after three updates with equal gradients."""
     trainer = Trainer(ours, dataclasses.asdict(recipe.optimizer), recipe.training.steps)
-    hyperparams = HyperParams(
-        *map(jnp.float32, (recipe.optimizer.learning_rate, recipe.optimizer.weight_decay))
-    )
+    hyperparams = HyperParams.of(recipe.optimizer)
     chain = transformation(recipe.optimizer, hyperparams, recipe.training.steps)
     state, given = chain.init(model), export.weights(gradients)
     for number in range(3):

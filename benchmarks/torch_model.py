@@ -276,7 +276,7 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(
             self.parameters,
             lr=self.settings["learning_rate"],
-            betas=(self.settings["momentum"], self.settings["beta2"]),
+            betas=(self.settings["beta1"], self.settings["beta2"]),
             weight_decay=self.settings["weight_decay"],
             fused=True,
         )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.optimizer import SGD
 from curta.config.positions import Abacus, RoPE, Window
 from curta.config.recipe import (
     RENAMED,
@@ -113,7 +114,7 @@ def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: 
         ("task.digits", [0, 4], "task.digits"),
         ("task.special", 1.5, "task.special"),
         ("training.batch", -1, "training.batch"),
-        ("optimizer.name", "adamm", "optimizer.name"),
+        ("optimizer.name", "adamm", "unknown optimiser"),
         ("positions", {"name": "window", "neighbours": {"sum": 3}}, "positions.neighbours.sum"),
         ("evaluation.generated", -1, "evaluation.generated"),
         ("evaluation.digits", [], "evaluation.digits"),
@@ -232,6 +233,7 @@ def test_a_dump_holds_every_field_defaults_included() -> None:
         "layout",
         *("task.second", "task.operands", "task.values"),
         *("model.num_kv_heads", "training.stop_at"),
+        "optimizer.momentum",  # AdamW has none
     }
     for path in field_paths():
         if not path.startswith("positions.") and path not in optional:
@@ -323,3 +325,17 @@ def test_a_value_from_the_command_line_is_toml_or_else_text(text: str, meaning: 
 def test_a_renamed_field_is_told_its_new_name(old: str, new: str) -> None:
     assert refusal({old: 1}) == f"{old} is called {new} now"
     assert new in field_paths()
+
+
+def test_an_optimiser_has_fields_of_its_own() -> None:
+    assert refusal({"optimizer.name": "sgd", "optimizer.weight_decay": 0.1}).startswith(
+        "unknown field 'optimizer.weight_decay'"
+    )
+    assert refusal({"optimizer.name": "adam", "optimizer.momentum": 0.1}).endswith("beta1 now")
+
+
+def test_another_optimiser_keeps_the_fields_that_it_has_too() -> None:
+    base = tiny.TINY | {"optimizer": {"learning_rate": 0.5, "weight_decay": 0.1}}
+    made = parsed({"optimizer.name": "sgd"}, base).optimizer
+    assert made == SGD(learning_rate=0.5)
+    assert "weight_decay" not in dump(parsed({"optimizer.name": "sgd"}, base))

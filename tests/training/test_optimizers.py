@@ -11,17 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.config.optimizer import OPTIMIZERS, SGD, Adam, AdamW, Common, Muon
 from curta.layouts import layout_named
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.optimizers import HyperParams, Optimizer, matrices, schedule, transformation
+from curta.training.optimizers import HyperParams, matrices, schedule, transformation
 from tests import tiny
 
 LAYOUT = layout_named("coupled")
 PLAN = tiny.dense().training
 MODEL = tiny.drawn(tiny.dense(model__num_layers=2, model__num_attention_layers=1), LAYOUT)
-PLAIN = Optimizer(name="sgd", momentum=0.0, clip=0.0, schedule="constant", warmup=0.0)
+STEADY: dict[str, Any] = {"clip": 0.0, "schedule": "constant", "warmup": 0.0}
+PLAIN = SGD(momentum=0.0, **STEADY)
 
 
 def gradients(seed: int) -> Transformer:
@@ -30,7 +32,7 @@ def gradients(seed: int) -> Transformer:
     return jax.tree.map(lambda leaf: jax.random.normal(next(keys), leaf.shape), MODEL)
 
 
-def updates(settings: Optimizer, rate: float, decay: float, *given: Transformer) -> list[Any]:
+def updates(settings: Common, rate: float, decay: float, *given: Transformer) -> list[Any]:
     """The updates that follow from these gradients, one after the other."""
 
     @jax.jit
@@ -54,13 +56,13 @@ def close(found: Any, expected: Any) -> None:
 # The learning rate over time.
 
 
-def factor(settings: Optimizer, step: int, steps: int) -> float:
+def factor(settings: Common, step: int, steps: int) -> float:
     return float(schedule(settings, jnp.int32(step), steps))
 
 
 @pytest.mark.parametrize("course", ["cosine", "linear", "constant"])
 def test_the_rate_warms_up_linearly_and_ends_at_its_final_share(course: Any) -> None:
-    settings = Optimizer(schedule=course, warmup=0.1, final=0.25)
+    settings = AdamW(schedule=course, warmup=0.1, final=0.25)
     assert [factor(settings, step, 100) for step in (0, 4, 9)] == pytest.approx([0.1, 0.5, 1.0])
     assert factor(settings, 100, 100) == pytest.approx(1.0 if course == "constant" else 0.25)
     halfway = {"cosine": 0.625, "linear": 0.625, "constant": 1.0}[course]
@@ -68,7 +70,7 @@ def test_the_rate_warms_up_linearly_and_ends_at_its_final_share(course: Any) -> 
 
 
 def test_a_cosine_falls_slower_at_first_than_a_line() -> None:
-    quarter = [factor(Optimizer(schedule=c, warmup=0.0), 26, 101) for c in ("cosine", "linear")]
+    quarter = [factor(AdamW(schedule=c, warmup=0.0), 26, 101) for c in ("cosine", "linear")]
     assert quarter == pytest.approx([0.5 + 0.5**1.5, 0.75])
 
 
@@ -81,7 +83,7 @@ def test_a_cosine_falls_slower_at_first_than_a_line() -> None:
 def test_the_rate_is_never_negative_nor_above_its_peak(
     course: Any, warmup: float, final: float, steps: int
 ) -> None:
-    settings = Optimizer(schedule=course, warmup=warmup, final=final)
+    settings = AdamW(schedule=course, warmup=warmup, final=final)
     factors = jax.vmap(lambda step: schedule(settings, step, steps))(jnp.arange(1001))
     assert (factors >= 0).all()
     assert (factors <= 1 + 1e-6).all()
@@ -116,7 +118,7 @@ def test_clipping_shortens_a_long_gradient_and_leaves_a_short_one() -> None:
 
 def test_adamw_by_hand() -> None:
     """Two steps of the textbook's Adam, with decoupled weight decay."""
-    settings = replace(PLAIN, name="adamw", momentum=0.9, beta2=0.98)
+    settings = AdamW(**STEADY)
     given = [gradients(1), gradients(2)]
     found = updates(settings, 0.1, 0.01, *given)
 
@@ -129,7 +131,7 @@ def test_adamw_by_hand() -> None:
 
 
 def test_adam_is_adamw_without_decay() -> None:
-    adam, adamw = replace(PLAIN, name="adam"), replace(PLAIN, name="adamw")
+    adam, adamw = Adam(beta1=0.0, **STEADY), AdamW(beta1=0.0, **STEADY)
     close(updates(adam, 0.1, 0.5, gradients(1)), updates(adamw, 0.1, 0.0, gradients(1)))
 
 
@@ -150,7 +152,7 @@ def by_path(tree: Any, **options: Any) -> dict[str, Any]:
 
 def test_muon_treats_the_matrices_of_blocks_and_leaves_the_rest_to_adamw() -> None:
     """Optax gives Muon's AdamW the look-ahead (Nesterov) that Muon itself has."""
-    settings = replace(PLAIN, name="muon", momentum=0.9)
+    settings = Muon(**STEADY)
     found = by_path(updates(settings, 0.1, 0.01, gradients(1))[0])
     adamw = optax.adamw(0.1, b1=0.9, b2=settings.beta2, weight_decay=0.01, nesterov=True)
     with jax.numpy_dtype_promotion("standard"):
@@ -167,7 +169,7 @@ def test_muon_marks_exactly_what_it_treats() -> None:
 
 def test_muon_makes_every_direction_of_a_matrix_count_alike() -> None:
     """Each block's update on its own is near 0.2 sqrt(larger side) times an orthogonal matrix."""
-    settings = replace(PLAIN, name="muon", momentum=0.9)
+    settings = Muon(**STEADY)
     (found,) = updates(settings, 1.0, 0.0, gradients(1))
     for update in (found.attention.query[0], found.mlp.up[0], found.mlp.up[1], found.mlp.down[1]):
         stretches = np.linalg.svd(np.asarray(update), compute_uv=False)
@@ -177,7 +179,7 @@ def test_muon_makes_every_direction_of_a_matrix_count_alike() -> None:
 
 def test_rates_of_members_take_effect_member_by_member() -> None:
     hyperparams = HyperParams(jnp.array([0.1, 0.3]), jnp.array([0.0, 0.5]))
-    settings, gradient = replace(PLAIN, name="adamw", momentum=0.9), gradients(1)
+    settings, gradient = AdamW(**STEADY), gradients(1)
 
     @jax.jit
     @jax.vmap
@@ -193,7 +195,7 @@ def test_rates_of_members_take_effect_member_by_member() -> None:
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "muon"])
 def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
-    settings = Optimizer(name=name, learning_rate=0.02, schedule="constant")
+    settings = OPTIMIZERS[name](learning_rate=0.02, schedule="constant")
     bounds = tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(8, 4), bounds.total)
     batch = padded(text, LAYOUT.where(text), bounds)

@@ -26,7 +26,7 @@ from pydantic import (
 
 from curta.config.errors import UserError, unknown
 from curta.config.model import ModelConfig
-from curta.config.optimizer import Optimizer
+from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import Positions, UserEncoding, Window
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
 from curta.config.task import Task, shares
@@ -55,7 +55,7 @@ class Recipe:
     task: Tasks = Task()
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
     model: ModelConfig = ModelConfig()
-    optimizer: Optimizer = Optimizer()
+    optimizer: Optimizer = AdamW()
     training: Training = Training()
     evaluation: Evaluation = Evaluation()
 
@@ -134,6 +134,7 @@ RENAMED = {
     "model.mlp_factor": "model.mlp_ratio",
     "model.spelled": "model.compositional_embeddings",
     "model.tied": "model.tie_embeddings",
+    "optimizer.momentum": "optimizer.beta1",
     "training.loop_loss": "training.recurrence_loss",
 }
 """Fields that had other names, with those that they have."""
@@ -167,8 +168,9 @@ def dump(recipe: Recipe) -> str:
 def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """`fields` with `{"section.field": value}` laid on top.
 
-    A new `positions.name` begins that section anew: each encoding has its own fields. A `layout`
-    takes the place of a `program`, and the other way round.
+    A new `positions.name` begins that section anew: each encoding has its own fields; with a new
+    `optimizer.name` the fields stay that both have. A `layout` takes the place of a `program`, and
+    the other way round.
     """
     result = copy.deepcopy(dict(fields))
     for field, other in (("layout", "program"), ("program", "layout")):
@@ -178,6 +180,8 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
     positions = result.get("positions", {})
     if name is not None and isinstance(positions, dict) and name != positions.get("name"):
         result["positions"] = {}
+    if "optimizer.name" in overrides:
+        result["optimizer"] = _kept(result.get("optimizer", {}), overrides["optimizer.name"])
     for path, value in overrides.items():
         *sections, field = path.split(".")
         table = result
@@ -189,6 +193,13 @@ def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> d
                 raise UserError(f"--{path}: {section!r} is a single value, not a section")
         table[field] = value
     return result
+
+
+def _kept(fields: Mapping[str, Any], name: object) -> dict[str, Any]:
+    """Those of an optimiser's fields that the one of this name has too."""
+    settings = OPTIMIZERS.get(str(name))
+    known = {one.name for one in dataclasses.fields(settings)} if settings else set(fields)
+    return {field: value for field, value in fields.items() if field in known}
 
 
 def parse_value(text: str) -> Any:
@@ -224,22 +235,20 @@ def tables(text: str, where: str) -> dict[str, Any]:
 def _complaint(error: ValidationError, where: str) -> UserError:
     """One line for the first thing that is wrong."""
     first = error.errors()[0]
-    known = {"positions": {option().name for option in _options()}}
-    path = [str(part) for part in first["loc"] if part not in {*known["positions"], *FORMS}]
-    field = ".".join(path)
+    tags = {*_NAMED["positions"], *_NAMED["optimizer"], *FORMS}
+    path = [str(part) for part in first["loc"] if part not in tags]
+    field, named = ".".join(path), _NAMED.get(path[0] if path else "", {})
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        paths = field_paths()
-        sections = {path.partition(".")[0] for path in paths}
-        return UserError(f"{where}: {unknown_field(field, paths if '.' in field else sections)}")
+        return UserError(f"{where}: {unknown_field(field, _near(first['loc']))}")
     if first["type"] == "union_tag_not_found":
-        choices = ", ".join(sorted(known["positions"]))
+        choices = ", ".join(sorted(named))
         return UserError(f"{where}: positions.name is missing: choose from {choices}")
     if first["type"] == "union_tag_invalid":
-        tag = first["ctx"]["tag"]
-        return UserError(f"{where}: {unknown('position encoding', tag, known['positions'])}")
+        what = "optimiser" if path[0] == "optimizer" else "position encoding"
+        return UserError(f"{where}: {unknown(what, first['ctx']['tag'], named)}")
     given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
     return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
 
@@ -251,14 +260,28 @@ def unknown_field(path: str, known: Iterable[str]) -> UserError:
     return unknown("field", path, known)
 
 
+def _near(location: tuple[int | str, ...]) -> list[str]:
+    """The fields among which one that is not known may be meant, as `section.field`.
+
+    Of an encoding, or an optimiser, its own.
+    """
+    section, name = str(location[0]), str(location[1]) if len(location) > 1 else ""
+    if name in _NAMED.get(section, {}):
+        return [f"{section}.{one.name}" for one in dataclasses.fields(_NAMED[section][name])]
+    paths = field_paths()
+    return paths if name else list(dict.fromkeys(path.partition(".")[0] for path in paths))
+
+
 def _lower(message: str) -> str:
     """Pydantic's sentence as the rest of ours: 'Input should be ...' -> 'should be ...'."""
     return message.removeprefix("Input ").removeprefix("Value error, ")
 
 
-def _options() -> list[Any]:
-    """Settings of every encoding of Curta's own."""
-    return [option for option in Positions.__args__ if option is not UserEncoding]
+_NAMED: dict[str, dict[str, Any]] = {
+    "positions": {one().name: one for one in Positions.__args__ if one is not UserEncoding},
+    "optimizer": OPTIMIZERS,
+}
+"""Sections whose fields depend on a name: settings of Curta's own, by that name."""
 
 
 def as_table(recipe: Recipe) -> dict[str, Any]:
@@ -285,7 +308,8 @@ def field_paths(
     """
     paths = []
     for section in dataclasses.fields(Recipe):
-        holders = [*_options(), *encodings] if section.name == "positions" else [section.default]
+        holders = [*_NAMED.get(section.name, {"": section.default}).values()]
+        holders += encodings if section.name == "positions" else []
         inner = [h for h in holders if dataclasses.is_dataclass(h)]
         paths += [f"{section.name}.{field.name}" for h in inner for field in dataclasses.fields(h)]
         paths += [] if inner else [section.name]

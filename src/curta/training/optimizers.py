@@ -4,6 +4,7 @@ Learning rate and weight decay are arrays, one value per member, so that sweepin
 them compiles nothing anew; everything else is part of the program.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,18 +13,29 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 from optax.contrib import MuonDimensionNumbers
 
-from curta.config.optimizer import Optimizer
+from curta.config.optimizer import SGD, Adam, AdamW, Common, Muon
 from curta.model.transformer import Transformer
 
 
 class HyperParams(NamedTuple):
-    """The numbers of an optimiser that may differ from member to member."""
+    """The numbers of an optimiser that may differ from member to member.
+
+    `weight_decay` is None where the optimiser has none.
+    """
 
     learning_rate: Float[Array, ""]
-    weight_decay: Float[Array, ""]
+    weight_decay: Float[Array, ""] | None
+
+    @classmethod
+    def of(cls, settings: Common) -> "HyperParams":
+        """Those of a recipe."""
+        decay = getattr(settings, "weight_decay", None)
+        return cls(
+            jnp.float32(settings.learning_rate), None if decay is None else jnp.float32(decay)
+        )
 
 
-def schedule(settings: Optimizer, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
+def schedule(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
     """The learning rate's factor: linear warm-up over a share of the steps, then its course."""
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
@@ -38,7 +50,7 @@ def schedule(settings: Optimizer, step: Int[Array, ""], steps: int) -> Float[Arr
 
 
 def transformation(
-    settings: Optimizer, hyperparams: HyperParams, steps: int
+    settings: Common, hyperparams: HyperParams, steps: int
 ) -> optax.GradientTransformation:
     """The whole chain: clipping, the optimiser, its schedule."""
 
@@ -46,22 +58,22 @@ def transformation(
         return hyperparams.learning_rate * schedule(settings, step, steps)
 
     first = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
-    return optax.chain(*first, _NAMED[settings.name](settings, rate, hyperparams.weight_decay))
+    return optax.chain(*first, _MADE[type(settings)](settings, rate, hyperparams))
 
 
-def _sgd(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
+def _sgd(settings: SGD, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
     return optax.sgd(rate, momentum=settings.momentum or None)
 
 
-def _adam(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
-    return optax.adam(rate, b1=settings.momentum, b2=settings.beta2)
+def _adam(settings: Adam, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
+    return optax.adam(rate, b1=settings.beta1, b2=settings.beta2)
 
 
-def _adamw(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
-    return optax.adamw(rate, b1=settings.momentum, b2=settings.beta2, weight_decay=decay)
+def _adamw(settings: AdamW, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
+    return optax.adamw(rate, b1=settings.beta1, b2=settings.beta2, weight_decay=of.weight_decay)
 
 
-def _muon(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.GradientTransformation:
+def _muon(settings: Muon, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
     """Muon for the matrices of the blocks, AdamW for embeddings, head, gains and biases.
 
     Both share one learning rate: updates are scaled to the size of Adam's.
@@ -69,16 +81,21 @@ def _muon(settings: Optimizer, rate: optax.Schedule, decay: Array) -> optax.Grad
     return optax.contrib.muon(
         rate,
         beta=settings.momentum,
-        weight_decay=decay,
-        adam_b1=settings.momentum,
+        weight_decay=of.weight_decay,
+        adam_b1=settings.beta1,
         adam_b2=settings.beta2,
-        adam_weight_decay=decay,
+        adam_weight_decay=of.weight_decay,
         consistent_rms=0.2,
         muon_weight_dimension_numbers=matrices,
     )
 
 
-_NAMED = {"sgd": _sgd, "adam": _adam, "adamw": _adamw, "muon": _muon}
+_MADE: dict[type, Callable[..., optax.GradientTransformation]] = {
+    SGD: _sgd,
+    Adam: _adam,
+    AdamW: _adamw,
+    Muon: _muon,
+}
 
 
 def matrices(model: Transformer) -> PyTree:

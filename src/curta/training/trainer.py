@@ -92,9 +92,7 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
     def one(seed: Array) -> Member:
         key = jax.random.fold_in(jax.random.key(seed), 0)
         model = Transformer.init(recipe.model, recipe.positions, layout, key=key)
-        hyperparams = HyperParams(
-            jnp.float32(settings.learning_rate), jnp.float32(settings.weight_decay)
-        )
+        hyperparams = HyperParams.of(settings)
         optimizer = transformation(settings, hyperparams, recipe.training.steps).init(model)
         best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
         return Member(seed, hyperparams, model, optimizer, jnp.array(True), best)
