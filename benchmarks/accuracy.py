@@ -37,13 +37,13 @@ class Trial:
 def train(seeds: Sequence[int], steps: int) -> None:
     """What a measured process does; prints what it found. Steps 0: as the recipe has it."""
     import curta
-    from curta.evaluation.scoring import exact
+    from curta.evaluation.scoring import exact_match
     from curta.problems.tasks import problems
 
     overrides = {"training.steps": steps} if steps else {}
     run = curta.train("addition", seeds, overrides=overrides, evaluate=False)
     exam = problems("+", "random", (DIGITS, DIGITS), PROBLEMS, seed=1)
-    found = exact(run.models, exam).mean(axis=1).tolist()
+    found = exact_match(run.load_models(), exam).mean(axis=1).tolist()
     print(json.dumps({"exact": found, "memory": _peak()}))
 
 

@@ -71,16 +71,16 @@ def _row(name: str, count: int, seconds: list[float]) -> list[str]:
 
 def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
     from curta.evaluation.exact_match import grid
-    from curta.evaluation.scoring import exact
+    from curta.evaluation.scoring import exact_match
 
     rows = []
     for digits, count in ((20, 4096), (100, 2048)):
         exam = _sums(digits, count // 64 if quick else count)
-        seconds = _timed(partial(exact, run.models, exam), repeats)
+        seconds = _timed(partial(exact_match, run.load_models(), exam), repeats)
         rows.append(_row(f"sums of {digits} digits", len(exam), seconds))
     size = 4 if quick else 40
     settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
-    seconds = _timed(lambda: grid(run.models, "+", settings), min(repeats, 3))
+    seconds = _timed(lambda: grid(run.load_models(), "+", settings), min(repeats, 3))
     return [
         *rows,
         _row(f"grid of {size} x {size} lengths, 20 sums each", size * size * 20, seconds),

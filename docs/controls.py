@@ -85,18 +85,18 @@ def scored(name: str, layout: ProgramLayout, models: Sequence[Right]) -> dict[st
     """The share of problems of each size whose every window is answered rightly, by seed."""
     found: dict[str, list[float]] = {}
     for size in SIZES[name]:
-        exam = exam_of(layout, size)
+        asked = problems_of(layout, size)
         windows = seen(
-            layout.machine, Recording.of([layout.tokens_of(p) for p in exam]), layout.windows
+            layout.machine, Recording.of([layout.tokens_of(p) for p in asked]), layout.windows
         )
         for right in models:
             good = right(windows.rows, windows.targets)
-            wrong = np.bincount(windows.text, weights=~good, minlength=len(exam))
+            wrong = np.bincount(windows.text, weights=~good, minlength=len(asked))
             found.setdefault(str(size), []).append(float((wrong == 0).mean()))
     return found
 
 
-def exam_of(layout: ProgramLayout, size: int) -> list[Problem]:
+def problems_of(layout: ProgramLayout, size: int) -> list[Problem]:
     return problems(layout.operators[0], RANDOM, (size, size), COUNT, 1)
 
 
@@ -202,8 +202,9 @@ def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
     overrides = changes | {"evaluation.digits": list(SIZES[name]), "evaluation.count": COUNT}
     with scratch_runs():
         run = api.train(name, SEEDS, overrides=overrides)
-        rows = run.folder.evaluation["lengths"]
-        return {str(row["size"]): row["exact"] for row in rows if row["category"] == RANDOM}
+        found = run.folder.read_evaluation()
+        assert found is not None
+        return {row.size: row.exact_match for row in found.lengths if row.slice_name == RANDOM}
 
 
 def _table(found: dict[str, Any]) -> Iterator[str]:

@@ -7,7 +7,6 @@ pictures are made: `python docs/pictures.py learning page` makes two.
 
 import io
 import itertools
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,10 +20,12 @@ import curta
 from curta.config.recipe import Recipe
 from curta.frontends import api
 from curta.frontends.run import Comparison
+from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.images import png
 from curta.runs import folders
+from curta.runs.results import ComparisonRow
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -35,9 +36,9 @@ sys.path.insert(0, str(ROOT))
 
 
 def addition() -> curta.Run:
-    """Eight members of the default recipe, examined up to a thousand digits and on a grid."""
-    exam = {"digits": [20, 50, 100, 200, 500, 1000], "count": 50, "grid": 40, "grid_count": 5}
-    overrides = {f"evaluation.{field}": value for field, value in exam.items()}
+    """Eight members of the default recipe, evaluated up to a thousand digits and on a grid."""
+    asked = {"digits": [20, 50, 100, 200, 500, 1000], "count": 50, "grid": 40, "grid_count": 5}
+    overrides = {f"evaluation.{field}": value for field, value in asked.items()}
     return run("pictures-addition", "addition", 8, overrides)
 
 
@@ -53,9 +54,9 @@ def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.
         return curta.train(recipe, seeds, name, overrides)
     found = curta.load(name)
     asked = (told(api.resolve(recipe, overrides)), list(range(seeds)), "finished")
-    if (told(found.recipe), found.seeds, found.folder.info["status"]) != asked:
+    if (told(found.recipe), found.seeds, found.folder.read_info().status) != asked:
         raise curta.UserError(f"run {name!r} is another one, or not finished: remove it")
-    if not found.folder.evaluation:
+    if found.folder.read_evaluation() is None:
         found.evaluate()
     found.write_report()
     return found
@@ -89,30 +90,29 @@ def loops() -> bytes:
 
 
 def drawn(of: curta.Run, name: str) -> bytes:
-    return of.pictures[name].path.read_bytes()
+    return of.find_pictures()[name].path.read_bytes()
 
 
 def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> bytes:
     """The picture of a probe, which is put again only if it was not put in just this way."""
-    path = of.folder.path / "probes" / f"{name}.json"
-    known = json.loads(path.read_text("utf-8")) if path.exists() else {"options": {}, "members": []}
-    same = all(known["options"].get(key) == value for key, value in options.items())
-    if not same or known["members"] != members:
+    known = probes.read(of.folder).get(name)
+    same = known and all(known.options.get(key) == value for key, value in options.items())
+    if known is None or not same or known.members != members:
         curta.probe(of, name, members, **options)
     return drawn(of, f"probes/{name}")
 
 
 def encodings() -> bytes:
-    """Exact match of random problems by encoding and length, of all entries that are examined."""
+    """Exact match of random problems by encoding and length, of all entries that are evaluated."""
     if "encodings" not in folders.comparisons():
         curta.compare("encodings", run="encodings")
-    rows = [row for row in Comparison.load("encodings").table["rows"] if row["exams"]]
-    sizes = sorted({exam["digits"] for row in rows for exam in row["exams"]})
-    values = [[row["exact"]["median"], *(at(row, size) for size in sizes)] for row in rows]
+    rows = [row for row in Comparison.load("encodings").read_results().rows if row.lengths]
+    sizes = sorted({one.digits for row in rows for one in row.lengths})
+    values = [[trained(row), *(at(row, size) for size in sizes)] for row in rows]
     heat: Heat = {
-        "form": "heat", "title": "median of three seeds", "exact": True,
+        "form": "heat", "title": "median of three seeds", "exact_match": True,
         "across": "exact match in training, and on random sums of so many digits", "down": "",
-        "columns": ["training", *map(str, sizes)], "rows": [row["name"] for row in rows],
+        "columns": ["training", *map(str, sizes)], "rows": [row.name for row in rows],
         "values": values, "texts": [[shown(value) for value in line] for line in values],
     }  # fmt: skip
     figure = charts.draw({"shows": "Exact match by encoding and length", "panels": [heat]})
@@ -121,10 +121,15 @@ def encodings() -> bytes:
     return png(figure)
 
 
-def at(row: dict[str, Any], size: int) -> float | None:
+def trained(row: ComparisonRow) -> float | None:
+    """Exact match at the end of training."""
+    return row.exact_match.median if row.exact_match else None
+
+
+def at(row: ComparisonRow, size: int) -> float | None:
     """Exact match of random problems of a size; None where the model has no positions."""
-    exams = (e for e in row["exams"] if (e["digits"], e["category"]) == (size, "random"))
-    return next((exam["median"] for exam in exams), None)
+    found = (one for one in row.lengths if (one.digits, one.slice_name) == (size, "random"))
+    return next((one.exact_match.median for one in found), None)
 
 
 def shown(value: float | None) -> str:

@@ -6,7 +6,6 @@ pages in docs are made from that file alone, between their marks.
 """
 
 import argparse
-import json
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +13,9 @@ from statistics import median
 from typing import Any
 
 from shared import keep, markdown, read, scratch_runs, write_tables
+
+from curta.config.typed import as_json
+from curta.evaluation.results import Evaluation
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "programs.json"
@@ -60,18 +62,19 @@ def measured(recipe: str) -> dict[str, Any]:
     with scratch_runs():
         seconds = _seconds(recipe)
         run = api.train(recipe, seeds)
+        info, found = run.folder.read_info(), run.folder.read_evaluation()
         return {
             "command": f"curta train {recipe} --seeds {seeds}",
             "commit": _commit(),
-            "versions": run.folder.info["versions"],
-            "device": run.folder.info["device"],
+            "versions": info.versions,
+            "device": info.device,
             "seeds": run.seeds,
-            "parameters": run.folder.info["parameters"],
+            "parameters": info.parameters,
             "tokens": len(run.layout.characters),
-            "training": run.folder.info["trained_digits"],
+            "training": info.trained_digits,
             "seconds_one_seed": seconds,
             "certificate": _certificate(run),
-            "lengths": [*_lengths(run.folder.evaluation), *_far(run, recipe)],
+            "lengths": [*_lengths(found), *_far(run, recipe)],
         }
 
 
@@ -87,13 +90,13 @@ def _seconds(recipe: str) -> list[float]:
         begun = time.perf_counter()
         run = api.begin(recipe, 1, None, {})
         run.train()
-        found.append(round(time.perf_counter() - begun - run.folder.info["compile_seconds"], 2))
+        found.append(round(time.perf_counter() - begun - run.folder.read_info().compile_seconds, 2))
     print(f"{recipe}: {median(found[1:]):.1f} s a seed", flush=True)
     return found[1:]
 
 
 def _certificate(run: Any) -> dict[str, Any]:
-    content = json.loads((run.folder.path / "certificate.json").read_text("utf-8"))
+    content = as_json(run.folder.read_certificate())
     content["listing"]["growth"] = content["listing"]["growth"][-1:]
     content["wrong"] = content["wrong"][:3]
     content.pop("format")
@@ -107,9 +110,10 @@ def _far(run: Any, recipe: str) -> list[dict[str, Any]]:
     return _lengths(run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0))
 
 
-def _lengths(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
-    kept = ("operator", "size", "category", "count", "exact", "token_accuracy")
-    return [{key: row[key] for key in kept} for row in evaluation["lengths"]]
+def _lengths(evaluation: Evaluation) -> list[dict[str, Any]]:
+    kept = ("operator", "size", "slice", "count", "exact_match", "token_accuracy")
+    rows = as_json(evaluation)["lengths"]
+    return [{key: row[key] for key in kept} for row in rows]
 
 
 def _commit() -> str:
@@ -118,7 +122,7 @@ def _commit() -> str:
 
 
 def _row(entry: tuple[str, dict[str, Any]]) -> list[str]:
-    """A recipe: its windows, its certificate, its worst category at its largest sizes."""
+    """A recipe: its windows, its certificate, its worst slice at its largest sizes."""
     recipe, one = entry
     low, high = one["training"]
     return [
@@ -146,12 +150,12 @@ def _wrong(wrong: list[int]) -> str:
 
 
 def _reached(lengths: list[dict[str, Any]]) -> str:
-    """Of each operator the largest size, and the least seed in its hardest category there."""
+    """Of each operator the largest size, and the least seed in its hardest slice there."""
     shown = []
     for operator in dict.fromkeys(row["operator"] for row in lengths):
         rows = [row for row in lengths if row["operator"] == operator]
         largest = [row for row in rows if row["size"] == rows[-1]["size"]]
-        least = min(min(row["exact"]) for row in largest)
+        least = min(min(row["exact_match"]) for row in largest)
         shown.append(f"{operator} {rows[-1]['size']}: {least:.3f}")
     return ", ".join(shown)
 

@@ -29,8 +29,8 @@ import curta
 #
 # Two members of one recipe, with two seeds, side by side. Numbers are written least significant
 # digit first, and attention is limited to a window of places: that is given. What to do within
-# the window is learned. `overrides` holds any field of the recipe; the recipe's own exam of up to a
-# thousand digits takes a little longer.
+# the window is learned. `overrides` holds any field of the recipe; the recipe's own evaluation, of
+# up to a thousand digits, takes a little longer.
 
 # %%
 small = {
@@ -50,7 +50,7 @@ run = curta.train("addition", seeds=2, overrides=small, show=show)
 run
 
 # %%
-run.pictures["learning"]
+run.find_pictures()["learning"]
 
 # %% [markdown]
 # ## Ask
@@ -71,7 +71,7 @@ run.write(["57+68"])
 
 # %%
 curta.probe(run, "attention", problem="57+68", members=[0])
-run.pictures["probes/attention"]
+run.find_pictures()["probes/attention"]
 
 # %% [markdown]
 # What else might have stood there, with probabilities:
@@ -84,7 +84,7 @@ curta.probe(run, "top-k", problem="57+68", k=3, members=[0])
 
 # %%
 curta.probe(run, "tokens", members=[0])
-run.pictures["probes/tokens"]
+run.find_pictures()["probes/tokens"]
 
 # %% [markdown]
 # ## Compare two encodings
@@ -103,12 +103,12 @@ both = curta.compare(
     run="two-encodings",
     overrides=budget,
 )
-both.pictures["learning"]
+both.find_pictures()["learning"]
 
 # %%
 both
 
 # %% [markdown]
-# Tables are lists of rows, so `pandas.DataFrame(both.rows)` has them as well. Everything is in
-# the folder `runs`: a report as one HTML page (`run.report`), metrics, checkpoints, and the exam.
-# `curta serve` shows all of it in a browser, and the guide in `docs/guide.md` has the rest.
+# Tables are lists of rows, so `pandas.DataFrame(both.read_rows())` has them as well. Everything is
+# in the folder `runs`: a report as one HTML page (`run.report`), metrics, checkpoints, and the
+# evaluation. `curta serve` shows all of it in a browser; the guide in `docs/guide.md` has the rest.

@@ -12,8 +12,9 @@ import pytest
 import safetensors.numpy
 
 from curta.config.errors import UserError
-from curta.evaluation import certificate
+from curta.evaluation import certificate, results
 from curta.evaluation.exact_match import generate
+from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
 from curta.frontends import api
 from curta.frontends.cli import main
@@ -65,7 +66,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
 
 
 @pytest.fixture(scope="module")
-def content(planted: Trained) -> dict[str, Any]:
+def content(planted: Trained) -> Certificate:
     return planted.run.certify()
 
 
@@ -80,65 +81,65 @@ def windows_in(run: Run, text: str) -> dict[tuple[int, ...], int]:
 
 
 def arrays(run: Run) -> dict[str, np.ndarray]:
-    return safetensors.numpy.load_file(run.folder.path / certificate.WINDOWS)
+    return safetensors.numpy.load_file(run.folder.path / results.WINDOWS)
 
 
 def test_what_was_taught_wrongly_is_all_that_is_found(
-    planted: Trained, content: dict[str, Any]
+    planted: Trained, content: Certificate
 ) -> None:
     machine = layout_of(planted.run).machine
-    assert (content["grade"], content["conflicts"], content["unwritable"]) == ("closed", 0, [])
-    assert [one["wrong"] for one in content["members"]] == [1, 1]
-    assert [one["member"] for one in content["wrong"]] == [0, 1]
-    for one in content["wrong"]:
-        assert one["window"][0] == machine.tokens[planted.window[0]].text
-        assert one["right"] == machine.tokens[planted.target].text
-        assert one["written"] == machine.tokens[planted.taught].text
-        assert one["margin"] < 0
-        assert one["shown"]
+    assert (content.grade, content.conflicts, content.unwritable) == ("closed", 0, [])
+    assert [one.wrong for one in content.members] == [1, 1]
+    assert [one.member for one in content.wrong] == [0, 1]
+    for one in content.wrong:
+        assert one.window[0] == machine.tokens[planted.window[0]].text
+        assert one.expected == machine.tokens[planted.target].text
+        assert one.written == machine.tokens[planted.taught].text
+        assert one.margin < 0
+        assert one.shown
 
 
 def test_its_problem_holds_the_window_and_is_written_wrongly(
-    planted: Trained, content: dict[str, Any]
+    planted: Trained, content: Certificate
 ) -> None:
     run = planted.run
-    for one in content["wrong"]:
-        problem = one["problem"]
+    for one in content.wrong:
+        problem = one.problem
         assert windows_in(run, problem)[planted.window] == planted.target
         tokens, prompt = layout_of(run).tokens_of(parse(problem))
-        assert paper.window(layout_of(run), tokens[: one["at"] + 1]) == planted.window
-        (written,) = generate(run.models, one["member"], [parse(problem)], None)
-        slip = one["at"] + 1 - prompt
-        assert written[:slip] == tokens[prompt : prompt + slip]
-        assert written[slip] == planted.taught
+        assert paper.window(layout_of(run), tokens[: one.at + 1]) == planted.window
+        (written,) = generate(run.load_models(), one.member, [parse(problem)], None)
+        at = one.at + 1 - prompt
+        assert written[:at] == tokens[prompt : prompt + at]
+        assert written[at] == planted.taught
 
 
 def test_problems_without_it_are_right_and_with_it_wrong(
-    planted: Trained, content: dict[str, Any]
+    planted: Trained, content: Certificate
 ) -> None:
     run, rng, met = planted.run, Random(1), 0
     for _ in range(100):
         text = f"luhn {rng.randrange(10 ** rng.randint(1, 12))}"
         holds = planted.window in windows_in(run, text)
         tokens, prompt = layout_of(run).tokens_of(parse(text))
-        (written,) = generate(run.models, 0, [parse(text)], None)
+        (written,) = generate(run.load_models(), 0, [parse(text)], None)
         assert (written != tokens[prompt:]) == holds, text
         met += holds
     assert 0 < met < 100
 
 
 def test_windows_of_any_problem_are_in_the_list_with_what_follows_them(
-    planted: Trained, content: dict[str, Any]
+    planted: Trained, content: Certificate
 ) -> None:
     kept, rng = arrays(planted.run), Random(2)
     known = dict(zip(map(tuple, kept["rows"].tolist()), kept["targets"].tolist(), strict=True))
-    assert len(known) == content["windows"] == len(kept["rows"])
+    assert len(known) == content.windows == len(kept["rows"])
     for _ in range(50):
         found = windows_in(planted.run, f"luhn {rng.randrange(10 ** rng.randint(1, 30))}")
         assert found.items() <= known.items()
 
 
-def test_margins_are_those_of_the_model(planted: Trained, content: dict[str, Any]) -> None:
+def test_margins_are_those_of_the_model(planted: Trained, content: Certificate) -> None:
     kept, rows = arrays(planted.run), slice(0, 40)
     for member in range(2):
         model = jax.tree.map(jnp.asarray, planted.run.model(member))
@@ -149,7 +150,7 @@ def test_margins_are_those_of_the_model(planted: Trained, content: dict[str, Any
             others = np.delete(logit, target).max()
             assert margin == pytest.approx(logit[target] - others, abs=1e-3)
     assert (kept["margin"].min(axis=1) < 0).all()
-    assert [m["margin"] for m in content["members"]] == pytest.approx(kept["margin"].min(axis=1))
+    assert [m.margin for m in content.members] == pytest.approx(kept["margin"].min(axis=1))
 
 
 def test_shown_are_the_windows_of_the_problems_of_training(planted: Trained) -> None:

@@ -12,6 +12,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
 from curta.config.sections import Evaluation
+from curta.config.typed import as_json
 from curta.evaluation import exact_match, scoring, teacher_forcing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
@@ -26,7 +27,7 @@ from tests import paper, tiny
 pytestmark = pytest.mark.usefixtures("brief")
 
 LAYOUT = layout_named("coupled")
-EXAM = [*tiny.random_sums(60, 3), *problems("+", "carry", (3, 3), 4, 0)]
+PROBLEMS = [*tiny.random_sums(60, 3), *problems("+", "carry", (3, 3), 4, 0)]
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +43,19 @@ def dense() -> Models:
     return paper.trained(recipe, 500)
 
 
-def texts(models: Models, member: int, exam: list[Problem]) -> list[list[int]]:
+def texts(models: Models, member: int, asked: list[Problem]) -> list[list[int]]:
     """What a member writes, token by token over whole texts."""
-    bounds = models.layout.bounds_of(exam)
-    return completions(models.member(member), models.layout, exam, bounds)
+    bounds = models.layout.bounds_of(asked)
+    return completions(models.member(member), models.layout, asked, bounds)
 
 
-def generated(models: Models, exam: list[Problem]) -> np.ndarray:
+def generated(models: Models, asked: list[Problem]) -> np.ndarray:
     """Whether each member really writes each sum."""
     return np.array(
         [
             [
                 models.layout.answer(problem, text) == sum(problem.operands)
-                for text, problem in zip(texts(models, member, exam), exam, strict=True)
+                for text, problem in zip(texts(models, member, asked), asked, strict=True)
             ]
             for member in range(2)
         ]
@@ -66,25 +67,25 @@ def test_exact_match_is_what_generation_shows_problem_by_problem(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     models = request.getfixturevalue(kind)
-    found = scoring.exact(models, EXAM)
-    assert found.shape == (2, len(EXAM))
+    found = scoring.exact_match(models, PROBLEMS)
+    assert found.shape == (2, len(PROBLEMS))
     assert 0 < found.mean() < 1, "the models should be right at times and wrong at times"
-    np.testing.assert_array_equal(found, generated(models, EXAM))
+    np.testing.assert_array_equal(found, generated(models, PROBLEMS))
 
 
 def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None:
     """The same models asked without windows: scores by one masked pass, tokens by decoding."""
-    exam = EXAM[:24]
+    asked = PROBLEMS[:24]
     whole = replace(windowed)
     whole.__dict__["memo"] = None
-    bounds = windowed.layout.bounds_of(exam)
-    found, expected = scoring.scores(windowed, exam), scoring.scores(whole, exam, bounds)
+    bounds = windowed.layout.bounds_of(asked)
+    found, expected = scoring.scores(windowed, asked), scoring.scores(whole, asked, bounds)
     np.testing.assert_array_equal(found.hits, expected.hits)
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
     for member in (0, 1):
-        written = exact_match.generate(windowed, member, exam, None)
-        for mine, other in zip(written, texts(windowed, member, exam), strict=True):
+        written = exact_match.generate(windowed, member, asked, None)
+        for mine, other in zip(written, texts(windowed, member, asked), strict=True):
             assert mine[: len(other)] == other  # decoding ends where its room does
 
 
@@ -92,7 +93,7 @@ def test_a_difference_between_look_up_and_writing_is_reported(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Evaluation(digits=(1,), count=32, generated=32)
-    assert exact_match.lengths(windowed, "+", 1, settings)[0]["generated"]["agrees"] is True
+    assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
     write = exact_match.write
 
     def torn(*of: Any) -> list[list[int]]:
@@ -100,58 +101,58 @@ def test_a_difference_between_look_up_and_writing_is_reported(
 
     monkeypatch.setattr(exact_match, "write", torn)
     row = exact_match.lengths(windowed, "+", 1, settings)[0]
-    assert any(share > 0 for share in row["exact"])
-    assert row["generated"]["agrees"] is False
-    assert row["generated"]["exact"] == [0.0, 0.0]
+    assert any(share > 0 for share in row.exact_match)
+    assert row.generated.agrees is False
+    assert row.generated.exact_match == [0.0, 0.0]
 
 
 def test_members_are_in_order(windowed: Models) -> None:
-    found = scoring.exact(windowed, EXAM)
+    found = scoring.exact_match(windowed, PROBLEMS)
     turned = jax.tree.map(lambda leaf: leaf[::-1], windowed.stacked)
-    swapped = scoring.exact(replace(windowed, stacked=turned), EXAM)
+    swapped = scoring.exact_match(replace(windowed, stacked=turned), PROBLEMS)
     assert (found[0] != found[1]).any()
     np.testing.assert_array_equal(swapped, found[::-1])
 
 
-def test_an_exam_in_several_passes_is_the_exam_in_one(
+def test_problems_in_several_passes_are_scored_as_in_one(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the last pass is not full."""
-    whole = scoring.exact(dense, EXAM[:21])
+    whole = scoring.exact_match(dense, PROBLEMS[:21])
     monkeypatch.setattr(teacher_forcing, "BUDGET", teacher_forcing.BUDGET >> 9)
-    bounds = scoring.room_for(dense, EXAM[:21])
+    bounds = scoring.room_for(dense, PROBLEMS[:21])
     assert bounds is not None
     assert teacher_forcing.batch_size(dense.stacked, bounds, 21) < 16
-    np.testing.assert_array_equal(scoring.exact(dense, EXAM[:21]), whole)
+    np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS[:21]), whole)
 
 
-def test_an_exam_looked_up_in_parts_is_the_exam_in_one(
+def test_problems_looked_up_in_parts_are_scored_as_in_one(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = scoring.scores(windowed, EXAM)
+    whole = scoring.scores(windowed, PROBLEMS)
     monkeypatch.setattr(scoring, "TOGETHER", 100)
-    for one, other in zip(scoring.scores(windowed, EXAM), whole, strict=True):
+    for one, other in zip(scoring.scores(windowed, PROBLEMS), whole, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_under_a_window_no_text_needs_room(windowed: Models) -> None:
     assert scoring.room_for(windowed, [Problem("+", (10**500, 1))]) is None
-    assert scoring.exact(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
+    assert scoring.exact_match(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
 
 
-def test_the_table_of_lengths_has_all_digits_categories_and_members(windowed: Models) -> None:
+def test_the_table_of_lengths_has_all_digits_slices_and_members(windowed: Models) -> None:
     settings = Evaluation(digits=(2, 3), count=8, generated=8)
     table = [row for n in (2, 3) for row in exact_match.lengths(windowed, "+", n, settings)]
-    assert [(row["operator"], row["size"], row["digits"], row["category"]) for row in table] == [
-        ("+", str(digits), digits, category) for digits in (2, 3) for category in categories("+")
+    assert [(row.operator, row.size, row.digits, row.slice_name) for row in table] == [
+        ("+", str(digits), digits, name) for digits in (2, 3) for name in categories("+")
     ]
     for row in table:
-        exam = problems("+", row["category"], (row["digits"],) * 2, 8, settings.seed)
-        shares = generated(windowed, exam).mean(axis=1).tolist()
-        assert row["exact"] == shares == row["generated"]["exact"]
-        assert row["count"] == row["generated"]["count"] == 8
-        assert row["generated"]["agrees"] is True
-        assert row["generated"]["tokens_per_second"] > 0
+        asked = problems("+", row.slice_name, (row.digits,) * 2, 8, settings.seed)
+        shares = generated(windowed, asked).mean(axis=1).tolist()
+        assert row.exact_match == shares == row.generated.exact_match
+        assert row.count == row.generated.count == 8
+        assert row.generated.agrees is True
+        assert row.generated.tokens_per_second > 0
 
 
 @pytest.mark.parametrize("generated", [8, 1])
@@ -159,47 +160,47 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
     settings = Evaluation(digits=(3,), count=8, generated=generated)
     rows = exact_match.lengths(windowed, "+", 3, settings)
     for row in rows:
-        wrong = [member for member, share in enumerate(row["exact"]) if share < 1]
-        assert [error["member"] for error in row["errors"]] == wrong
-        exam = {str(p): p for p in problems("+", row["category"], (3, 3), 8, settings.seed)}
-        for error in row["errors"]:
-            problem = exam[error["problem"]]
-            (text,) = exact_match.generate(windowed, error["member"], [problem], None)
+        wrong = [member for member, share in enumerate(row.exact_match) if share < 1]
+        assert [error.member for error in row.errors] == wrong
+        asked = {str(p): p for p in problems("+", row.slice_name, (3, 3), 8, settings.seed)}
+        for error in row.errors:
+            problem = asked[error.problem]
+            (text,) = exact_match.generate(windowed, error.member, [problem], None)
             tokens, prompt = windowed.layout.tokens_of(problem)
-            at, right = error["slip"]["at"], tokens[prompt:]
+            at, right = error.first_error.at, tokens[prompt:]
             assert text[:at] == right[:at]
             assert text[at] != right[at]
-            shown = windowed.layout.decode(text[error["slip"]["start"] :])
-            assert shown.startswith(error["slip"]["written"])
-    assert any(row["errors"] for row in rows)
+            shown = windowed.layout.decode(text[error.first_error.start :])
+            assert shown.startswith(error.first_error.written)
+    assert any(row.errors for row in rows)
 
 
 def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> None:
     table = exact_match.lengths(windowed, "+", 2, Evaluation(count=4, generated=0))
-    json.loads(json.dumps(table, allow_nan=False))
+    json.loads(json.dumps([as_json(row) for row in table], allow_nan=False))
 
 
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
     settings, shown = Evaluation(digits=(2,), grid=3, grid_count=6), list[float]()
     table = exact_match.grid(windowed, "+", settings, shown.append)
-    cells = np.array(table["exact"])
-    assert (table["max_digits"], table["digits"], table["count"]) == (3, [1, 2, 3], 6)
+    cells = np.array(table.exact_match)
+    assert (table.max_digits, table.digits, table.count) == (3, [1, 2, 3], 6)
     assert cells.shape == (2, 3, 3)
-    exam = problems("+", "random", (1, 2), 6, settings.seed)
-    np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, exam).mean(1), atol=1e-6)
+    asked = problems("+", "random", (1, 2), 6, settings.seed)
+    np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, asked).mean(1), atol=1e-6)
     assert shown[-1] == 1.0
 
 
 def test_examples_show_what_each_member_answers(windowed: Models) -> None:
     rows = exact_match.examples(windowed, "+", 2, Evaluation())
-    assert [row["member"] for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
+    assert [row.member for row in rows] == [0] * (len(rows) // 2) + [1] * (len(rows) // 2)
     for row in rows:
-        first, second = row["problem"].split("+")
-        assert row["truth"] == str(int(first) + int(second))
-        assert row["answer"] is None or row["answer"].isdecimal()
+        first, second = row.problem.split("+")
+        assert row.truth == str(int(first) + int(second))
+        assert row.answer is None or row.answer.isdecimal()
 
 
-def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
+def test_problems_beyond_the_tables_of_an_encoding_is_refused() -> None:
     recipe = tiny.with_encoding("learned")
     stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, LAYOUT))
     models = Models(stacked, LAYOUT, 1)
@@ -214,10 +215,10 @@ def test_an_exam_beyond_the_tables_of_an_encoding_is_refused() -> None:
 def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
     dense: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = scoring.exact(dense, EXAM)
+    whole = scoring.exact_match(dense, PROBLEMS)
     teacher_forcing.compiled.cache_clear()
     monkeypatch.setattr(teacher_forcing, "BLOCK", 5)
-    np.testing.assert_array_equal(scoring.exact(dense, EXAM), whole)
+    np.testing.assert_array_equal(scoring.exact_match(dense, PROBLEMS), whole)
     teacher_forcing.compiled.cache_clear()
 
 

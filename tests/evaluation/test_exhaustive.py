@@ -5,7 +5,8 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.evaluation import exhaustive
-from curta.evaluation.scoring import Models, exact
+from curta.evaluation.results import WholeTable
+from curta.evaluation.scoring import Models, exact_match
 from curta.problems.problem import Problem
 from tests import paper, tiny
 
@@ -20,9 +21,9 @@ def test_a_table_counts_what_the_examination_finds(models: Models) -> None:
     limit, shown = 24, list[float]()
     table = exhaustive.table(models, "+", limit, shown.append)
     every = [Problem("+", (a, b)) for a in range(limit + 1) for b in range(limit + 1)]
-    right = sum(exact(models, [problem])[:, 0].astype(int) for problem in every)
+    right = sum(exact_match(models, [problem])[:, 0].astype(int) for problem in every)
     assert 0 < right.sum() < 2 * len(every)
-    assert table == {"operator": "+", "limit": limit, "count": 625, "right": right.tolist()}
+    assert table == WholeTable("+", limit, 625, right.tolist())
     assert shown[-1] == 1.0
 
 

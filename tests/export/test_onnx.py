@@ -105,7 +105,7 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
     assert recipes.parse(tomllib.loads(about["recipe"]), where="the graph") == run.recipe
     machine = json.loads(about["machine"])
     assert machine == json.loads(json.dumps(machine_data(layout)))
-    look = run.models.memo.look(1)
+    look = run.load_models().memo.look(1)
     for problem in problems("*"):
         given = prompt(machine, "*", problem.operands)
         text = list(given)

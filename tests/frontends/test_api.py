@@ -10,6 +10,7 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
+from curta.config.typed import as_json
 from curta.frontends import api
 from tests import tiny
 
@@ -32,16 +33,16 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     shown: list[Any] = []
     run = curta.train("addition", seeds=2, overrides=tiny.overrides(), show=shown.append)
     assert (run.name, run.seeds, len(shown)) == ("addition", [0, 1], 2)
-    assert run.folder.info["status"] == "finished"
+    assert run.folder.read_info().status == "finished"
     assert run.report.exists()
     answer = run.ask("2+2")
     assert answer is None or answer >= 0
     again = curta.load("addition")
     assert again.ask("2+2") == answer
-    table = again.evaluate(digits=(2, 5), count=4)
-    assert [row["digits"] for row in table["lengths"]] == [2] * 5 + [5] * 5
+    found = again.evaluate(digits=(2, 5), count=4)
+    assert [row.digits for row in found.lengths] == [2] * 5 + [5] * 5
     stored = json.loads((runs_folder / "addition" / "evaluation.json").read_text())
-    assert stored == table
+    assert stored == as_json(found)
 
 
 def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.evaluation.scoring import exact
+from curta.evaluation.scoring import exact_match
 from curta.frontends.api import load
 from curta.frontends.run import Run
 from curta.probes import examine
@@ -237,7 +237,9 @@ def test_loops_are_those_that_a_run_is_loaded_with(
     for num_recurrences in (1, 2, 4):
         (row,) = only(finding, digits=3, recurrences=num_recurrences)
         other = load("looping", num_recurrences=num_recurrences)
-        assert row["members"] == exact(other.models, exam).mean(axis=1).round(6).tolist()
+        assert (
+            row["members"] == exact_match(other.load_models(), exam).mean(axis=1).round(6).tolist()
+        )
 
 
 def test_only_looped_models_are_asked_for_loops(windowed: Run) -> None:

@@ -39,7 +39,7 @@ def encoder() -> Run:
 
 
 def member_of(run: Run, member: int) -> Transformer:
-    return jax.tree.map(jnp.asarray, run.models.member(member))
+    return jax.tree.map(jnp.asarray, run.load_models().member(member))
 
 
 def foretold(model: Transformer, line: str) -> np.ndarray:
@@ -90,7 +90,11 @@ def test_an_encoders_chances_are_those_of_each_token_over_the_problem_alone() ->
     rows = found(Top(problem="57+68", k=1), run).rows
     assert [(row["index"], row["true"]) for row in rows] == list(enumerate("521$", 43))
     assert all(row["scored"] for row in rows)
-    model, layout, bounds = member_of(run, 0), run.models.layout, tiny.bounds(run.models.layout, 2)
+    model, layout, bounds = (
+        member_of(run, 0),
+        run.load_models().layout,
+        tiny.bounds(run.load_models().layout, 2),
+    )
     tokens = jnp.asarray(layout.encode(prompt))[None]
     where = layout.follow(tokens, jnp.array([43], jnp.int32))[1]
     logits = model(tokens, where, jnp.arange(4)[None], bounds)[0]
@@ -383,7 +387,7 @@ def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -
     begun = trainer.init(windowed.recipe, layout, jnp.array([0, 1])).model
     now, then = (
         (layout.parts() @ np.asarray(model.tokens))[:, digits]
-        for model in (windowed.models.stacked, begun)
+        for model in (windowed.load_models().stacked, begun)
     )
     for member in (0, 1):
         plane = principal(now[member])

@@ -85,18 +85,19 @@ def _content(layout: ProgramLayout, arrays: dict[str, Any], members: int) -> dic
     count, machine = len(arrays["targets"]), layout.machine
     roles = machine.role[arrays["rows"][:, 0]]
     return {
-        "format": 1,
+        "format": 2,
         "grade": "closed",
         "windows": count,
         "conflicts": 0,
         "unwritable": [],
         "listing": {
             "problems": 20_000, "tokens": 2_250_000, "sizes": {layout.operators[0]: "1..40 digits"},
-            "seconds": 12.5, "once": 0, "bound": 1.2e-4, "confidence": 0.99,
+            "once": 0, "bound": 1.2e-4, "good_turing": 0.0, "confidence": 0.99,
             "growth": [[round(2_250_000 * t), round(count * t**0.08)]
                        for t in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)],
         },
         "closure": {"closed": True, "open": 0, "reason": ""},
+        "operators": {},
         "rounding": {"bound": 1e-5, "how": "interval arithmetic over all weights"},
         "roles": [
             {"role": role.name, "windows": int(np.sum(roles == number)),
@@ -108,15 +109,15 @@ def _content(layout: ProgramLayout, arrays: dict[str, Any], members: int) -> dic
 
 
 def _member(arrays: dict[str, Any], member: int) -> dict[str, Any]:
-    right, shown = arrays["margin"][member] > 0, arrays["shown"][member] > 0
+    correct, shown = arrays["margin"][member] > 0, arrays["shown"][member] > 0
     return {
         "member": member,
         "seed": member,
         "shown": int(shown.sum()),
-        "right": int(right.sum()),
-        "wrong": int((~right).sum()),
-        "unseen": int((~shown).sum()),
-        "unseen_right": int((right & ~shown).sum()),
+        "correct": int(correct.sum()),
+        "wrong": int((~correct).sum()),
+        "held_out": int((~shown).sum()),
+        "held_out_correct": int((correct & ~shown).sum()),
         "margin": float(arrays["margin"][member].min()),
         "below_bound": 0,
     }
@@ -142,7 +143,7 @@ def _wrong(
         "member": member,
         "role": own.role,
         "window": [own.text, *(f"{n}: {c}" for n, c in zip(names, cells, strict=False))],
-        "right": machine.tokens[table.targets[number]].text,
+        "expected": machine.tokens[table.targets[number]].text,
         "written": written,
         "margin": float(arrays["margin"][member, number]),
         "shown": bool(arrays["shown"][member, number]),

@@ -5,10 +5,16 @@ import math
 import random
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
+
+from curta.config import typed
+from curta.evaluation.results import Evaluation, SliceResult
+from curta.runs.results import Metric
+
+Value = TypeVar("Value")
 
 INFO: dict[str, Any] = {
-    "format": 2,
+    "format": 3,
     "name": "both",
     "recipe": "addition-and-division",
     "seeds": [0, 1, 2],
@@ -16,8 +22,10 @@ INFO: dict[str, Any] = {
     "created": "2025-06-01T12:00:00+00:00",
     "versions": {"curta": "0.1.0", "jax": "0.10.2", "python": "3.11.7"},
     "device": "2 \N{MULTIPLICATION SIGN} cpu",
+    "platform": "Linux",
     "parameters": 21672,
     "steps": 200,
+    "trained_digits": [1, 10],
     "training_seconds": 200.4,
     "compile_seconds": 3.1,
     "operators": ["+", "//"],
@@ -84,31 +92,32 @@ def _line(step: int, member: int, stop: float) -> dict[str, Any]:
         "step": step,
         "member": member,
         "loss": None if stopped else loss,
-        "exact": 0.0 if stopped else exact,
+        "exact_match": 0.0 if stopped else exact,
         "seconds": 0.0024 * step,
     }
 
 
 SIZES: dict[str, tuple[str, ...]] = {"+": ("10", "20", "100"), "//": ("6/3", "50/25")}
-KINDS = {"+": ("random", "unequal", "carry"), "//": ("random", "exact")}
+SLICES = {"+": ("random", "unequal", "carry"), "//": ("random", "exact")}
 
 
 def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZES) -> Any:
     """Exact match that is full nearly everywhere, with a few misses far out."""
     return {
+        "format": 2,
         "seed": 1,
         "lengths": [
-            length(operator, digits, category, members)
+            length(operator, digits, name, members)
             for operator, all_digits in sizes.items()
             for digits in all_digits
-            for category in KINDS[operator]
+            for name in SLICES[operator]
         ],
         "grid": {
             "operator": "+",
             "max_digits": size,
             "digits": list(range(1, size + 1)),
             "count": 20,
-            "exact": [
+            "exact_match": [
                 [[_cell(member, a, b) for b in range(1, size + 1)] for a in range(1, size + 1)]
                 for member in range(members)
             ],
@@ -117,10 +126,10 @@ def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZE
     }
 
 
-def length(operator: str, size: str, category: str, members: int) -> dict[str, Any]:
+def length(operator: str, size: str, name: str, members: int) -> dict[str, Any]:
     """Misses grow with the length, most of all on long chains of carries."""
     digits = int(size.split("/")[0].split("x")[-1])
-    weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0, "exact": 0.5}[category]
+    weight = {"random": 0.2, "unequal": 0.1, "carry": 1.0, "exact": 0.5}[name]
     weight *= math.log10(digits) / 3
     exact = [
         round(1 - weight * (member == 2) * 0.3 - weight * 0.015 * (member == 5), 3)
@@ -130,15 +139,18 @@ def length(operator: str, size: str, category: str, members: int) -> dict[str, A
         "operator": operator,
         "size": size,
         "digits": digits,
-        "category": category,
+        "slice": name,
         "count": 200,
-        "exact": exact,
+        "exact_match": exact,
+        "token_accuracy": exact,
+        "perplexity": [2 - value for value in exact],
         "generated": {
             "count": 8,
-            "exact": [round(value * 8) / 8 for value in exact],
+            "exact_match": [round(value * 8) / 8 for value in exact],
             "agrees": True,
             "tokens_per_second": 123_456,
         },
+        "errors": [],
     }
 
 
@@ -149,17 +161,27 @@ def _cell(member: int, first: int, second: int) -> float:
 
 
 EXAMPLES: list[dict[str, Any]] = [
-    {"problem": "12+34", "truth": "46", "answer": "46", "text": "a", "member": 0},
+    {
+        "problem": "12+34",
+        "truth": "46",
+        "answer": "46",
+        "text": "a",
+        "member": 0,
+        "first_error": None,
+    },
     {
         "problem": "9" * 60 + "+1",
         "truth": "1" + "0" * 60,
         "answer": "1" + "0" * 58 + "10",
         "text": "b",
         "member": 2,
+        "first_error": None,
     },
-    {"problem": "95+17", "truth": "112", "answer": "102", "text": "21a=201$", "member": 2},
-    {"problem": "5+5", "truth": "10", "answer": None, "text": "01==$", "member": 1},
-]
+    {"problem": "95+17", "truth": "112", "answer": "102", "text": "21a=201$", "member": 2,
+     "first_error": None},
+    {"problem": "5+5", "truth": "10", "answer": None, "text": "01==$", "member": 1,
+     "first_error": None},
+]  # fmt: skip
 
 
 def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()) -> list[Any]:
@@ -172,7 +194,7 @@ def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()
         write_young_run(folder / row["run"], members, name=row["run"], steps=400)
         row["changes"] = dict.fromkeys(swept, 2**number)
         row["structure"] = SAME if swept else f"layout {row['name']}: <as it is>."
-    head = {"name": "three", "title": "Three <entries>", "summary": "On one budget"}
+    head = {"format": 2, "name": "three", "title": "Three <entries>", "summary": "On one budget"}
     content = head | {"seeds": list(range(members)), "swept": list(swept), "rows": rows}
     write_json(folder / "comparison.json", content)
     return rows
@@ -185,35 +207,52 @@ SAME = "layout coupled: all digits by their place."
 def comparison_row(number: int, name: str, members: int) -> dict[str, Any]:
     """Exact match falls with the length, less in later entries and members."""
     sizes = [digits for digits in (5, 20, 100) if (number, digits) != (0, 100)]
-    exams = [
-        exam_of(digits, category, number, members)
-        for digits in sizes
-        for category in ("random", "carry")
+    lengths = [
+        slice_of(digits, name, number, members) for digits in sizes for name in ("random", "carry")
     ]
     missing = [{"operator": "+", "size": "100", "digits": 100, "reason": "it has 64 positions"}]
     return {
         "name": name,
         "run": name.replace(" & ", "-"),
         "recipe": "addition",
+        "changes": {},
+        "structure": "",
+        "settings": {},
         "status": "finished",
         "steps": 400,
         "parameters": 1000 * 3**number,
         "training_seconds": 61.0,
         "stopped": {},
-        "loss": spread([0.5 / (1 + number + member) for member in range(members)]),
-        "exact": spread([0.5] * members),
-        "exams": exams,
+        "loss": statistics([0.5 / (1 + number + member) for member in range(members)]),
+        "exact_match": statistics([0.5] * members),
+        "lengths": lengths,
         "unplaced": [] if number else missing,
     }
 
 
-def exam_of(digits: int, category: str, number: int, members: int) -> dict[str, Any]:
+def slice_of(digits: int, name: str, number: int, members: int) -> dict[str, Any]:
     slopes = [digits / (40 * 4**number * (1 + member)) for member in range(members)]
-    values = [max(0.0, 1 - slope) / (1 + (category == "carry")) for slope in slopes]
-    named = {"operator": "+", "size": str(digits), "digits": digits, "category": category}
-    return named | {"count": 50} | spread([round(value, 6) for value in values])
+    values = [max(0.0, 1 - slope) / (1 + (name == "carry")) for slope in slopes]
+    named = {"operator": "+", "size": str(digits), "digits": digits, "slice": name, "count": 50}
+    figures = statistics([round(value, 6) for value in values])
+    return named | dict.fromkeys(("exact_match", "token_accuracy", "perplexity"), figures)
 
 
-def spread(values: list[float]) -> dict[str, Any]:
+def statistics(values: list[float]) -> dict[str, Any]:
     ends = {"median": median(values), "min": min(values), "max": max(values)}
     return {"members": values} | ends
+
+
+def of(kind: type[Value], data: Any) -> Value:
+    """What a report reads where a file holds `data`."""
+    content = {key: value for key, value in data.items() if key != "format"}
+    return typed.parse(kind, json.dumps(content), "the sample", "data")
+
+
+def read_metrics(lines: list[dict[str, Any]]) -> list[Metric]:
+    return [of(Metric, line) for line in lines]
+
+
+def rows_of(data: Any) -> list[SliceResult]:
+    """The lengths of an evaluation."""
+    return of(Evaluation, data).lengths

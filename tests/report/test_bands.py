@@ -65,10 +65,10 @@ def test_every_entry_has_a_panel_of_its_lengths(compared: Compared) -> None:
     figure = bands.lengths(compared, "+")
     assert titles(figure) == list(sample.ENTRIES)
     for axes, row in zip(figure.axes, compared.rows, strict=True):
-        sizes = sorted({exam["digits"] for exam in row["exams"]})
+        sizes = sorted({one.digits for one in row.lengths})
         worst = [
             [
-                min(exam["members"][member] for exam in row["exams"] if exam["digits"] == size)
+                min(one.exact_match.members[member] for one in row.lengths if one.digits == size)
                 for member in range(3)
             ]
             for size in sizes
@@ -92,7 +92,7 @@ def test_curves_of_learning_are_medians_and_ranges(compared: Compared, tmp_path:
     figure = bands.learning(compared)
     loss, exact = figure.axes[:2]
     records = sample.metrics(3, 400)
-    for axes, key in ((loss, "loss"), (exact, "exact")):
+    for axes, key in ((loss, "loss"), (exact, "exact_match")):
         by_step = {
             step: [line[key] for line in records if line["step"] == step]
             for step in range(10, 401, 10)
@@ -132,15 +132,17 @@ def written(figure: Figure) -> list[Text]:
 def test_a_sweep_of_numbers_is_drawn_against_them(tmp_path: Path) -> None:
     widths, sizes = [16, 32, 64], [100, 400, 1600]
     compared = sweep(tmp_path, [{"model.width": width} for width in widths], sizes)
-    exams = compared.rows[0]["exams"]
-    sides = [[e for e in exams if (e["digits"] > 10) == beyond] for beyond in (False, True)]
-    means = [median(fmean(e["members"][m] for e in side) for m in range(3)) for side in sides]
+    slices = compared.rows[0].lengths
+    sides = [[e for e in slices if (e.digits > 10) == beyond] for beyond in (False, True)]
+    means = [
+        median(fmean(e.exact_match.members[m] for e in side) for m in range(3)) for side in sides
+    ]
     for figure, places in (
         (swept.by_value(compared, "model.width"), widths),
         (swept.by_size(compared), sizes),
     ):
         loss, within, beyond = figure.axes
-        assert lines(loss, figures.MEDIAN) == [(places, [compared.rows[0]["loss"]["median"]] * 3)]
+        assert lines(loss, figures.MEDIAN) == [(places, [compared.rows[0].loss.median] * 3)]
         for axes, mean in ((within, means[0]), (beyond, means[1])):
             ((x, y),) = lines(axes, figures.MEDIAN)
             assert (x, y) == (places, pytest.approx([mean] * 3))

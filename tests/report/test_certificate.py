@@ -4,12 +4,21 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from curta.config.errors import UserError
+from curta.evaluation.results import (
+    Certificate,
+    ClosureResult,
+    Listing,
+    MemberWindows,
+    Rounding,
+)
 from curta.report import certified, learned, write_report
 from curta.report.certified import headline
 
@@ -38,24 +47,34 @@ def page(wrong: Path) -> Page:
     return report(wrong)
 
 
-def content(**changes: Any) -> Any:
-    member = {"member": 0, "seed": 0, "shown": 5, "right": 1000, "wrong": 0, "unseen": 995}
-    member |= {"unseen_right": 995, "margin": 1.5, "below_bound": 0}
-    listing = {"bound": 0.00123, "confidence": 0.99}
-    base = {
-        "grade": "closed",
-        "windows": 1000,
-        "conflicts": 0,
-        "unwritable": [],
-        "listing": listing,
-    }
-    closure = {"closed": True, "open": 0, "reason": ""}
-    return base | {"closure": closure, "members": [member]} | changes
+MEMBER = MemberWindows(
+    member=0, seed=0, shown=5, correct=1000, wrong=0, held_out=995, held_out_correct=995,
+    margin=1.5, below_bound=0,
+)  # fmt: skip
 
 
-def members(*wrong: int, **changes: Any) -> list[dict[str, Any]]:
-    (one,) = content()["members"]
-    return [one | {"member": i, "wrong": bad} | changes for i, bad in enumerate(wrong)]
+def content(**changes: Any) -> Certificate:
+    base = Certificate(
+        grade="closed",
+        windows=1000,
+        conflicts=0,
+        unwritable=[],
+        listing=Listing(
+            problems=9, tokens=99, sizes={}, once=0, bound=0.00123, good_turing=0.0,
+            confidence=0.99, growth=[],
+        ),
+        closure=ClosureResult(closed=True, open=0, reason=""),
+        operators={},
+        rounding=Rounding(bound=None, how=""),
+        roles=[],
+        members=[MEMBER],
+        wrong=[],
+    )  # fmt: skip
+    return replace(base, **changes)
+
+
+def members(*wrong: int, **changes: Any) -> list[MemberWindows]:
+    return [replace(MEMBER, member=i, wrong=bad, **changes) for i, bad in enumerate(wrong)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +96,7 @@ def members(*wrong: int, **changes: Any) -> list[dict[str, Any]]:
             "Of the 1,000 windows that can occur, member 1 has 3 wrong; 2 members of 3 have none.",
         ),
         (
-            {"grade": "open", "closure": {"closed": False, "open": 7, "reason": "7 are open."}},
+            {"grade": "open", "closure": ClosureResult(False, 7, "7 are open.")},
             "All 1,000 windows listed are right. The list is not known to be complete: 7 are open.",
         ),
     ],
@@ -102,9 +121,10 @@ def test_a_run_without_a_certificate_has_no_such_section(tmp_path: Path) -> None
     assert 'id="part-certificate"' not in report(sample.write_run(tmp_path)).source
 
 
-def test_a_newer_certificate_is_refused(tmp_path: Path) -> None:
-    write_certified(tmp_path, "addition", problems=5, format=2)
-    with pytest.raises(ValueError, match="format 2 is not 1"):
+@pytest.mark.parametrize(("form", "says"), [(1, "certify it anew"), (3, "update curta")])
+def test_a_certificate_of_another_version_is_refused(tmp_path: Path, form: int, says: str) -> None:
+    write_certified(tmp_path, "addition", problems=5, format=form)
+    with pytest.raises(UserError, match=f"certificate of run .* .format {form}.: {says}"):
         write_report(tmp_path)
 
 
@@ -156,7 +176,7 @@ def unpacked(one: dict[str, Any]) -> np.ndarray:
 def test_maps_hold_every_window_once(page: Page, wrong: Path) -> None:
     table = certified.read(wrong)
     assert table is not None
-    counts = {one["role"]: one["windows"] for one in table.content["roles"]}
+    counts = {one.role: one.windows for one in table.content.roles}
     told = [one for one in learned.learned(table) if one.across is not None]
     maps = held(page)
     assert len(maps) == len(told) > 3
@@ -189,10 +209,10 @@ def test_larger_lists_are_summed_up(right: Path, monkeypatch: pytest.MonkeyPatch
         assert totals[0] == totals[1]
 
 
-def test_wrong_and_unseen_windows_are_marked_without_a_script(page: Page) -> None:
+def test_wrong_and_held_out_windows_are_marked_without_a_script(page: Page) -> None:
     paths = [attrs["class"] for attrs in page.all("path") if attrs.get("class")]
     assert paths.count("wrong") >= 1
-    assert "unseen" in paths
+    assert "held-out" in paths
     source = page.source
     for level in range(learned.LEVELS + 1):
         assert f".value-{level} {{" in source

@@ -50,9 +50,9 @@ def line(page: Page, start: str) -> list[str]:
     return next(cells for cells in page.rows if cells and cells[0].startswith(start))
 
 
-def shown(exams: list[Any], size: str) -> str:
-    """What stands in a cell: median and range over members, each in its hardest category."""
-    mine = [exam["members"] for exam in exams if exam["size"] == size]
+def shown(slices: list[Any], size: str) -> str:
+    """What stands in a cell: median and range over members, each in its hardest slice."""
+    mine = [one["exact_match"]["members"] for one in slices if one["size"] == size]
     worst = [min(member) for member in zip(*mine, strict=True)]
     middle, low, high = (f"{100 * f(worst):.1f}" for f in (median, min, max))
     return middle if low == high else f"{middle} {low} to {high}"
@@ -86,7 +86,7 @@ def test_every_entry_has_its_structure_its_cost_and_its_ranges(folder: Path, pag
         assert entry == row["name"] + row["structure"]
         assert (parameters, steps, time) == (f"{row['parameters']:,}", "400", "1 min 1 s")
         there = [size for size in ("5", "20", "100") if not (row["unplaced"] and size == "100")]
-        assert exact[: len(there)] == [shown(row["exams"], size) for size in there]
+        assert exact[: len(there)] == [shown(row["lengths"], size) for size in there]
         assert exact[len(there) :] == ["no positions"] * (3 - len(there))
 
 
@@ -94,15 +94,15 @@ def test_loss_is_the_median_and_the_range(page: Page) -> None:
     assert line(page, "plain")[4] == "0.25 0.17 to 0.5"
 
 
-def test_every_category_is_shown(folder: Path, page: Page) -> None:
-    (exam,) = [
-        exam
-        for exam in rows(folder)[2]["exams"]
-        if (exam["size"], exam["category"]) == ("100", "carry")
+def test_every_slice_is_shown(folder: Path, page: Page) -> None:
+    (one,) = [
+        one["exact_match"]
+        for one in rows(folder)[2]["lengths"]
+        if (one["size"], one["slice"]) == ("100", "carry")
     ]
-    text = " to ".join(f"{100 * exam[key]:.1f}" for key in ("min", "max"))
+    text = " to ".join(f"{100 * one[key]:.1f}" for key in ("min", "max"))
     found = [cells for cells in page.rows if cells[:1] == ["carry"]]
-    assert found[-1] == ["carry", "50", *found[-1][2:4], f"{100 * exam['median']:.1f} {text}"]
+    assert found[-1] == ["carry", "50", *found[-1][2:4], f"{100 * one['median']:.1f} {text}"]
 
 
 def test_why_there_are_no_positions_is_said(page: Page) -> None:
@@ -121,7 +121,7 @@ def test_recipes_of_all_entries_are_there(page: Page) -> None:
 
 def test_what_limits_a_comparison_is_said_first(tmp_path: Path) -> None:
     sample.write_comparison(tmp_path)
-    change(tmp_path, 0, status="stopped", exams=[], stopped={"0": 3, "1": 3, "2": 3})
+    change(tmp_path, 0, status="stopped", lengths=[], stopped={"0": 3, "1": 3, "2": 3})
     change(tmp_path, 1, stopped={"2": 30})
     page = page_of(tmp_path)
     assert "plain: every member stopped" in visible(page)
@@ -131,9 +131,9 @@ def test_what_limits_a_comparison_is_said_first(tmp_path: Path) -> None:
 
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     sample.write_comparison(tmp_path)
-    known = ("steps", "parameters", "training_seconds", "loss", "exact", "stopped")
+    known = ("steps", "parameters", "training_seconds", "loss", "exact_match", "stopped")
     content = json.loads((tmp_path / "comparison.json").read_text())
-    last = content["rows"][2] | {"status": "waiting", "exams": [], "run": "not-there"}
+    last = content["rows"][2] | {"status": "waiting", "lengths": [], "run": "not-there"}
     content["rows"][2] = {key: value for key, value in last.items() if key not in known}
     sample.write_json(tmp_path / "comparison.json", content)
     page = page_of(tmp_path)

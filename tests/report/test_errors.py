@@ -1,11 +1,13 @@
-"""Errors in a report: one for each size and category, with the first wrong token marked."""
+"""Errors in a report: one for each size and slice, with the first wrong token marked."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curta.evaluation.first_error import AROUND, slip
+from curta.config.typed import as_json
+from curta.evaluation.first_error import AROUND, first_error
+from curta.evaluation.results import FirstError
 from curta.report import errors
 
 from . import sample
@@ -14,14 +16,14 @@ from .parsed import Page, report, visible
 
 def error(problem: str, written: str, right: str, member: int = 0) -> dict[str, Any]:
     told = {"problem": problem, "truth": "112", "answer": None, "member": member}
-    return told | {"slip": of(written, right)}
+    return told | {"first_error": as_json(of(written, right))}
 
 
-def of(written: str, right: str) -> dict[str, Any] | None:
-    """The slip of texts in which every character is a token."""
+def of(written: str, right: str) -> FirstError | None:
+    """The first error of texts in which every character is a token."""
     symbols = sorted({*written, *right})
     first, second = ([symbols.index(character) for character in t] for t in (written, right))
-    return slip(first, second, symbols)
+    return first_error(first, second, symbols)
 
 
 def page(folder: Path, *found: list[dict[str, Any]]) -> Page:
@@ -44,10 +46,10 @@ def page(folder: Path, *found: list[dict[str, Any]]) -> Page:
         ("211", "2115", 3),
     ],
 )
-def test_a_slip_is_the_first_token_that_differs(written: str, right: str, at: int) -> None:
+def test_an_error_is_the_first_token_that_differs(written: str, right: str, at: int) -> None:
     found = of(written, right)
     assert found is not None
-    assert (found["at"], found["start"]) == (at, 0)
+    assert (found.at, found.start) == (at, 0)
     assert of(right, right) is None
 
 
@@ -56,10 +58,10 @@ def test_of_a_long_text_what_stands_around_is_kept() -> None:
     written = right[:500] + "x" + right[501:]
     found = of(written, right)
     assert found is not None
-    assert found["at"] == 500
-    assert found["written"] == written[500 - AROUND : 500 + AROUND]
-    assert found["written"][500 - found["start"]] == "x"
-    marked = errors.written(found)  # type: ignore[arg-type]
+    assert found.at == 500
+    assert found.written == written[500 - AROUND : 500 + AROUND]
+    assert found.written[500 - found.start] == "x"
+    marked = errors.written(found)
     assert marked.startswith(f"<code>…{right[500 - errors.AROUND : 500]}<mark>x</mark>")
 
 
@@ -89,9 +91,11 @@ def test_the_weakest_member_of_those_that_are_wrong_is_shown(tmp_path: Path) -> 
     assert "2 members of 3" in text
 
 
-def test_no_errors_are_told_too_and_older_exams_say_nothing(tmp_path: Path) -> None:
-    assert "every member wrote every problem of the exam right" in visible(page(tmp_path))
-    sample.write_run(tmp_path)
+def test_no_errors_are_told_too_but_not_without_an_evaluation(tmp_path: Path) -> None:
+    assert "every member wrote every problem of the evaluation right" in visible(
+        page(tmp_path / "all")
+    )
+    sample.write_young_run(tmp_path)
     assert 'id="part-errors"' not in report(tmp_path).source
 
 
@@ -103,13 +107,13 @@ def test_what_was_written_is_text(tmp_path: Path) -> None:
 
 
 def test_a_symbol_is_marked_with_what_it_carries() -> None:
-    found = slip([0, 1, 2], [0, 2, 2], ["4", "7¹", "7"])
+    found = first_error([0, 1, 2], [0, 2, 2], ["4", "7¹", "7"])
     assert found is not None
-    assert errors.written(found).startswith("<code>4<mark>7¹</mark>")  # type: ignore[arg-type]
-    assert found["token"] == 1
+    assert errors.written(found).startswith("<code>4<mark>7¹</mark>")
+    assert found.token == 1
 
 
 def test_a_token_that_differs_in_its_move_alone_is_named_so() -> None:
-    found = slip([0, 1], [0, 2], ["4", "7", "7"])
+    found = first_error([0, 1], [0, 2], ["4", "7", "7"])
     assert found is not None
-    assert errors._told(found).count("with another role or move") == 1  # type: ignore[arg-type]
+    assert errors._told(found).count("with another role or move") == 1

@@ -30,7 +30,8 @@ def test_writing_is_shown_where_the_answer_is_wrong(page: Page) -> None:
 
 def test_long_writing_is_cut_and_says_so(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
-    one = {"problem": "1*1", "truth": "1", "answer": None, "text": "7" * 9_000, "member": 0}
+    one = {"problem": "1*1", "truth": "1", "answer": None, "text": "7" * 9_000, "member": 0,
+           "first_error": None}  # fmt: skip
     data = sample.evaluation(3, 5) | {"examples": [one]}
     sample.write_json(tmp_path / "evaluation.json", data)
     page = report(tmp_path)
@@ -39,14 +40,16 @@ def test_long_writing_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "and 5,000 more" in visible(page)
 
 
-def test_examples_come_from_every_part_of_the_exam(tmp_path: Path) -> None:
+def test_examples_come_from_every_part_of_the_evaluation(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
     numbers = [(i, i + 100 if i % 2 else i) for i in range(199, 99, -1)]
     found = [
-        {"problem": f"{i}+0", "truth": f"{i}", "answer": f"{answer}", "text": "", "member": 0}
+        {"problem": f"{i}+0", "truth": f"{i}", "answer": f"{answer}", "text": "", "member": 0,
+         "first_error": None}
         for i, answer in numbers
-    ]
-    sample.write_json(tmp_path / "evaluation.json", {"lengths": [], "examples": found})
+    ]  # fmt: skip
+    data = sample.evaluation(3, 5) | {"examples": found}
+    sample.write_json(tmp_path / "evaluation.json", data)
     rows = [row for row in report(tmp_path).rows if row[-3:-2] == ["1 place wrong"]]
     shown = [int(row[1]) for row in rows]
     assert len(shown) == 24

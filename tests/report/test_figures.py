@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from curta.evaluation.results import Grid
 from curta.report import figures
 from curta.report.run_folder import Trained
 
@@ -41,8 +42,8 @@ def values(lines: list[dict[str, Any]], member: int, key: str) -> list[Any]:
 @pytest.mark.parametrize("members", [1, 8])
 def test_learning_curves_draw_every_member(members: int) -> None:
     lines = sample.metrics(members, 200)
-    loss, exact = figures.learning_curves(lines).axes
-    for axes, key in ((loss, "loss"), (exact, "exact")):
+    loss, exact = figures.learning_curves(sample.read_metrics(lines)).axes
+    for axes, key in ((loss, "loss"), (exact, "exact_match")):
         expected = [values(lines, member, key) for member in range(members)]
         assert [y for _, y in drawn(axes, figures.MEMBER)] == expected
         middle = [median(step) for step in zip(*expected, strict=True)]
@@ -50,12 +51,12 @@ def test_learning_curves_draw_every_member(members: int) -> None:
 
 
 def test_loss_is_on_a_log_axis() -> None:
-    loss, exact = figures.learning_curves(sample.metrics(2, 100)).axes
+    loss, exact = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100))).axes
     assert (loss.get_yscale(), exact.get_yscale()) == ("log", "linear")
 
 
 def test_curve_of_stopped_member_ends_where_it_stopped() -> None:
-    figure = figures.learning_curves(sample.metrics(3, 200, {1: 95}), {1: 95})
+    figure = figures.learning_curves(sample.read_metrics(sample.metrics(3, 200, {1: 95})), {1: 95})
     for axes in figure.axes:
         ends = [x[-1] for x, _ in drawn(axes, figures.MEMBER)]
         assert ends == [200, 90, 200]
@@ -65,7 +66,7 @@ def test_curve_of_stopped_member_ends_where_it_stopped() -> None:
 
 
 def test_member_that_stopped_at_once_leaves_the_others() -> None:
-    figure = figures.learning_curves(sample.metrics(2, 100, {0: 1}), {0: 1})
+    figure = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100, {0: 1})), {0: 1})
     assert all(len(drawn(axes, figures.MEMBER)) == 1 for axes in figure.axes)
     assert all(not drawn(axes, figures.ALERT) for axes in figure.axes)
 
@@ -75,14 +76,17 @@ def validated(members: int) -> list[dict[str, Any]]:
     lines = sample.metrics(members, 200)
     for line in lines:
         if line["step"] % 50 == 0:
-            line |= {"validation_loss": 2 * line["loss"], "validation_exact": line["exact"] / 2}
+            line |= {
+                "validation_loss": 2 * line["loss"],
+                "validation_exact_match": line["exact_match"] / 2,
+            }
     return lines
 
 
 def test_validation_is_drawn_beside_training_for_every_member() -> None:
     lines = validated(3)
-    figure = figures.learning_curves(lines)
-    for axes, key, factor in zip(figure.axes, ("loss", "exact"), (2, 0.5), strict=True):
+    figure = figures.learning_curves(sample.read_metrics(lines))
+    for axes, key, factor in zip(figure.axes, ("loss", "exact_match"), (2, 0.5), strict=True):
         steps = [50, 100, 150, 200]
         expected = [
             [factor * line[key] for line in lines if line["member"] == m and line["step"] in steps]
@@ -98,7 +102,7 @@ def test_validation_is_drawn_beside_training_for_every_member() -> None:
 
 
 def test_without_validation_nothing_is_said_of_it() -> None:
-    figure = figures.learning_curves(sample.metrics(2, 100))
+    figure = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100)))
     assert not any(drawn(axes, figures.END) for axes in figure.axes)
     assert "validation" not in legend(figure)
     assert figure.axes[1].get_title(loc="left") == "Exact match on training problems"
@@ -108,20 +112,20 @@ def test_losses_that_no_log_axis_can_show_are_survived() -> None:
     lines = sample.metrics(3, 100)
     for line in lines[3:]:
         line["loss"] = (0.0, math.nan, None)[line["member"]]
-    figures.learning_curves(lines).draw_without_rendering()
+    figures.learning_curves(sample.read_metrics(lines)).draw_without_rendering()
 
 
 def test_run_without_a_single_finite_loss_is_survived() -> None:
     lines = sample.metrics(2, 100, {0: 1, 1: 1})
-    figures.learning_curves(lines, {0: 1, 1: 1}).draw_without_rendering()
+    figures.learning_curves(sample.read_metrics(lines), {0: 1, 1: 1}).draw_without_rendering()
 
 
 def test_many_lines_are_averaged_not_dropped() -> None:
     lines: list[Any] = [
-        {"step": step, "member": 0, "loss": float(step), "exact": 0.5, "seconds": 0.0}
+        {"step": step, "member": 0, "loss": float(step), "exact_match": 0.5, "seconds": 0.0}
         for step in range(1, 10 * figures.POINTS + 1)
     ]
-    (curve,) = figures.curves(lines, "loss").values()
+    (curve,) = figures.curves(sample.read_metrics(lines), "loss").values()
     assert len(curve) == figures.POINTS
     assert list(curve)[:2] == [10, 20]
     assert list(curve.values())[:2] == [5.5, 15.5]
@@ -130,41 +134,44 @@ def test_many_lines_are_averaged_not_dropped() -> None:
 def test_one_line_more_than_the_limit_keeps_the_last_step() -> None:
     steps = figures.POINTS + 1
     lines: list[Any] = [
-        {"step": s, "member": 0, "loss": 1.0, "exact": 0.0, "seconds": 0.0} for s in range(steps)
+        {"step": s, "member": 0, "loss": 1.0, "exact_match": 0.0, "seconds": 0.0}
+        for s in range(steps)
     ]
-    (curve,) = figures.curves(lines, "loss").values()
+    (curve,) = figures.curves(sample.read_metrics(lines), "loss").values()
     assert len(curve) <= figures.POINTS
     assert max(curve) == steps - 1
 
 
-def test_lengths_draw_every_member_in_its_hardest_category() -> None:
+def test_lengths_draw_every_member_in_its_hardest_slice() -> None:
     data = sample.evaluation(4, 5)
-    figure = figures.exact_by_length(data, TRAINED)
+    figure = figures.exact_match_by_length(sample.rows_of(data), TRAINED)
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
         "+ (trained on 1 to 10 digits)",
         "// (trained on 1 to 6 by 1 to 3 digits)",
     ]
     for axes, operator, hard in zip(figure.axes, ("+", "//"), ("carry", "exact"), strict=True):
-        rows = [r for r in data["lengths"] if (r["operator"], r["category"]) == (operator, hard)]
-        digits, exact = [row["digits"] for row in rows], [row["exact"] for row in rows]
+        rows = [r for r in data["lengths"] if (r["operator"], r["slice"]) == (operator, hard)]
+        digits, exact = [row["digits"] for row in rows], [row["exact_match"] for row in rows]
         expected = [[values[member] for values in exact] for member in range(4)]
         assert drawn(axes, figures.MEMBER) == [(digits, y) for y in expected]
         assert drawn(axes, figures.MEDIAN) == [(digits, list(map(median, exact)))]
         assert axes.get_xscale() == "log"
 
 
-def test_members_may_have_different_hardest_categories() -> None:
-    rows = [sample.length("+", "10", category, 2) for category in ("random", "carry")]
-    rows[0]["exact"], rows[1]["exact"] = [1.0, 0.5], [0.75, 1.0]
-    data: Any = {"lengths": rows}
-    (axes,) = figures.exact_by_length(data, {}).axes
+def test_members_may_have_different_hardest_slices() -> None:
+    rows = [sample.length("+", "10", name, 2) for name in ("random", "carry")]
+    rows[0]["exact_match"], rows[1]["exact_match"] = [1.0, 0.5], [0.75, 1.0]
+    data = sample.evaluation(2, 5) | {"lengths": rows}
+    (axes,) = figures.exact_match_by_length(sample.rows_of(data), {}).axes
     assert drawn(axes, figures.MEMBER) == [([10], [0.75]), ([10], [0.5])]
     assert drawn(axes, figures.MEDIAN) == [([10], [0.625])]
 
 
 def test_sizes_that_digits_do_not_tell_are_named() -> None:
     sizes = {"+": ("10", "5x20", "9x20"), "//": ("50/25",)}
-    sums, quotients = figures.exact_by_length(sample.evaluation(2, 5, sizes), TRAINED).axes
+    sums, quotients = figures.exact_match_by_length(
+        sample.rows_of(sample.evaluation(2, 5, sizes)), TRAINED
+    ).axes
     assert [text.get_text() for text in sums.texts] == ["5x20, 9x20"]
     assert [x for x, _ in drawn(sums, figures.MEDIAN)] == [[10, 20]]
     assert [text.get_text() for text in quotients.texts] == ["50/25"]
@@ -173,7 +180,7 @@ def test_sizes_that_digits_do_not_tell_are_named() -> None:
 def test_lengths_are_drawn_in_order_whatever_the_order_of_the_file() -> None:
     data = sample.evaluation(2, 5)
     data["lengths"].reverse()
-    quotients, sums = figures.exact_by_length(data, {}).axes
+    quotients, sums = figures.exact_match_by_length(sample.rows_of(data), {}).axes
     assert all(x == [6, 50] for x, _ in drawn(quotients, figures.MEMBER))
     assert all(x == [10, 20, 100] for x, _ in drawn(sums, figures.MEMBER))
 
@@ -181,7 +188,9 @@ def test_lengths_are_drawn_in_order_whatever_the_order_of_the_file() -> None:
 def test_all_operators_have_room() -> None:
     operators = ("+", "-", "*", "//", "%", "<", "sort", "copy", "reverse")
     rows: Any = [sample.length(operator, "20", "random", 8) for operator in operators]
-    figure = figures.exact_by_length({"lengths": rows}, {})
+    figure = figures.exact_match_by_length(
+        sample.rows_of(sample.evaluation(2, 5) | {"lengths": rows}), {}
+    )
     figure.draw_without_rendering()
     assert [axes.get_title(loc="left") for axes in figure.axes] == list(operators)
     assert min(axes.bbox.height / figure.dpi for axes in figure.axes) > 0.7
@@ -189,7 +198,9 @@ def test_all_operators_have_room() -> None:
 
 def test_labels_of_many_lengths_do_not_crowd() -> None:
     sizes = tuple(f"{step * 10**power}" for power in range(5) for step in (1, 2, 5))
-    figure = figures.exact_by_length(sample.evaluation(2, 5, {"+": sizes}), {})
+    figure = figures.exact_match_by_length(
+        sample.rows_of(sample.evaluation(2, 5, {"+": sizes})), {}
+    )
     labels = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
     assert 5 <= len(labels) <= 10
     assert labels[0] == "1"
@@ -198,7 +209,7 @@ def test_labels_of_many_lengths_do_not_crowd() -> None:
 @pytest.mark.parametrize("digits", [(1, 10), (10, 10)])
 def test_training_range_is_shaded_and_labelled(digits: tuple[int, int]) -> None:
     trained = {"+": Trained(digits, digits, None)}
-    figure = figures.exact_by_length(sample.evaluation(2, 5), trained)
+    figure = figures.exact_match_by_length(sample.rows_of(sample.evaluation(2, 5)), trained)
     sums, quotients = figure.axes
     (shade,) = rectangles(sums)
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == digits
@@ -207,21 +218,14 @@ def test_training_range_is_shaded_and_labelled(digits: tuple[int, int]) -> None:
 
 
 def test_unknown_training_range_is_not_shaded() -> None:
-    figure = figures.exact_by_length(sample.evaluation(2, 5), {})
+    figure = figures.exact_match_by_length(sample.rows_of(sample.evaluation(2, 5)), {})
     assert not any(axes.patches for axes in figure.axes)
     assert "trained" not in " ".join(legend(figure))
 
 
 def test_grid_shows_the_band_of_the_median_with_first_operands_upwards() -> None:
-    data: Any = {
-        "grid": {
-            "operator": "+",
-            "digits": [1, 2],
-            "count": 20,
-            "exact": [[[1, 0], [1, 1]], [[1, 0.9], [1, 1]], [[1, 0.8], [0, 1]]],
-        }
-    }
-    axes = figures.grid(data, {}).axes[0]
+    cells = [[[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.9], [1.0, 1.0]], [[1.0, 0.8], [0.0, 1.0]]]
+    axes = figures.grid(Grid("+", 2, [1, 2], 20, cells), {}).axes[0]
     (image,) = axes.images
     assert np.asarray(image.get_array()).tolist() == [[5, figures.band(0.8)], [5, 5]]
     assert image.origin == "lower"
@@ -237,7 +241,9 @@ def test_only_perfect_cells_have_the_colour_of_perfect_cells(share: float, name:
 
 def test_grid_frames_the_cells_trained_on() -> None:
     trained = {"+": Trained((3, 10), (2, 5), None), "//": Trained((1, 1), (1, 1), None)}
-    (frame,) = rectangles(figures.grid(sample.evaluation(2, 12), trained).axes[0])
+    (frame,) = rectangles(
+        figures.grid(sample.of(Grid, sample.evaluation(2, 12)["grid"]), trained).axes[0]
+    )
     assert (frame.get_x(), frame.get_width()) == (0.5, 4)
     assert (frame.get_y(), frame.get_height()) == (1.5, 8)
 
@@ -245,24 +251,18 @@ def test_grid_frames_the_cells_trained_on() -> None:
 @pytest.mark.parametrize("others", [None, (50, 60)])
 def test_grid_without_trained_cells_has_no_frame(others: tuple[int, int] | None) -> None:
     trained = {"+": Trained((1, 5), others, None)} if others else {}
-    assert not rectangles(figures.grid(sample.evaluation(2, 12), trained).axes[0])
-
-
-def test_evaluation_without_grid_is_refused() -> None:
-    with pytest.raises(ValueError, match="no grid"):
-        figures.grid({"lengths": []}, {})
+    assert not rectangles(
+        figures.grid(sample.of(Grid, sample.evaluation(2, 12)["grid"]), trained).axes[0]
+    )
 
 
 def test_grid_of_chosen_lengths_names_them() -> None:
-    exact = [[[1.0] * 4] * 4]
-    data: Any = {
-        "grid": {"operator": "+", "digits": [1, 10, 100, 1000], "count": 5, "exact": exact}
-    }
+    data = Grid("+", 1000, [1, 10, 100, 1000], 5, [[[1.0] * 4] * 4])
     axes = figures.grid(data, TRAINED).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10", "100", "1,000"]
 
 
 def test_figures_leave_the_global_style_alone() -> None:
     before = matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]
-    figures.exact_by_length(sample.evaluation(2, 5), TRAINED)
+    figures.exact_match_by_length(sample.rows_of(sample.evaluation(2, 5)), TRAINED)
     assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["text.color"]) == before

@@ -30,7 +30,7 @@ def grid() -> Any:
         for member in range(3)
     ]
     return {"operator": "+", "max_digits": 12, "digits": list(range(1, 13)), "count": 20,
-            "exact": exact}  # fmt: skip
+            "exact_match": exact}  # fmt: skip
 
 
 def test_every_cell_has_the_colour_of_its_median(tmp_path: Path, grid: Any) -> None:
@@ -39,7 +39,7 @@ def test_every_cell_has_the_colour_of_its_median(tmp_path: Path, grid: Any) -> N
         for second in range(int(x), int(x) + int(width)):
             found[11 - int(y), second] = int(level)
     expected = {
-        (first, second): figures.band(median(m[first][second] for m in grid["exact"]))
+        (first, second): figures.band(median(m[first][second] for m in grid["exact_match"]))
         for first in range(12)
         for second in range(12)
     }
@@ -51,8 +51,8 @@ def test_counts_of_every_member_are_there_unrounded(tmp_path: Path, grid: Any) -
         r'<script type="application/json">(.*?)</script>', page(tmp_path, grid).source
     )
     held = json.loads(text)
-    shares = [[[right / held["count"] for right in row] for row in m] for m in held["right"]]
-    assert shares == grid["exact"]
+    shares = [[[right / held["count"] for right in row] for row in m] for m in held["correct"]]
+    assert shares == grid["exact_match"]
     assert held["digits"] == grid["digits"]
     assert held["edges"] == [edge for edge, _, _ in figures.BANDS]
 

@@ -1,16 +1,22 @@
 """Named problems in a report: what every member wrote before training and after it."""
 
 from pathlib import Path
+from typing import Any
 
 from . import sample
 from .parsed import Page, report, visible
+
+
+def wrote(text: str, answer: str | None) -> dict[str, Any]:
+    return {"text": text, "answer": answer, "first_error": None}
+
 
 ROW = {
     "operator": "+",
     "problem": "12+34",
     "truth": "46",
-    "before": [{"text": "9 <b>  7", "answer": None}, {"text": "64$", "answer": "46"}],
-    "after": [{"text": "64$", "answer": "46"}, {"text": "65x$", "answer": "56"}],
+    "before": [wrote("9 <b>  7", None), wrote("64$", "46")],
+    "after": [wrote("64$", "46"), wrote("65x$", "56")],
 }
 
 
@@ -33,7 +39,7 @@ def test_every_member_is_shown_with_its_verdict(tmp_path: Path) -> None:
 
 
 def test_long_malformed_writing_is_folded(tmp_path: Path) -> None:
-    long = [{"text": "7" * 90, "answer": None}] * 2
+    long = [wrote("7" * 90, None)] * 2
     found = page(tmp_path, before=long)
     assert "7" * 90 in visible(found)
     assert "77777777…77777777" in visible(found)

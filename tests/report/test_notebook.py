@@ -37,17 +37,17 @@ def test_rows_are_drawn_as_a_table_and_escaped() -> None:
     assert Rows()._repr_html_() == "No rows yet."
 
 
-def test_a_run_shows_its_exam_its_pictures_and_its_probes(runs_folder: Path) -> None:
+def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(runs_folder: Path) -> None:
     run = curta.train("addition", 2, overrides=tiny.overrides(), evaluate=False)
-    assert run.rows == []
+    assert run.read_rows() == []
     assert "No rows yet." in run._repr_html_()
-    table = run.evaluate()
-    assert [row["category"] for row in run.rows] == [row["category"] for row in table["lengths"]]
-    assert all(row["min"] <= row["median"] <= row["max"] for row in run.rows)
-    assert {"learning", "lengths"} <= set(run.pictures)
-    found = curta.probe(run, "top-k", members=[1], problem="1+2", k=2)
-    assert {row["member"] for row in found} == {1}
-    png, size = run.pictures["probes/top-k"]._repr_png_()
+    found, rows = run.evaluate(), run.read_rows()
+    assert [row["slice"] for row in rows] == [row.slice_name for row in found.lengths]
+    assert all(row["min"] <= row["median"] <= row["max"] for row in rows)
+    assert {"learning", "lengths"} <= set(run.find_pictures())
+    probed = curta.probe(run, "top-k", members=[1], problem="1+2", k=2)
+    assert {row["member"] for row in probed} == {1}
+    png, size = run.find_pictures()["probes/top-k"]._repr_png_()
     assert png == (run.folder.path / "probes" / "top-k.png").read_bytes()
     assert set(size) == {"width"}
     with pytest.raises(curta.UserError, match="did you mean 'top-k'"):
@@ -57,6 +57,6 @@ def test_a_run_shows_its_exam_its_pictures_and_its_probes(runs_folder: Path) -> 
 def test_a_comparison_shows_every_entry() -> None:
     entries = ["one: addition", "two: addition model.role_embeddings=false"]
     both = curta.compare(entries, 1, "both", tiny.overrides())
-    assert [row["name"] for row in both.rows] == ["one"] * 5 + ["two"] * 5
-    assert {"learning", "lengths"} <= set(both.pictures)
+    assert [row["name"] for row in both.read_rows()] == ["one"] * 5 + ["two"] * 5
+    assert {"learning", "lengths"} <= set(both.find_pictures())
     assert len(Cells(both._repr_html_()).found) == 8 * 11

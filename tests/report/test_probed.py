@@ -17,7 +17,7 @@ HEAT: Heat = {
     "form": "heat", "title": "+", "across": "second", "down": "first",
     "columns": ["0", "1", "2"], "rows": ["0", "1"],
     "values": [[1.0, 0.5, None], [0.95, 0.0, 1.0]],
-    "texts": [["a", "b", ""], ["$x", "<c>", "d"]], "exact": True,
+    "texts": [["a", "b", ""], ["$x", "<c>", "d"]], "exact_match": True,
 }  # fmt: skip
 LINES: Lines = {
     "form": "lines", "title": "+", "across": "digits", "points": ["3", "4", "9"],
@@ -28,7 +28,7 @@ PATHS: Paths = {
     "paths": [[[0.0, 0.0], [1.0, 2.0]], [[3.0, 1.0], [2.0, 2.0]]],
 }  # fmt: skip
 FOUND: dict[str, Any] = {
-    "probe": "longer", "summary": "exact match beyond training", "step": 1200,
+    "format": 2, "probe": "longer", "summary": "exact match beyond training", "step": 1200,
     "members": [0, 1, 2], "options": {"count": 30, "seed": 1}, "notes": ["A <note>."],
     "columns": ["operator", "digits", "median", "members"],
     "rows": [
@@ -83,7 +83,7 @@ def test_a_heat_map_has_its_values_and_texts() -> None:
     np.testing.assert_allclose(data, expected)
     assert [t.get_text() for t in axes.texts] == ["a", "b", "", "$x", "<c>", "d"]
     assert legend(exact) == [name for _, name, _ in figures.BANDS]
-    shares = charts.draw(picture(HEAT | {"exact": False}))
+    shares = charts.draw(picture(HEAT | {"exact_match": False}))
     (axes,) = [axes for axes in shares.axes if axes.images]
     assert np.ma.filled(axes.images[0].get_array(), 2).tolist() == [[1, 0.5, 2], [0.95, 0, 1]]
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
+from curta.evaluation.results import Certificate
 from curta.frontends.cli import main
 from curta.frontends.cli.display import certificate
 
+from . import sample
 from .certified import certificate as certified
 from .certified import layout_named, write_certified
 
@@ -70,7 +72,7 @@ def test_a_run_is_shown_by_its_own_machine(
         (["addition"], "give a problem"),
         (["addition", "--steps"], "--steps needs a problem"),
         (["addition", "1+2+3"], "holds 2 operands, not 3"),
-        (["addition-reversed", "--window"], "has layout 'reversed'"),
+        (["addition-reversed", "--window"], "not of layout 'reversed'"),
     ],
 )
 def test_what_cannot_be_shown_is_said(
@@ -83,7 +85,7 @@ def test_what_cannot_be_shown_is_said(
 def test_a_certificate_is_printed_with_its_members() -> None:
     layout = layout_named("addition")
     content, _ = certified(layout, members=2, problems=50, wrong=())
-    text = printed(certificate(content, layout))  # type: ignore[arg-type]
+    text = printed(certificate(sample.of(Certificate, content), layout))
     assert "are right in every member: exact at every length." in text
     assert [line.split()[0] for line in text.splitlines()[-5:]] == [
         "0",
@@ -97,9 +99,9 @@ def test_a_certificate_is_printed_with_its_members() -> None:
 def test_wrong_windows_are_printed_on_squared_paper() -> None:
     layout = layout_named("multiplication")
     content, _ = certified(layout, members=1, problems=50, wrong=((0, 300), (0, 500)))
-    text = printed(certificate(content, layout, drawn=1))  # type: ignore[arg-type]
+    text = printed(certificate(sample.of(Certificate, content), layout, drawn=1))
     one = content["wrong"][0]
-    assert f"writes {one['written']} where {one['right']} is right" in " ".join(text.split())
+    assert f"writes {one['written']} where {one['expected']} is right" in " ".join(text.split())
     assert f"in {one['problem']}, after token {one['at'] + 1}" in text
     assert "┌" in text
     assert "and 1 more" in text

@@ -10,6 +10,7 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
+from curta.config.typed import as_json
 from curta.evaluation.evaluation_set import refusal
 from curta.frontends.run import Comparison, Run
 from curta.runs import comparison, comparison_spec
@@ -85,37 +86,41 @@ def copied(done: Comparison, runs_folder: Path) -> Path:
 
 
 def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
-    table = done.table
-    assert table == json.loads((done.path / "comparison.json").read_text())
-    for row in table["rows"]:
-        folder = done.path / row["run"]
+    found = done.read_results()
+    assert found == comparison.read(done.path)
+    for row in found.rows:
+        folder = done.path / row.run
         info = json.loads((folder / "run.json").read_text())
-        assert info["status"] == row["status"] == "finished"
+        assert info["status"] == row.status == "finished"
         for key in ("steps", "parameters", "training_seconds", "structure"):
-            assert row[key] == info[key]
+            assert getattr(row, key) == info[key]
         lines = json.loads((folder / "evaluation.json").read_text())["lengths"]
-        assert len(lines) == len(row["exams"]) > 0
-        for line, exam in zip(lines, row["exams"], strict=True):
-            assert exam["members"] == line["exact"]
-            assert (exam["size"], exam["category"]) == (line["size"], line["category"])
-            assert exam["median"] == pytest.approx(median(line["exact"]), abs=1e-6)
-            assert (exam["min"], exam["max"]) == (min(line["exact"]), max(line["exact"]))
+        assert len(lines) == len(row.lengths) > 0
+        for line, one in zip(lines, row.lengths, strict=True):
+            shares, statistics = line["exact_match"], one.exact_match
+            assert statistics.members == shares
+            assert (one.size, one.slice_name) == (line["size"], line["slice"])
+            assert statistics.median == pytest.approx(median(shares), abs=1e-6)
+            assert (statistics.min, statistics.max) == (min(shares), max(shares))
         steps = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        assert row["loss"]["members"] == [line["loss"] for line in steps[-2:]]
+        assert row.loss is not None
+        assert row.loss.members == [line["loss"] for line in steps[-2:]]
 
 
-def test_a_size_without_positions_is_said_and_the_others_are_examined(done: Comparison) -> None:
-    window, plain = done.table["rows"]
-    assert window["unplaced"] == []
-    assert {exam["size"] for exam in window["exams"]} == {"3", "20"}
-    assert {exam["size"] for exam in plain["exams"]} == {"3"}
-    (missing,) = plain["unplaced"]
-    assert (missing["operator"], missing["size"]) == ("+", "20")
-    assert "too long for this model" in missing["reason"]
+def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Comparison) -> None:
+    window, plain = done.read_results().rows
+    assert window.unplaced == []
+    assert {one.size for one in window.lengths} == {"3", "20"}
+    assert {one.size for one in plain.lengths} == {"3"}
+    (missing,) = plain.unplaced
+    assert (missing.operator, missing.size) == ("+", "20")
+    assert "too long for this model" in missing.reason
     assert (done.path / "plain" / "report.html").exists()
 
 
-def test_what_is_left_out_is_what_an_exam_refuses(done: Comparison, runs_folder: Path) -> None:
+def test_what_is_left_out_is_what_an_evaluation_refuses(
+    done: Comparison, runs_folder: Path
+) -> None:
     run = curta.load(str(copied(done, runs_folder) / "plain"))
     reasons = [refusal(run.recipe, "+", size) for size in (6, 7)]
     assert reasons[0] is None
@@ -129,10 +134,12 @@ def test_grids_and_tables_without_positions_are_left_out() -> None:
     fields = tiny.DENSE | {
         "layout": "plain", "positions__name": "learned", "positions__length": 24
     }  # fmt: skip
-    assert comparison.held(tiny.recipe(**fields, evaluation__table=10**7)) == {"table": 0}
-    assert comparison.held(tiny.recipe(**fields, evaluation__table=10**6 - 1)) == {}
-    assert comparison.held(tiny.recipe(**fields, evaluation__grid=20)) == {"grid": 0}
-    assert comparison.held(tiny.recipe(**fields, evaluation__grid=3)) == {}
+    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__table=10**7)) == {
+        "table": 0
+    }
+    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__table=10**6 - 1)) == {}
+    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__grid=20)) == {"grid": 0}
+    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__grid=3)) == {}
 
 
 # Going on.
@@ -149,8 +156,8 @@ def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path)
 def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
         begun().run_comparison(Trained(until="plain"))
-    waiting = Comparison.load("two").table["rows"]
-    assert [row["status"] for row in waiting] == ["finished", "training"]
+    waiting = Comparison.load("two").read_results().rows
+    assert [row.status for row in waiting] == ["finished", "training"]
 
     def saved(row: Row, run: Run) -> None:  # as a run that is interrupted within itself ends
         run.folder.update(status="interrupted")
@@ -174,13 +181,13 @@ def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
     assert weights(folder) == weights(done.path)
 
 
-def test_an_exam_that_is_missing_is_made_up_for(done: Comparison, runs_folder: Path) -> None:
+def test_an_evaluation_that_is_missing_is_made_up_for(done: Comparison, runs_folder: Path) -> None:
     folder, trained = copied(done, runs_folder), Trained()
     (folder / "plain" / "evaluation.json").unlink()
     assert begun().run_comparison(trained)
     assert trained.names == []
-    again, first = Comparison.load("two").table["rows"], done.table["rows"]
-    assert [row["exams"] for row in again] == [row["exams"] for row in first]
+    again, first = Comparison.load("two").read_results().rows, done.read_results().rows
+    assert [row.lengths for row in again] == [row.lengths for row in first]
 
 
 def test_a_comparison_may_grow_even_by_an_entry_that_fails(
@@ -191,8 +198,8 @@ def test_a_comparison_may_grow_even_by_an_entry_that_fails(
     trained = Trained()
     assert Comparison.begin(made, "two", "base").run_comparison(trained)
     assert trained.names == ["hot"]
-    rows = Comparison.load("two").table["rows"]
-    assert [row["status"] for row in rows] == ["finished", "finished", "stopped"]
+    rows = Comparison.load("two").read_results().rows
+    assert [row.status for row in rows] == ["finished", "finished", "stopped"]
 
 
 @pytest.mark.parametrize(
@@ -219,17 +226,20 @@ def test_a_folder_that_is_no_comparison_is_left_alone(runs_folder: Path) -> None
         Comparison.begin(planned(), "mine", "base")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 1}'])
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 2}'])
 def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: str) -> None:
     (copied(done, runs_folder) / "comparison.json").write_text(text)
     with pytest.raises(UserError, match="comparison 'two' is damaged"):
         Comparison.load("two")
 
 
-def test_a_newer_file_and_an_unknown_name_are_refused(done: Comparison, runs_folder: Path) -> None:
+@pytest.mark.parametrize("form", [1, 3])
+def test_a_file_of_another_version_and_an_unknown_name_are_refused(
+    done: Comparison, runs_folder: Path, form: int
+) -> None:
     file = copied(done, runs_folder) / "comparison.json"
-    file.write_text(json.dumps(done.table | {"format": 2}))
-    with pytest.raises(UserError, match="made by another version"):
+    file.write_text(json.dumps(as_json(done.read_results()) | {"format": form}))
+    with pytest.raises(UserError, match=f"made by an? (earlier|newer) version .format {form}."):
         Comparison.load("two")
     with pytest.raises(UserError, match="unknown comparison 'tow': did you mean 'two'"):
         Comparison.load("tow")
@@ -243,7 +253,7 @@ def test_compare_from_python_goes_on_with_what_there_is(
 ) -> None:
     before = times(copied(done, runs_folder))
     made = curta.compare(WORDS, 2, "two", COMMON)
-    assert (made.path, made.table) == (runs_folder / "two", done.table)
+    assert (made.path, made.read_results()) == (runs_folder / "two", done.read_results())
     assert made.report.exists()
     assert times(runs_folder / "two") == before
 
@@ -251,7 +261,7 @@ def test_compare_from_python_goes_on_with_what_there_is(
 def test_sweep_from_python() -> None:
     made = curta.sweep("addition", {"optimizer.learning_rate": [0.1, 0.01]}, 2, overrides=COMMON)
     assert made.name == "addition-by-learning_rate"
-    assert [row["changes"] for row in made.table["rows"]] == [
+    assert [row.changes for row in made.read_results().rows] == [
         {"optimizer.learning_rate": 0.1},
         {"optimizer.learning_rate": 0.01},
     ]

@@ -33,13 +33,13 @@ def test_the_vectors_of_all_characters_are_kept_at_their_steps_and_at_the_end(
     for step in (0, 20):
         expected = parts @ np.asarray(run.at(step).stacked.tokens)
         np.testing.assert_allclose(embedding_history.load(kept, step), expected, atol=1e-5)
-    assert {8, 16} <= {row["step"] for row in run.folder.metrics()}
+    assert {8, 16} <= {row.step for row in run.folder.read_metrics()}
 
 
 def test_a_history_changes_nothing_else() -> None:
     plain, kept = trained("plain"), trained("kept", training__history_every=3)
     assert not plain.folder.history.exists()
-    assert tiny.same(plain.models.stacked, kept.models.stacked)
+    assert tiny.same(plain.load_models().stacked, kept.load_models().stacked)
 
 
 def test_moments_after_the_checkpoint_of_a_resumed_run_are_dropped_first() -> None:

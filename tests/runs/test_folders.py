@@ -1,6 +1,7 @@
 """Run folders: self-describing, and told in one line when something is wrong with them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,22 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.config.recipe import dump
+from curta.evaluation.results import Evaluation
 from curta.layouts.texts import layout_of
 from curta.model import recipes
-from curta.runs import folders
+from curta.runs import folders, metrics
 from curta.runs.folders import Folder
+from curta.runs.results import Metric, RunInfo
 from tests import tiny
 
 
 def created(name: str | None = "mine", **changes: Any) -> Folder:
     recipe = tiny.recipe(**changes)
     return folders.create(recipe, layout_of(recipe), "addition", [0, 1], name)
+
+
+def change(path: Path, **fields: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
 def refused(name: str, match: str) -> None:
@@ -29,13 +36,13 @@ def refused(name: str, match: str) -> None:
 
 def test_a_new_run_describes_itself() -> None:
     folder = created()
-    info = folder.info
-    assert (info["format"], info["name"], info["recipe"]) == (folders.FORMAT, "mine", "addition")
-    assert (info["seeds"], info["status"], info["steps"]) == ([0, 1], "training", 20)
-    assert (info["trained_digits"], info["operators"]) == ([1, 4], ["+"])
-    assert set(info["versions"]) == {"curta", "jax", "python"}
-    assert "2 x" in info["device"]
-    assert folder.recipe == tiny.recipe()
+    info = folder.read_info()
+    assert (info.name, info.recipe) == ("mine", "addition")
+    assert (info.seeds, info.status, info.steps) == ([0, 1], "training", 20)
+    assert (info.trained_digits, info.operators) == ((1, 4), ["+"])
+    assert set(info.versions) == {"curta", "jax", "python"}
+    assert "2 x" in info.device
+    assert folder.read_recipe() == tiny.recipe()
 
 
 def test_a_run_says_what_structure_its_model_is_given() -> None:
@@ -63,7 +70,7 @@ def test_a_run_in_the_current_folder_is_found_by_its_name(
     folder = created()
     monkeypatch.chdir(folder.path.parent)
     monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "elsewhere"))
-    assert folders.find("mine").info == folder.info
+    assert folders.find("mine").read_info() == folder.read_info()
 
 
 def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
@@ -72,10 +79,10 @@ def test_unnamed_runs_are_numbered_after_their_recipe() -> None:
 
 
 def test_a_name_that_is_taken_is_refused_and_the_run_left_alone() -> None:
-    before = created().info
+    before = created().read_info()
     with pytest.raises(UserError, match=r"run 'mine' exists already.*curta resume mine"):
         created(training__steps=1)
-    assert Folder(folders.root() / "mine").info == before
+    assert Folder(folders.root() / "mine").read_info() == before
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", ".hidden", "/tmp/x", "../up"])
@@ -106,18 +113,38 @@ def test_a_damaged_run_json_is_told(content: str) -> None:
     refused("mine", "run 'mine' is damaged: run.json")
 
 
-@pytest.mark.parametrize("field", ["seeds", "format", "stopped"])
+@pytest.mark.parametrize("field", ["seeds", "format", "stopped", "structure"])
 def test_a_run_json_that_lacks_a_field_is_told(field: str) -> None:
     folder = created()
-    info = {key: value for key, value in folder.info.items() if key != field}
-    (folder.path / "run.json").write_text(json.dumps(info))
-    with pytest.raises(UserError):
-        curta.load("mine").train()
+    path = folder.path / "run.json"
+    info = {key: value for key, value in json.loads(path.read_text()).items() if key != field}
+    path.write_text(json.dumps(info))
+    refused("mine", f"run 'mine' is damaged: run.json lacks '{field}'")
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"seeds": "0"}, "run.json is wrong at 'seeds'"),
+        ({"stopped": {"x": 1}}, "run.json is wrong at 'stopped.x"),
+        ({"note": 1}, "run.json has no field 'note'"),
+    ],
+)
+def test_a_field_that_is_not_as_it_was_written_is_named(
+    changes: dict[str, Any], complaint: str
+) -> None:
+    change(created().path / "run.json", **changes)
+    refused("mine", f"run 'mine' is damaged: {complaint}")
 
 
 def test_a_run_of_a_newer_version_is_told() -> None:
-    created().update(format=folders.FORMAT + 1)
-    refused("mine", f"made by a newer version .format {folders.FORMAT + 1}.: update curta")
+    change(created().path / "run.json", format=RunInfo.FORMAT + 1)
+    refused("mine", f"made by a newer version .format {RunInfo.FORMAT + 1}.: update curta")
+
+
+def test_a_run_of_an_earlier_version_is_told() -> None:
+    change(created().path / "run.json", format=RunInfo.FORMAT - 1)
+    refused("mine", f"made by an earlier version .format {RunInfo.FORMAT - 1}.: train it anew")
 
 
 def test_a_run_without_its_recipe_is_told() -> None:
@@ -132,9 +159,9 @@ def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:
 
 def test_an_update_changes_only_its_fields() -> None:
     folder = created()
-    before = folder.info
-    folder.update(status="finished", note="Größe")
-    assert folder.info == before | {"status": "finished", "note": "Größe"}
+    before = folder.read_info()
+    folder.update(status="finished", device="Größe")
+    assert folder.read_info() == replace(before, status="finished", device="Größe")
 
 
 def test_a_run_of_programs_has_their_machine_and_one_of_a_layout_has_none() -> None:
@@ -151,35 +178,36 @@ def test_a_run_of_programs_without_its_machine_is_told() -> None:
 
 # Metrics.
 
-ROWS = [{"step": step, "loss": step / 10, "seconds": step / 2} for step in (1, 2, 3)]
+ROWS = [Metric(step, 0, step / 10, None, step / 2) for step in (1, 2, 3)]
 
 
 def test_metrics_are_read_as_written_without_a_torn_last_line() -> None:
     folder = created()
-    assert list(folder.metrics()) == []
-    folder.add_metrics(ROWS[:2])
-    folder.add_metrics(ROWS[2:])
-    assert list(folder.metrics()) == ROWS
+    assert folder.read_metrics() == []
+    metrics.add(folder.metrics, ROWS[:2])
+    metrics.add(folder.metrics, ROWS[2:])
+    assert folder.read_metrics() == ROWS
     path = folder.path / "metrics.jsonl"
     path.write_text(path.read_text() + '{"step": 4, "lo')
-    assert list(folder.metrics()) == ROWS
+    assert folder.read_metrics() == ROWS
 
 
 def test_cutting_metrics_drops_what_is_written_again_and_says_the_time_until_then() -> None:
     folder = created()
-    assert folder.cut_metrics(0) == 0.0
-    folder.add_metrics(ROWS)
-    assert folder.cut_metrics(2) == 1.0
-    assert list(folder.metrics()) == ROWS[:2]
-    assert folder.cut_metrics(0) == 0.0
-    assert list(folder.metrics()) == []
+    assert metrics.cut(folder.metrics, 0) == 0.0
+    metrics.add(folder.metrics, ROWS)
+    assert metrics.cut(folder.metrics, 2) == 1.0
+    assert folder.read_metrics() == ROWS[:2]
+    assert metrics.cut(folder.metrics, 0) == 0.0
+    assert folder.read_metrics() == []
 
 
 def test_an_evaluation_is_read_as_saved() -> None:
     folder = created()
-    assert folder.evaluation == {}
-    folder.save_evaluation({"seed": 1, "lengths": [{"exact": [0.5]}]})
-    assert folder.evaluation == {"seed": 1, "lengths": [{"exact": [0.5]}]}
+    assert folder.read_evaluation() is None
+    found = Evaluation(seed=1, lengths=[], examples=[], num_recurrences=2)
+    folder.save_evaluation(found)
+    assert folder.read_evaluation() == found
 
 
 def test_a_run_keeps_the_recipe_it_was_made_of_whatever_happens_to_the_shipped_one(
@@ -191,4 +219,4 @@ def test_a_run_keeps_the_recipe_it_was_made_of_whatever_happens_to_the_shipped_o
     folder = folders.create(recipe, layout_of(recipe), str(path), [0], None)
     path.write_text("")
     assert folder.name == "mine"
-    assert folder.recipe == tiny.recipe()
+    assert folder.read_recipe() == tiny.recipe()

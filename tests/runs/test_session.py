@@ -31,7 +31,7 @@ from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
 
-ROWS = ("step", "member", "loss", "exact")
+ROWS = ("step", "member", "loss", "exact_match")
 
 
 def begin(name: str = "run", seeds: int = 2, **changes: Any) -> Run:
@@ -68,11 +68,13 @@ def test_a_finished_run_has_a_row_per_ten_steps_and_member_and_its_checkpoints()
     assert sorted(newest(run.folder.path)) == [
         f"000000{step}.{kind}" for step in (15, 25) for kind in ("json", "safetensors")
     ]
-    info = run.folder.info
-    assert info["status"] == "finished"
-    assert info["stopped"] == {}
-    assert info["training_seconds"] > 0
-    assert info["parameters"] == sum(leaf[0].size for leaf in jax.tree.leaves(run.models.stacked))
+    info = run.folder.read_info()
+    assert info.status == "finished"
+    assert info.stopped == {}
+    assert info.training_seconds > 0
+    assert info.parameters == sum(
+        leaf[0].size for leaf in jax.tree.leaves(run.load_models().stacked)
+    )
 
 
 def test_rows_are_means_of_the_steps_they_cover() -> None:
@@ -95,7 +97,7 @@ def test_progress_is_shown_after_every_chunk() -> None:
     assert [progress.step for progress in shown] == [10, 20]
     last = shown[-1]
     assert last.steps == 20
-    assert len(last.loss) == len(last.exact) == 2
+    assert len(last.loss) == len(last.exact_match) == 2
     assert last.seconds > 0
     assert last.problems_per_second > 0
 
@@ -105,7 +107,7 @@ def test_training_a_finished_run_again_changes_nothing() -> None:
     before = newest(run.folder.path), rows(run.folder.path)
     curta.load("run").train()
     assert (newest(run.folder.path), rows(run.folder.path)) == before
-    assert run.folder.info["status"] == "finished"
+    assert run.folder.read_info().status == "finished"
 
 
 def test_a_damaged_newest_checkpoint_is_refused_and_the_one_before_goes_on() -> None:
@@ -133,9 +135,9 @@ def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
 
     monkeypatch.setattr(trainer, "init", hot)
     run = trained()
-    assert run.folder.info["status"] == "finished"
-    assert list(run.folder.info["stopped"]) == ["1"]
-    assert 0 <= run.folder.info["stopped"]["1"] < 10
+    assert run.folder.read_info().status == "finished"
+    assert list(run.folder.read_info().stopped) == [1]
+    assert 0 <= run.folder.read_info().stopped[1] < 10
     values = {(step, member): loss for step, member, loss, _ in rows(run.folder.path)}
     assert values[20, 1] is None
     assert values[20, 0] is not None
@@ -144,21 +146,20 @@ def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
 
 def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
     run = trained(seeds=1, optimizer__learning_rate=1e30)
-    assert run.folder.info["status"] == "stopped"
-    assert list(run.folder.info["stopped"]) == ["0"]
+    assert run.folder.read_info().status == "stopped"
+    assert list(run.folder.read_info().stopped) == [0]
     assert checkpoints.latest(run.folder.checkpoints) == 10
     curta.load("run").train()
-    assert run.folder.info["status"] == "stopped"
+    assert run.folder.read_info().status == "stopped"
 
 
 # Validation.
 
 
 def validations(run: Run) -> list[tuple[int, int, float, float]]:
-    found = [row for row in run.folder.metrics() if "validation_loss" in row]
+    found = [row for row in run.folder.read_metrics() if row.validation_loss is not None]
     return [
-        (row["step"], row["member"], row["validation_loss"], row["validation_exact"])
-        for row in found
+        (row.step, row.member, row.validation_loss, row.validation_exact_match) for row in found
     ]
 
 
@@ -172,54 +173,56 @@ def table(**changes: Any) -> dict[str, Any]:
 def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
     run = trained(**table())
     assert [row[:2] for row in validations(run)] == [(s, m) for s in (10, 20) for m in (0, 1)]
-    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
     last = validations(run)[-2:]
     assert [row[2] for row in last] == pytest.approx(scores.loss.tolist(), abs=1e-4)
-    assert [row[3] for row in last] == pytest.approx(scores.right.mean(axis=1).tolist(), abs=1e-6)
-    tokens = [row["validation_tokens"] for row in run.folder.metrics() if row["step"] == 20]
+    assert [row[3] for row in last] == pytest.approx(
+        scores.exact_match.mean(axis=1).tolist(), abs=1e-6
+    )
+    tokens = [row.validation_token_accuracy for row in run.folder.read_metrics() if row.step == 20]
     assert tokens == pytest.approx(scores.token_accuracy.tolist(), abs=1e-6)
 
 
 def test_the_best_models_are_kept_and_not_the_last() -> None:
     run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
-    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
     for member in (0, 1):
         seen = [(exact, -loss) for _, m, loss, exact in validations(run) if m == member]
-        found = scores.right.mean(axis=1)[member], -scores.loss[member]
+        found = scores.exact_match.mean(axis=1)[member], -scores.loss[member]
         assert found == pytest.approx(max(seen), abs=1e-4)
 
 
 def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:
     plan = {"training__stop_at": 0.04, "training__steps": 400, "training__stop_after": 20}
     run = trained(**table(**plan))
-    found, last = validations(run), run.folder.info["ended"]
+    found, last = validations(run), run.folder.read_info().ended
     enough = [
         s for s in range(20, 401, 10) if all(e >= 0.04 for step, _, _, e in found if step == s)
     ]
     assert last == enough[0] == found[-1][0] < 400
-    assert run.folder.info["status"] == "finished"
+    assert run.folder.read_info().status == "finished"
     before = newest(run.folder.path)
     curta.load("run").train()
     assert newest(run.folder.path) == before
 
 
-def test_what_is_held_out_is_examined_and_the_split_is_counted() -> None:
+def test_what_is_held_out_is_evaluated_and_the_split_is_counted() -> None:
     run = trained(**table())
     found = run.evaluate(held_out=10)
-    rows = [row for row in found["lengths"] if row["category"] == "held out"]
-    assert [(row["size"], row["count"], row["digits"]) for row in rows] == [("0..9", 10, 1)]
-    assert all(value >= 1 for value in rows[0]["perplexity"])
-    assert found["splits"] == [{"operator": "+", "training": 60, "held_out": 40, "overlap": 0}]
+    rows = [row for row in found.lengths if row.slice_name == "held out"]
+    assert [(row.size, row.count, row.digits) for row in rows] == [("0..9", 10, 1)]
+    assert all(value >= 1 for value in rows[0].perplexity)
+    assert found.splits == (tasks.Split("+", training=60, held_out=40, overlap=0),)
 
 
-def test_one_member_is_examined_alone_and_nothing_is_saved() -> None:
+def test_one_member_is_evaluated_alone_and_nothing_is_saved() -> None:
     run = trained()
     alone = run.evaluate(member=1)
-    assert run.folder.evaluation == {}
+    assert run.folder.read_evaluation() is None
     every = run.evaluate()
-    for one, both in zip(alone["lengths"], every["lengths"], strict=True):
-        assert one["exact"] == both["exact"][1:]
-        assert one["perplexity"] == pytest.approx(both["perplexity"][1:], rel=1e-5)
+    for one, both in zip(alone.lengths, every.lengths, strict=True):
+        assert one.exact_match == both.exact_match[1:]
+        assert one.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
     with pytest.raises(UserError, match="no member 2"):
         run.evaluate(member=2)
 
@@ -229,7 +232,7 @@ def test_one_member_is_examined_alone_and_nothing_is_saved() -> None:
     [
         ({"training__keep": "best"}, "validate_every"),
         ({"training__stop_at": 0.9}, "validate_every"),
-        (table(training__validation=40), "the exam needs others"),
+        (table(training__validation=40), "the evaluation needs others"),
         (table(task__held_out=100), "more than the table's 100 problems"),
         (table(task__special=0.5), "task.special must be 0"),
         (table(task__values=[5, 4]), "a table has 1 to"),
@@ -255,7 +258,7 @@ def test_answers_are_what_the_model_wrote() -> None:
     assert texts == alone
 
 
-def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -> None:
+def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_loops() -> None:
     with_recurrences = tiny.DENSE | {
         "model__num_recurrences": 2, "model__input_injection": "block", "positions__name": "rope",
         "model__num_layers": 2, "optimizer__learning_rate": 0.01,
@@ -264,14 +267,17 @@ def test_a_looped_run_can_be_asked_and_examined_with_another_number_of_loops() -
         seeds=1, training__steps=1, **with_recurrences
     )  # so little that it writes nonsense
     other, asked = curta.load("run", num_recurrences=3), ["1+2", "12+34", "999+1", "5+70", "0+0"]
-    assert tiny.same(run.models.stacked, other.models.stacked)
-    model, layout = jax.device_put(run.models.member(0)).with_recurrences(3), run.models.layout
+    assert tiny.same(run.load_models().stacked, other.load_models().stacked)
+    model, layout = (
+        jax.device_put(run.load_models().member(0)).with_recurrences(3),
+        run.load_models().layout,
+    )
     bounds = layout.bounds("+", (16, 16))
     assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], bounds)
     assert other.write(asked) != run.write(asked)
-    assert other.evaluate(digits=(3,), count=2)["num_recurrences"] == 3
+    assert other.evaluate(digits=(3,), count=2).num_recurrences == 3
     assert "Recurrences in the evaluation" in other.report.read_text()
-    assert "num_recurrences" not in run.evaluate(digits=(3,), count=2)
+    assert run.evaluate(digits=(3,), count=2).num_recurrences is None
     assert "Recurrences in the evaluation" not in run.report.read_text()
     assert curta.load("run").recipe.model.num_recurrences == 2
 
@@ -303,10 +309,10 @@ def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
 
 def test_training_on_forgets_the_members_that_were_loaded() -> None:
     run = trained(training__steps=10)
-    before = np.asarray(run.models.stacked.tokens)
+    before = np.asarray(run.load_models().stacked.tokens)
     run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=20))
     run.train()
-    assert not np.array_equal(before, run.models.stacked.tokens)
+    assert not np.array_equal(before, run.load_models().stacked.tokens)
 
 
 @pytest.mark.parametrize(("most", "kept"), [(1, [30]), (0, [10, 20, 30])])
@@ -315,12 +321,12 @@ def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: l
     changes = {"training__checkpoints": most, "training__steps": 30, "training__keep": "best"}
     run = trained(seeds=1, **table(**changes))
     assert checkpoints.steps(run.folder.checkpoints) == kept
-    scores = scoring.scores(run.models, tasks.validation(run.recipe.tasks[0], 24))
+    scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
     seen = [(exact, -loss) for _, _, loss, exact in validations(run)]
-    assert (scores.right.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
+    assert (scores.exact_match.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
     run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))
     run.train()
-    assert run.folder.info["status"] == "finished"
+    assert run.folder.read_info().status == "finished"
     assert checkpoints.latest(run.folder.checkpoints) == 40
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import jax
 import pytest
 
+from curta.config.typed import as_json
+from curta.evaluation.results import SummaryStatistics
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.layouts.texts import layout_of
 from curta.runs import folders
-from curta.runs.summary import spread, summary
+from curta.runs.summary import summary, summary_statistics
 from tests import tiny
 
 CHANGES = {
@@ -43,10 +45,10 @@ def found(run: Run) -> Any:
 
 
 def test_it_says_what_ran_and_on_what(run: Run, found: Any) -> None:
-    info = run.folder.info
+    info = run.folder.read_info()
     assert found["run"]["name"] == "mine"
     assert found["run"]["seeds"] == [0, 1]
-    assert found["runtime"] == {key: info[key] for key in ("versions", "device", "platform")}
+    assert found["run"] | {"format": info.FORMAT} == as_json(info)
 
 
 def test_it_says_how_problems_are_written(run: Run, found: Any) -> None:
@@ -57,8 +59,9 @@ def test_it_says_how_problems_are_written(run: Run, found: Any) -> None:
 
 def test_it_counts_the_data(found: Any) -> None:
     (task,) = found["data"]["tasks"]
-    assert (task["operator"], task["values"], task["problems_a_step"]) == ("+", [0, 9], 8)
-    assert "digits" not in task
+    assert (task["settings"]["operator"], task["settings"]["values"]) == ("+", [0, 9])
+    assert task["problems_a_step"] == 8
+    assert "digits" not in task["settings"]
     assert (task["table_rows"], task["trained_rows"]) == (100, 50)
     split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0}
     assert found["data"]["splits"] == [split]
@@ -66,11 +69,11 @@ def test_it_counts_the_data(found: Any) -> None:
 
 def test_it_describes_the_model_shape_by_shape(run: Run, found: Any) -> None:
     shapes = found["model"]["shapes"]
-    learned = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[0], run.models.stacked))
+    learned = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[0], run.load_models().stacked))
     assert sorted(map(tuple, shapes.values())) == sorted(leaf.shape for leaf in learned)
     assert shapes["attention.query"] == [1, 16, 16]
     sizes = [math.prod(shape) for shape in shapes.values()]
-    assert found["model"]["parameters"] == sum(sizes) == run.folder.info["parameters"]
+    assert found["run"]["parameters"] == sum(sizes) == run.folder.read_info().parameters
     file = run.folder.path / found["model"]["checkpoint"]["file"]
     assert file.stat().st_size == found["model"]["checkpoint"]["bytes"]
 
@@ -85,28 +88,30 @@ def test_it_has_every_setting(found: Any) -> None:
 def test_figures_of_training_are_those_of_the_metrics(run: Run, found: Any) -> None:
     training = found["training"]
     assert (training["steps"], training["steps_planned"], training["problems"]) == (20, 20, 160)
-    rows = [row for row in run.folder.metrics() if row["member"] == 1]
-    loss, validation = training["loss"][1], training["validation_exact"][1]
-    assert (loss["last"], loss["last_step"]) == (rows[-1]["loss"], 20)
-    assert loss["best"] == min(row["loss"] for row in rows)
-    first = next(row["step"] for row in rows if row["loss"] == loss["best"])
+    rows = [row for row in run.folder.read_metrics() if row.member == 1]
+    loss, validation = training["loss"][1], training["validation_exact_match"][1]
+    assert (loss["last"], loss["last_step"]) == (rows[-1].loss, 20)
+    assert loss["best"] == min(row.loss for row in rows)
+    first = next(row.step for row in rows if row.loss == loss["best"])
     assert first == loss["best_step"]
-    assert validation["best"] == max(row["validation_exact"] for row in rows)
-    assert training["seconds"] == run.folder.info["training_seconds"]
+    assert validation["best"] == max(row.validation_exact_match or 0 for row in rows)
 
 
-def test_results_are_those_of_the_exam(run: Run, found: Any) -> None:
-    exam = run.folder.evaluation
-    for short, row in zip(found["results"]["lengths"], exam["lengths"], strict=True):
-        assert short["exact"]["members"] == row["exact"]
-        assert short["exact"]["min"] == min(row["exact"])
-        assert short["token_accuracy"]["members"] == row["token_accuracy"]
-        assert short["perplexity"]["max"] == max(row["perplexity"])
-    cells = [cell for row in exam["grid"]["exact"][1] for cell in row]
+def test_results_are_those_of_the_evaluation(run: Run, found: Any) -> None:
+    evaluation = run.folder.read_evaluation()
+    assert evaluation is not None
+    for short, row in zip(found["results"]["lengths"], evaluation.lengths, strict=True):
+        assert short["slice"] == row.slice_name
+        assert short["exact_match"]["members"] == row.exact_match
+        assert short["exact_match"]["min"] == min(row.exact_match)
+        assert short["token_accuracy"]["members"] == row.token_accuracy
+        assert short["perplexity"]["max"] == max(row.perplexity)
+    assert evaluation.grid is not None
+    cells = [cell for row in evaluation.grid.exact_match[1] for cell in row]
     grid = found["results"]["grid"]
     assert grid["mean"]["members"][1] == pytest.approx(sum(cells) / 4)
     assert grid["lowest_cell"]["members"][1] == min(cells)
-    assert found["named"] == exam["named"]
+    assert found["named"] == [as_json(one) for one in evaluation.named]
 
 
 def test_a_run_without_validation_splits_or_named_problems_has_none(tmp_path: Path) -> None:
@@ -114,14 +119,16 @@ def test_a_run_without_validation_splits_or_named_problems_has_none(tmp_path: Pa
         tiny.recipe(), layout_of(tiny.recipe()), "addition", [0], "young", tmp_path
     )
     found = summary(folder)
-    assert found["named"] == found["data"]["splits"] == found["results"]["lengths"] == []
-    assert "validation_loss" not in found["training"]
-    assert found["data"]["tasks"][0]["digits"] == [1, 4]
-    assert not {"table_rows", "held_out", "split"} & set(found["data"]["tasks"][0])
-    assert found["model"]["checkpoint"] == {}
+    assert found.named == found.data.splits == found.results.lengths == []
+    assert found.training.validation_loss == ()
+    (task,) = found.data.tasks
+    assert task.settings["digits"] == [1, 4]
+    assert task.table_rows is None
+    assert not {"held_out", "split"} & set(task.settings)
+    assert found.model.checkpoint is None
 
 
-def test_what_is_no_number_is_left_out_of_a_spread() -> None:
-    found = spread([0.5, None, math.inf, 1.0])
-    assert found == {"members": [0.5, None, None, 1.0], "median": 0.75, "min": 0.5, "max": 1.0}
-    assert spread([None, math.nan]) == {"members": [None, None]}
+def test_what_is_no_number_is_left_out_of_statistics() -> None:
+    found = summary_statistics([0.5, None, math.inf, 1.0])
+    assert found == SummaryStatistics([0.5, None, None, 1.0], 0.75, 0.5, 1.0)
+    assert summary_statistics([None, math.nan]) == SummaryStatistics([None, None])

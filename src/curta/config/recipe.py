@@ -105,7 +105,7 @@ class Recipe:
             if plan.validate_every and 0 < task.held_out <= plan.validation:
                 raise UserError(
                     f"task.held_out {task.held_out:,}: training.validation takes"
-                    f" {plan.validation:,} of them and the exam needs others"
+                    f" {plan.validation:,} of them and the evaluation needs others"
                 )
 
     @property

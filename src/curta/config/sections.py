@@ -1,4 +1,4 @@
-"""The sections of a recipe that say how long to train and what to examine."""
+"""The sections of a recipe that say how long to train and what to evaluate."""
 
 import dataclasses
 from typing import Annotated, Literal
@@ -69,14 +69,14 @@ class Training:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """The exam after training: sizes, problems of each kind, the grid's size.
+    """The evaluation after training: sizes, problems of each slice, the grid's size.
 
     A size in `digits` is the digit count of every operand, or "50/25" for one of the
     first and one of the others, or "20x5" for 20 operands of 5 digits; a table holds
     the sizes of each operator. `generated`
     problems of each kind are also written token by token. A `grid` of 0 leaves the
     heat map out. With a `table`, every problem of two operands up to that number is
-    counted. Where a task holds problems out, `held_out` of them are examined too,
+    counted. Where a task holds problems out, `held_out` of them are asked too,
     also as other `layouts` with the same characters write them. For the certificate of a
     program so many tokens are recorded to list its windows; 0 leaves it out. Every member
     writes the `named` problems, as it was before its first step and as it is.
@@ -95,5 +95,5 @@ class Evaluation:
     seed: int = 1
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
-        """The sizes at which this operator is examined."""
+        """The sizes at which this operator is evaluated."""
         return self.digits.get(operator, ()) if isinstance(self.digits, dict) else self.digits

@@ -10,7 +10,7 @@ windows.safetensors    every window, what follows it, what each member writes, w
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import safetensors.numpy
@@ -20,6 +20,18 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.evaluation import catalogue, memo, rounding
 from curta.evaluation.catalogue import Found
+from curta.evaluation.results import (
+    WINDOWS,
+    Certificate,
+    ClosureResult,
+    Listing,
+    MemberWindows,
+    OperandSizes,
+    OperatorListing,
+    RoleWindows,
+    Rounding,
+    WrongWindow,
+)
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
@@ -28,15 +40,11 @@ from curta.programs.machine.machine import Machine
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.table import WindowIndex, WindowTable
 
-FORMAT = 1
-"""Version of certificate.json."""
-
-FILE, WINDOWS = "certificate.json", "windows.safetensors"
-
 SHOWN = 20
 """Wrong windows of a member that are told one by one."""
 
-GRADES = ("closed", "saturated")
+CONFIDENCE = 0.99
+"""Of the bound on what a list lacks."""
 
 Say = Callable[[str], None]
 
@@ -78,7 +86,7 @@ def certify(
     shown: Sequence[WindowTable],
     say: Say,
     prepared: Prepared | None = None,
-) -> tuple[dict[str, Any], bytes]:
+) -> tuple[Certificate, bytes]:
     """Lists all windows and asks every member; the contents of both files.
 
     `shown` are the windows of each member's training. Raises UserError for models that are
@@ -144,42 +152,40 @@ def _content(
     seeds: Sequence[int],
     listed: Listed,
     judged: Judged,
-) -> dict[str, Any]:
+) -> Certificate:
     """What certificate.json says."""
-    closed = all(one.closed for one in found.values())
-    conflicts = sum(one.conflicts for one in found.values())
-    return {
-        "format": FORMAT,
-        "grade": GRADES[0] if closed else GRADES[1],
-        "windows": len(listed.rows),
-        "conflicts": conflicts,
-        "unwritable": [str(problem) for one in found.values() for problem in one.unwritable],
-        "listing": _listing(list(found.values())),
-        "closure": _closure(found),
-        "operators": {operator: _operator(one) for operator, one in found.items()},
-        "rounding": _rounding(judged),
-        "roles": _roles(layout, listed),
-        "members": [_member(number, seed, judged) for number, seed in enumerate(seeds)],
-        "wrong": [
+    every = list(found.values())
+    return Certificate(
+        grade="closed" if all(one.closed for one in every) else "saturated",
+        windows=len(listed.rows),
+        conflicts=sum(one.conflicts for one in every),
+        unwritable=[str(problem) for one in every for problem in one.unwritable],
+        listing=_listing(every),
+        closure=_closure(found),
+        operators={operator: _operator(one) for operator, one in found.items()},
+        rounding=_rounding(judged),
+        roles=_roles(layout, listed),
+        members=[_member(number, seed, judged) for number, seed in enumerate(seeds)],
+        wrong=[
             _wrong(member, window, layout, listed, judged)
             for member in range(len(seeds))
             for window in np.flatnonzero(judged.wrong[member])[:SHOWN].tolist()
         ],
-    }
+    )
 
 
-def _listing(found: Sequence[Found]) -> dict[str, Any]:
+def _listing(found: Sequence[Found]) -> Listing:
     """What was recorded, all operators together; the bound is that of the worst of them."""
-    return {
-        "problems": sum(one.problems for one in found),
-        "tokens": sum(one.tokens for one in found),
-        "sizes": {one.operator: _sizes(one.sizes[-1]) for one in found},
-        "once": sum(one.once for one in found),
-        "bound": max(one.bound for one in found),
-        "good_turing": max(one.once / max(1, one.drawn) for one in found),
-        "confidence": 0.99,
-        "growth": _growth([one.curve for one in found]),
-    }
+    return Listing(
+        problems=sum(one.problems for one in found),
+        tokens=sum(one.tokens for one in found),
+        sizes={one.operator: _sizes(one.sizes[-1]) for one in found},
+        once=sum(one.once for one in found),
+        bound=max(one.bound for one in found),
+        good_turing=max(one.once / max(1, one.drawn) for one in found),
+        confidence=CONFIDENCE,
+        growth=_growth([one.curve for one in found]),
+    )
 
 
 def _sizes(sizes: Sizes) -> str:
@@ -199,97 +205,94 @@ def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]
     return found[step - 1 :: step]
 
 
-def _closure(found: dict[str, Found]) -> dict[str, Any]:
+def _closure(found: dict[str, Found]) -> ClosureResult:
     """What came of the proofs."""
     reasons = [
         "; ".join(one.reasons) or f"{operator}: {one.open:,} open"
         for operator, one in found.items()
         if not one.complete
     ]
-    return {
-        "closed": not reasons,
-        "open": sum(one.open for one in found.values()),
-        "reason": "; ".join(reasons) or "proved by overlapping windows from the prompts on",
-    }
+    reason = "; ".join(reasons) or "proved by overlapping windows from the prompts on"
+    return ClosureResult(not reasons, sum(one.open for one in found.values()), reason)
 
 
-def _operator(found: Found) -> dict[str, Any]:
+def _operator(found: Found) -> OperatorListing:
     """How the windows of one operator were listed, and what the proof came to."""
-    return {
-        "windows": len(found.rows),
-        "problems": found.problems,
-        "tokens": found.tokens,
-        "sizes": [sizes._asdict() for sizes in found.sizes],
-        "drawn": found.drawn,
-        "fresh": found.fresh,
-        "once": found.once,
-        "bound": found.bound,
-        "confidence": 0.99,
-        "closed": found.complete,
-        "open": found.open,
-        "reasons": found.reasons,
-        "views": found.views,
-        "seconds": found.seconds,
-    }
+    return OperatorListing(
+        windows=len(found.rows),
+        problems=found.problems,
+        tokens=found.tokens,
+        sizes=[OperandSizes(*sizes) for sizes in found.sizes],
+        drawn=found.drawn,
+        fresh=found.fresh,
+        once=found.once,
+        bound=found.bound,
+        confidence=CONFIDENCE,
+        closed=found.complete,
+        open=found.open,
+        reasons=found.reasons,
+        views=found.views,
+        seconds=found.seconds,
+    )
 
 
-def _rounding(judged: Judged) -> dict[str, Any]:
+def _rounding(judged: Judged) -> Rounding:
     how = (
         "first-order sum of all rounding errors of a single-precision pass, in any order of"
         " summation, none cancelling another"
     )
     largest = None if judged.bound is None else float(judged.bound.max())
-    return {"bound": largest, "how": how}
+    return Rounding(largest, how)
 
 
-def _roles(layout: ProgramLayout, listed: Listed) -> list[dict[str, Any]]:
+def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
     machine = layout.machine
     counts = np.bincount(machine.role[listed.rows[:, 0]], minlength=len(machine.roles))
     return [
-        {
-            "role": role.name,
-            "sees": [neighbour_text(machine, *near) for near in layout.windows[role.name]],
-            "windows": int(count),
-        }
+        RoleWindows(
+            role=role.name,
+            sees=[neighbour_text(machine, *near) for near in layout.windows[role.name]],
+            windows=int(count),
+        )
         for role, count in zip(machine.roles, counts, strict=True)
         if role.name in layout.windows
     ]
 
 
-def _member(number: int, seed: int, judged: Judged) -> dict[str, Any]:
+def _member(number: int, seed: int, judged: Judged) -> MemberWindows:
     shown, wrong = judged.shown[number], judged.wrong[number]
     off = judged.bound
     below = 0 if off is None else int((abs(judged.margin[number]) <= off[number]).sum())
-    return {
-        "member": number,
-        "seed": seed,
-        "shown": int(shown.sum()),
-        "right": int((~wrong).sum()),
-        "wrong": int(wrong.sum()),
-        "unseen": int((~shown).sum()),
-        "unseen_right": int((~shown & ~wrong).sum()),
-        "margin": float(judged.margin[number].min()),
-        "below_bound": below,
-    }
+    return MemberWindows(
+        member=number,
+        seed=seed,
+        shown=int(shown.sum()),
+        correct=int((~wrong).sum()),
+        wrong=int(wrong.sum()),
+        held_out=int((~shown).sum()),
+        held_out_correct=int((~shown & ~wrong).sum()),
+        margin=float(judged.margin[number].min()),
+        below_bound=below,
+    )
 
 
 def _wrong(
     member: int, window: int, layout: ProgramLayout, listed: Listed, judged: Judged
-) -> dict[str, Any]:
+) -> WrongWindow:
     """One wrong window, and a problem in which it occurs."""
     machine, row = layout.machine, listed.rows[window]
     problem = listed.examples[window]
-    return {
-        "member": member,
-        "role": machine.tokens[row[0]].role,
-        "window": window_texts(layout, row),
-        "right": machine.tokens[listed.targets[window]].text,
-        "written": machine.tokens[judged.token[member, window]].text,
-        "margin": float(judged.margin[member, window]),
-        "shown": bool(judged.shown[member, window]),
-        "problem": str(problem),
-        "at": place_of(layout, problem, row),
-    }
+    return WrongWindow(
+        member=member,
+        role=machine.tokens[row[0]].role,
+        window=window_texts(layout, row),
+        expected=machine.tokens[listed.targets[window]].text,
+        written=machine.tokens[judged.token[member, window]].text,
+        margin=float(judged.margin[member, window]),
+        shown=bool(judged.shown[member, window]),
+        problem=str(problem),
+        at=place_of(layout, problem, row),
+    )
 
 
 def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[str]:

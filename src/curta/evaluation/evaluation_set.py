@@ -1,4 +1,4 @@
-"""The problems of an evaluation: of one size and category, always the same ones.
+"""The problems of an evaluation: of one size and slice, always the same ones.
 
 They are drawn on the device where the operation has arithmetic there, and else as training draws
 them, in Python. Of a run whose program's code is not known they are those that it has kept.
@@ -17,46 +17,46 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import RANDOM, as_size, problems
-from curta.problems.tasks import categories as known_categories
+from curta.problems.tasks import categories as known_slices
 from curta.programs.machine import Program
 from curta.programs.machine.sampling import draw, rare
 from curta.programs.user.kept import StoredTexts
 
 SPECIAL = "special"
-"""The category of problems made of nines, zeros, equal operands and the like."""
+"""The slice of problems made of nines, zeros, equal operands and the like."""
 
 DRAWS = {RANDOM: draw, SPECIAL: rare}
 
 
 def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str, Problem]]:
-    """So many problems of each size and category of a recipe, with their size and category."""
+    """So many problems of each size and slice of a recipe, with their size and slice."""
     settings = recipe.evaluation
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
-            for category in categories(layout, task.operator):
-                found = drawn(layout, task.operator, category, size, count, settings.seed)
-                yield from ((str(size), category, problem) for problem in found)
+            for slice_name in slices(layout, task.operator):
+                found = drawn(layout, task.operator, slice_name, size, count, settings.seed)
+                yield from ((str(size), slice_name, problem) for problem in found)
 
 
-def categories(layout: Layout, operator: str) -> list[str]:
-    """Random problems, and each kind of rare ones."""
+def slices(layout: Layout, operator: str) -> list[str]:
+    """Random problems, and each slice of rare ones."""
     if _by_host(layout, operator):
         return list(DRAWS)
-    return known_categories(operator)
+    return known_slices(operator)
 
 
 def drawn(
-    layout: Layout, operator: str, category: str, size: int | str, count: int, seed: int
+    layout: Layout, operator: str, slice_name: str, size: int | str, count: int, seed: int
 ) -> list[Problem]:
     """Test problems of one size; of a run whose program's code is not known, those it has kept."""
     kept = layout.recorder if isinstance(layout, ProgramLayout) else None
     if isinstance(kept, StoredTexts):
         base = layout.base(operator)
-        return [replace(one, base=base) for one in kept.problems(operator, size, category, count)]
+        return [replace(one, base=base) for one in kept.problems(operator, size, slice_name, count)]
     digits = as_size(size, operator)
     if _by_host(layout, operator):
-        return _by_python(layout, operator, category, digits, count, seed)
-    return problems(operator, category, digits, count, seed)
+        return _by_python(layout, operator, slice_name, digits, count, seed)
+    return problems(operator, slice_name, digits, count, seed)
 
 
 def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
@@ -85,12 +85,12 @@ def _program(layout: Layout, operator: str) -> Program | None:
 
 
 def _by_python(
-    layout: Layout, operator: str, category: str, digits: Sequence[int], count: int, seed: int
+    layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
-    """Problems of one size and kind, drawn as those of training are."""
-    program, rng = _program(layout, operator), random.Random(f"{seed} {category} {digits}")
+    """Problems of one size and slice, drawn as those of training are."""
+    program, rng = _program(layout, operator), random.Random(f"{seed} {slice_name} {digits}")
     if program is None:
         raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
     sizes = Sizes.exactly(digits)
-    found = [DRAWS[category](program, sizes, rng) for _ in range(count)]
+    found = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
     return [Problem(operator, operands, program.base) for operands in found]

@@ -1,14 +1,14 @@
 """Every problem of a table, counted one by one: all pairs of operands up to a limit."""
 
 from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
 from curta.config.errors import UserError
-from curta.evaluation.scoring import Models, exact
+from curta.evaluation.results import WholeTable
+from curta.evaluation.scoring import Models, exact_match
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.problem_table import Table
@@ -22,21 +22,17 @@ LARGEST = 2_000
 
 def table(
     models: Models, operator: str, limit: int, progress: Callable[[float], None]
-) -> dict[str, Any]:
-    """How many of all problems with two operands from 0 to `limit` each member has right."""
+) -> WholeTable:
+    """How many of all problems with two operands from 0 to `limit` each member has correct."""
     _check(operator, limit)
     pairs = _pairs(operator, limit)
-    right = np.zeros(models.members, np.int64)
+    correct = np.zeros(models.members, np.int64)
     for start in range(0, len(pairs), BLOCK):
         block = pairs[start : start + BLOCK].tolist()
-        right += exact(models, [Problem(operator, tuple(pair)) for pair in block]).sum(axis=1)
+        problems = [Problem(operator, tuple(pair)) for pair in block]
+        correct += exact_match(models, problems).sum(axis=1)
         progress(min(1.0, (start + BLOCK) / len(pairs)))
-    return {
-        "operator": operator,
-        "limit": limit,
-        "count": len(pairs),
-        "right": right.tolist(),
-    }
+    return WholeTable(operator, limit, len(pairs), correct.tolist())
 
 
 def _check(operator: str, limit: int) -> None:

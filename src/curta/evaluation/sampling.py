@@ -1,11 +1,12 @@
 """What trained members write by themselves after problems of any size and operation."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from curta.evaluation.exact_match import generate
-from curta.evaluation.first_error import slip
+from curta.evaluation.first_error import first_error
 from curta.evaluation.generation import bucket
+from curta.evaluation.results import NamedProblem
+from curta.evaluation.results import Written as Answered
 from curta.evaluation.scoring import Models, room_for
 from curta.problems.problem import Problem, answer_text, parse, widths
 
@@ -31,23 +32,17 @@ def written(models: Models, problems: Sequence[Problem], member: int) -> list[li
     return [texts[i] for i in range(len(problems))]
 
 
-def named(texts: Sequence[str], before: Models, after: Models) -> list[dict[str, Any]]:
+def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProblem]:
     """For each problem the truth and what every member wrote before training and after it."""
     problems = [parse(text) for text in texts]
     begun, trained = (_of_all(models, problems) for models in (before, after))
     return [
-        {
-            "operator": problem.operator,
-            "problem": str(problem),
-            "truth": answer_text(problem.truth),
-            "before": earlier,
-            "after": later,
-        }
+        NamedProblem(problem.operator, str(problem), answer_text(problem.truth), earlier, later)
         for problem, earlier, later in zip(problems, begun, trained, strict=True)
     ]
 
 
-def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[dict[str, Any]]]:
+def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[Answered]]:
     """Of each problem what every member wrote, and the answer in it; None if it is malformed."""
     every = [written(models, problems, member) for member in range(models.members)]
     return [
@@ -56,19 +51,17 @@ def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[dict[str, 
     ]
 
 
-def _answered(models: Models, problem: Problem, written: list[int]) -> dict[str, Any]:
-    answer = models.layout.answer(problem, written)
-    right, prompt = models.layout.tokens_of(problem)
-    return {
-        "text": models.layout.decode(written),
-        "answer": None if answer is None else answer_text(answer),
-        "slip": slip(written, right[prompt:], models.layout.characters),
-    }
+def _answered(models: Models, problem: Problem, written: list[int]) -> Answered:
+    layout, answer = models.layout, models.layout.answer(problem, written)
+    tokens, prompt = layout.tokens_of(problem)
+    wrong = first_error(written, tokens[prompt:], layout.characters)
+    told = None if answer is None else answer_text(answer)
+    return Answered(layout.decode(written), told, wrong)
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
     """Indices of problems that fit the same compiled program."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for number, problem in enumerate(problems):
         shape = (problem.operator, *map(bucket, widths(problem)))
         groups.setdefault(shape, []).append(number)

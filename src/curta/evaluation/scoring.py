@@ -1,4 +1,4 @@
-"""Which answers are exactly right: by one teacher-forced pass, or by looking windows up.
+"""Exact match: by one teacher-forced pass, or by looking windows up.
 
 A greedy answer is right just when every scored token is the most likely one after the true tokens
 before it, so one pass decides without generating.
@@ -71,7 +71,7 @@ class Scores(NamedTuple):
     tokens: Int[np.ndarray, " problems"]
 
     @property
-    def right(self) -> Bool[np.ndarray, "members problems"]:
+    def exact_match(self) -> Bool[np.ndarray, "members problems"]:
         """Whether the whole completion is right."""
         return self.hits == self.tokens
 
@@ -90,85 +90,90 @@ class Scores(NamedTuple):
         return Scores(*(column[..., problems] for column in self))
 
 
-def exact(
-    models: Models, exam: Sequence[Problem], bounds: ShapeBounds | None = None
+def exact_match(
+    models: Models, problems: Sequence[Problem], bounds: ShapeBounds | None = None
 ) -> Bool[np.ndarray, "members problems"]:
     """Whether each member answers each problem without an error; see `scores`."""
-    return scores(models, exam, bounds).right
+    return scores(models, problems, bounds).exact_match
 
 
-def scores(models: Models, exam: Sequence[Problem], bounds: ShapeBounds | None = None) -> Scores:
+def scores(
+    models: Models, problems: Sequence[Problem], bounds: ShapeBounds | None = None
+) -> Scores:
     """Every member's scores; `bounds` may be one that fits. All problems are of one operation."""
     if models.memo is not None:
-        parts = [_looked_up(models, models.memo, part) for part in _parts(models, exam)]
+        parts = [_looked_up(models, models.memo, part) for part in _parts(models, problems)]
         return _joined(parts)
-    bounds = bounds or bounds_of(models, exam)
-    size = batch_size(models.stacked, bounds, len(exam))
-    starts = range(0, len(exam), size)
-    return _joined([_scored(models, exam[start : start + size], bounds, size) for start in starts])
+    bounds = bounds or bounds_of(models, problems)
+    size = batch_size(models.stacked, bounds, len(problems))
+    starts = range(0, len(problems), size)
+    cut = (problems[start : start + size] for start in starts)
+    return _joined([_scored(models, part, bounds, size) for part in cut])
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:
     return Scores(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
 
-def _parts(models: Models, exam: Sequence[Problem]) -> list[Sequence[Problem]]:
-    """Pieces of an exam whose texts have TOGETHER tokens or somewhat more."""
-    widest = max(exam, key=lambda problem: sum(map(int.bit_length, problem.operands)))
+def _parts(models: Models, problems: Sequence[Problem]) -> list[Sequence[Problem]]:
+    """Pieces of an evaluation set whose texts have TOGETHER tokens or somewhat more."""
+    widest = max(problems, key=lambda problem: sum(map(int.bit_length, problem.operands)))
     size = max(1, TOGETHER // len(models.layout.tokens_of(widest)[0]))
-    return [exam[start : start + size] for start in range(0, len(exam), size)]
+    return [problems[start : start + size] for start in range(0, len(problems), size)]
 
 
-def _looked_up(models: Models, memo: Memo, exam: Sequence[Problem]) -> Scores:
+def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Scores:
     """As `scores`, by distinct windows: what all members write after each is known."""
-    recalled, table = _recalled(models, exam), models.recall.table
+    recalled, table = _recalled(models, problems), models.recall.table
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
-    number = memo.known(table.rows, table.targets)
+    number, count = memo.known(table.rows, table.targets), len(problems)
     right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
     hits, losses = (
-        np.stack([np.bincount(recalled.text, one[recalled.window], len(exam)) for one in column])
+        np.stack([np.bincount(recalled.text, one[recalled.window], count) for one in column])
         for column in (right.astype(np.float64), loss)
     )
-    return Scores(hits.astype(np.int64), losses, np.bincount(recalled.text, minlength=len(exam)))
-
-
-def _recalled(models: Models, exam: Sequence[Problem]) -> Recalled:
-    """The windows of the exam's texts."""
-    layout = models.layout
-    return models.recall.of(
-        [layout.prompt_tokens(problem) for problem in exam],
-        lambda number: layout.tokens_of(exam[number]),
-        lambda number, written: layout.answer(exam[number], written) == exam[number].truth,
+    return Scores(
+        hits.astype(np.int64), losses, np.bincount(recalled.text, minlength=len(problems))
     )
 
 
-def _scored(models: Models, exam: Sequence[Problem], bounds: ShapeBounds, size: int) -> Scores:
-    written = [models.layout.tokens_of(problem) for problem in exam]
-    spare = [([0], 1)] * (size - len(exam))
+def _recalled(models: Models, problems: Sequence[Problem]) -> Recalled:
+    """The windows of the problems' texts."""
+    layout = models.layout
+    return models.recall.of(
+        [layout.prompt_tokens(problem) for problem in problems],
+        lambda number: layout.tokens_of(problems[number]),
+        lambda number, written: layout.answer(problems[number], written) == problems[number].truth,
+    )
+
+
+def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, size: int) -> Scores:
+    written = [models.layout.tokens_of(problem) for problem in problems]
+    spare = [([0], 1)] * (size - len(problems))
     text = padded_texts([*written, *spare], bounds.total, 0)
     mesh = mesh_for(models.members, size)
     found = compiled(models.layout, bounds, mesh)(models.stacked, text)
-    hits, losses = (np.asarray(part)[:, : len(exam)] for part in found)
+    hits, losses = (np.asarray(part)[:, : len(problems)] for part in found)
     return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
 
 
-def room_for(models: Models, exam: Sequence[Problem]) -> ShapeBounds | None:
+def room_for(models: Models, problems: Sequence[Problem]) -> ShapeBounds | None:
     """Room for all of these problems; UserError if the model has no positions for them.
 
     Models under a window need none: a text is never laid out as a whole.
     """
-    return None if models.memo is not None else bounds_of(models, exam)
+    return None if models.memo is not None else bounds_of(models, problems)
 
 
-def bounds_of(models: Models, exam: Sequence[Problem]) -> ShapeBounds:
+def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
     """Where texts grow no faster than their operands, sizes are rounded up to a few, so that
     few programs are compiled."""
-    operator, layout = exam[0].operator, models.layout
-    check(models, layout.bounds_of(exam))
+    operator, layout = problems[0].operator, models.layout
+    check(models, layout.bounds_of(problems))
     if not layout.linear:
-        return layout.bounds_of(exam)
-    widest = [max(column) for column in zip_longest(*map(widths, exam), fillvalue=0)]
+        return layout.bounds_of(problems)
+    widest = [max(column) for column in zip_longest(*map(widths, problems), fillvalue=0)]
     longest = layout.longest or max(map(bucket, widest))
     return layout.bounds(operator, [min(bucket(width), longest) for width in widest])
 

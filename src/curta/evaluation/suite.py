@@ -1,52 +1,66 @@
-"""The whole examination of some models, as a recipe's evaluation section asks for it."""
+"""The whole evaluation of some models, as a recipe's evaluation section asks for it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
+from curta.config import sections
 from curta.config.recipe import Recipe
-from curta.config.sections import Evaluation
 from curta.evaluation import exact_match, exhaustive
+from curta.evaluation.results import Evaluation, Example, Grid, SliceResult, WholeTable
 from curta.evaluation.scoring import Models
 from curta.problems.tasks import split
 
+Say = Callable[[str], None]
 
-def exam(
-    recipe: Recipe, models: Models, settings: Evaluation, progress: Callable[[str], None]
-) -> dict[str, Any]:
-    """Exact match by size and category, on what was held out, grid, whole tables, examples."""
-    table: dict[str, Any] = {"seed": settings.seed, "lengths": [], "examples": []}
+
+def evaluate(recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say) -> Evaluation:
+    """Exact match by size and slice, on what was held out, grid, whole tables, examples."""
+    lengths = [*_sizes(recipe, models, settings, say), *_held_out(recipe, models, settings)]
+    return Evaluation(
+        seed=settings.seed,
+        lengths=lengths,
+        grid=_grid(recipe, models, settings, say) if settings.grid else None,
+        tables=tuple(_tables(recipe, models, settings.table, say)) if settings.table else (),
+        examples=list(_examples(recipe, models, settings)),
+        splits=tuple(split(task) for task in recipe.tasks if task.held_out),
+    )
+
+
+def _sizes(
+    recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say
+) -> Iterator[SliceResult]:
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
-            progress(f"{task.operator} at {size} digits")
-            table["lengths"] += exact_match.lengths(models, task.operator, size, settings)
+            say(f"{task.operator} at {size} digits")
+            yield from exact_match.lengths(models, task.operator, size, settings)
+
+
+def _held_out(
+    recipe: Recipe, models: Models, settings: sections.Evaluation
+) -> Iterator[SliceResult]:
+    """What tasks hold out, but for the problems that the training was watched by."""
+    watched = recipe.training.validation if recipe.training.validate_every else 0
     for task in recipe.tasks:
         if task.held_out:
-            table["lengths"] += exact_match.unseen(models, task, _watched(recipe), settings)
-            table.setdefault("splits", []).append(split(task))
-    if settings.grid:
-        table["grid"] = exact_match.grid(
-            models, recipe.tasks[0].operator, settings, lambda share: progress(f"grid {share:.0%}")
-        )
-    if settings.table:
-        table["tables"] = _tables(recipe, models, settings.table, progress)
+            yield from exact_match.held_out(models, task, watched, settings)
+
+
+def _grid(recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say) -> Grid:
+    operator = recipe.tasks[0].operator
+    return exact_match.grid(models, operator, settings, lambda share: say(f"grid {share:.0%}"))
+
+
+def _examples(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Example]:
+    """Of every operator at its first size."""
     for task in recipe.tasks:
         for size in settings.sizes(task.operator)[:1]:
-            table["examples"] += exact_match.examples(models, task.operator, size, settings)
-    return table
+            yield from exact_match.examples(models, task.operator, size, settings)
 
 
-def _watched(recipe: Recipe) -> int:
-    """How many of a task's held-out problems the training was watched by."""
-    return recipe.training.validation if recipe.training.validate_every else 0
-
-
-def _tables(
-    recipe: Recipe, models: Models, limit: int, progress: Callable[[str], None]
-) -> list[dict[str, Any]]:
+def _tables(recipe: Recipe, models: Models, limit: int, say: Say) -> list[WholeTable]:
     """All problems with operands up to the limit, operator by operator."""
 
     def told(operator: str) -> Callable[[float], None]:
-        return lambda share: progress(f"all of {operator} up to {limit:,}: {share:.0%}")
+        return lambda share: say(f"all of {operator} up to {limit:,}: {share:.0%}")
 
     operators = [task.operator for task in recipe.tasks]
     return [exhaustive.table(models, o, limit, told(o)) for o in operators]

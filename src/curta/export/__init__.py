@@ -7,6 +7,7 @@ from curta.config.errors import UserError
 from curta.config.lazy import Registry
 from curta.runs import folders
 from curta.runs.folders import Folder
+from curta.runs.results import Origin
 
 if TYPE_CHECKING:
     from curta.export.base import Exported, Exporter, Importer
@@ -65,7 +66,7 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
     layout = found.model.layout
     folder = folders.create(found.recipe, layout, folders.checked(found.run), seeds, name)
     checkpoints.save(folder.checkpoints, steps, _finished(found))
-    origin = {"form": form, "path": str(path), "run": found.run}
+    origin = Origin(form, str(path), found.run)
     folder.update(status="finished", parameters=parameters(found.model), imported=origin)
     return folder
 

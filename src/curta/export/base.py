@@ -1,8 +1,7 @@
 """The contract of an exporter: which runs it can express, and how it writes one member."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.programs.machine import store
+from curta.runs.results import Summary
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Exported:
     recipe: Recipe
     model: Transformer
     number: int = 0
-    summary: Mapping[str, Any] = field(default_factory=dict)
+    summary: Summary | None = None
 
 
 def parts_of(layout: Layout) -> list[list[int]]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from curta.config.recipe import Recipe
 from curta.export.formats import format_named
 from curta.model import recipes
+from curta.probes.results import ProbeTable
 from curta.programs.user import userfiles
 from curta.runs import comparison_spec, folders, trackers
 from curta.runs.comparison_spec import ComparisonSpec
+from curta.runs.results import ComparisonResults
 
 if TYPE_CHECKING:
     from curta.export import dataset
@@ -30,7 +32,7 @@ def train(
     evaluate: bool = True,
     track: str | Sequence[str] = (),
 ) -> "Run":
-    """Trains a recipe, by name or by path, and examines what was learned.
+    """Trains a recipe, by name or by path, and evaluates what was learned.
 
     In place of a recipe stands a user's program: its file, or its name once it is registered.
 
@@ -42,7 +44,7 @@ def train(
     if evaluate:
         begun.prepare()
     begun.train(show)
-    if evaluate and begun.folder.info["status"] == "finished":
+    if evaluate and begun.folder.read_info().status == "finished":
         begun.evaluate(report=not begun.to_certify)
         if begun.to_certify:
             begun.certify()
@@ -66,7 +68,7 @@ def begin(
 
     devices.configure()
     folder = folders.create(resolved, layout_of(resolved), recipe, chosen, name)
-    folder.update(track=tracking)
+    folder.update(track=tuple(tracking))
     return Run(folder)
 
 
@@ -109,7 +111,7 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
 
     devices.configure()
     if trust:
-        userfiles.trust(folder.path, folder.info.get("files", []))
+        userfiles.trust(folder.path, folder.read_info().files)
     return Run(folder, num_recurrences)
 
 
@@ -117,16 +119,16 @@ def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options
     """What one probe finds in a run, by default in all its members.
 
     Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
-    picture is then `run.pictures["probes/NAME"]`.
+    picture is then `run.find_pictures()["probes/NAME"]`.
     """
     from curta.report.notebook import Rows
 
-    return Rows(examine(run, name, members, **options)["rows"])
+    return Rows(examine(run, name, members, **options).rows)
 
 
 def examine(
     run: "Run", name: str, members: Sequence[int] | None = None, **options: Any
-) -> dict[str, Any]:
+) -> ProbeTable:
     """What probes/NAME.json holds once the probe was put to the run; the report is written anew."""
     from curta import probes
 
@@ -163,10 +165,10 @@ def _of_comparison(name: str, out: Path | None) -> Path:
 
     devices.configure()
     made = Comparison.load(name)
-    return _together(made.table, made.folders, out or made.path)
+    return _together(made.read_results(), made.find_folders(), out or made.path)
 
 
-def _together(table: dict[str, Any], paths: Mapping[str, Path], out: Path) -> Path:
+def _together(results: ComparisonResults, paths: Mapping[str, Path], out: Path) -> Path:
     """One report of several runs, whose models calculate in it."""
     from curta.export import html
     from curta.frontends.run import Run
@@ -175,8 +177,8 @@ def _together(table: dict[str, Any], paths: Mapping[str, Path], out: Path) -> Pa
     from curta.runs import checkpoints
 
     begun = [Run(folders.Folder(path)) for path in paths.values()]
-    trained = [run.carried for run in begun if checkpoints.latest(run.folder.checkpoints)]
-    return write_together(out, table, paths, html.at_work(trained) if trained else Part())
+    trained = [run.carried() for run in begun if checkpoints.latest(run.folder.checkpoints)]
+    return write_together(out, results, paths, html.at_work(trained) if trained else Part())
 
 
 def compare(
@@ -185,7 +187,7 @@ def compare(
     run: str | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> "Comparison":
-    """Trains and examines several recipes under the same conditions, side by side.
+    """Trains and evaluates several recipes under the same conditions, side by side.
 
     `entries` is the name or the path of a comparison, or a list of recipes, each
     with changes of its own: `"NAME: RECIPE field=value ..."`. `overrides` holds for all

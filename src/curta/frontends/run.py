@@ -7,42 +7,41 @@ from pathlib import Path
 from typing import Any
 
 from curta.config import files
+from curta.evaluation.results import Certificate, Evaluation
 from curta.export import html
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
 from curta.report.markup import element
-from curta.report.notebook import Picture, Rows, exam_row, pictures
+from curta.report.notebook import Picture, Rows, find_pictures, slice_row
 from curta.runs import checkpoints, comparison
 from curta.runs.comparison_spec import Row
 from curta.runs.session import Session
-from curta.runs.summary import spread
+from curta.runs.summary import slice_summary
 from curta.training import background
 
 
 class Run(Session):
     """One run: a folder, the members trained in it, and its report.
 
-    With `num_recurrences` they are asked and evaluated with that many instead of the recipe's.
+    With `num_recurrences` they are asked and evaluated with that many, not the recipe's.
     """
 
     @property
     def report(self) -> Path:
         return self.folder.path / "report.html"
 
-    @property
-    def pictures(self) -> dict[str, Picture]:
+    def find_pictures(self) -> dict[str, Picture]:
         """The report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
-        return pictures(self.folder.path)
+        return find_pictures(self.folder.path)
 
-    @property
-    def rows(self) -> Rows:
-        """The exam, a row for each operator, size and category: median, least, greatest."""
-        exams = self.folder.evaluation.get("lengths", [])
-        return Rows(exam_row(row, spread(row["exact"])) for row in exams)
+    def read_rows(self) -> Rows:
+        """The evaluation, a row for each operator, size and slice: median, least, greatest."""
+        found = self.folder.read_evaluation()
+        return Rows(slice_row(slice_summary(row)) for row in (found.lengths if found else ()))
 
     def _repr_html_(self) -> str:
-        about = f"Run {self.name}: {self.folder.info['status']}, seeds {self.seeds}"
-        return element("p", about) + self.rows._repr_html_()
+        about = f"Run {self.name}: {self.folder.read_info().status}, seeds {self.seeds}"
+        return element("p", about) + self.read_rows()._repr_html_()
 
     def prepare(self) -> None:
         """Begins what its certificate and its report need besides weights, while it trains."""
@@ -55,14 +54,14 @@ class Run(Session):
         member: int | None = None,
         report: bool = True,
         **changes: Any,
-    ) -> dict[str, Any]:
+    ) -> Evaluation:
         """As `Session.evaluate`; of all members, the `report` is written anew."""
-        table = super().evaluate(progress, member, **changes)
+        found = super().evaluate(progress, member, **changes)
         if report and member is None:
             self.write_report()
-        return table
+        return found
 
-    def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+    def certify(self, progress: Callable[[str], None] = lambda what: None) -> Certificate:
         """As `Session.certify`; the report is written anew."""
         found = super().certify(progress)
         self.write_report()
@@ -74,7 +73,7 @@ class Run(Session):
         Members calculate in it where a page can carry them.
         """
         trained = checkpoints.latest(self.folder.checkpoints) is not None
-        work = html.at_work([self.carried]) if trained else Part()
+        work = html.at_work([self.carried()]) if trained else Part()
         return write_report(self.folder.path, work, out)
 
     def write_page(self, member: int = 0, out: Path | None = None) -> Path:
@@ -87,10 +86,9 @@ class Run(Session):
         files.write(path, text)
         return path
 
-    @property
     def carried(self) -> html.Carried:
         """All members, for a page to carry."""
-        members = [self.models.member(number) for number in range(len(self.seeds))]
+        members = [self.load_models().member(number) for number in range(len(self.seeds))]
         return html.Carried(self.name, self.recipe, members)
 
 
@@ -103,19 +101,18 @@ class Comparison(comparison.Comparison):
     def report(self) -> Path:
         return self.path / "report.html"
 
-    @property
-    def pictures(self) -> dict[str, Picture]:
+    def find_pictures(self) -> dict[str, Picture]:
         """The report's pictures, `learning` and `lengths` among them."""
-        return pictures(self.path)
+        return find_pictures(self.path)
 
-    @property
-    def rows(self) -> Rows:
-        """The exams of all entries: median, least and greatest over the seeds."""
-        found = ((row, exam) for row in self.table["rows"] for exam in row["exams"])
-        return Rows({"name": row["name"]} | exam_row(exam, exam) for row, exam in found)
+    def read_rows(self) -> Rows:
+        """The evaluations of all entries: median, least and greatest over the seeds."""
+        found = ((row, one) for row in self.read_results().rows for one in row.lengths)
+        return Rows({"name": row.name} | slice_row(one) for row, one in found)
 
     def _repr_html_(self) -> str:
-        return element("p", f"Comparison {self.name}: {self.spec.title}") + self.rows._repr_html_()
+        title = element("p", f"Comparison {self.name}: {self.spec.title}")
+        return title + self.read_rows()._repr_html_()
 
     def run_comparison(
         self,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curta.config import files
 from curta.config.errors import UserError
 from curta.config.lazy import Registry
 from curta.config.recipe import Recipe
@@ -18,6 +17,7 @@ from curta.runs import folders
 
 if TYPE_CHECKING:
     from curta.probes.base import Finding, Probe
+    from curta.probes.results import ProbeTable
     from curta.probes.subject import Subject
     from curta.runs.session import Session
 
@@ -96,11 +96,12 @@ def examined(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
 
 def examine(
     run: "Session", name: str, members: Sequence[int] | None = None, **options: Any
-) -> dict[str, Any]:
+) -> "ProbeTable":
     """Puts a probe to members of a run, all by default; keyword arguments are its options.
 
-    Returns the table that probes/NAME.json holds.
+    Returns what probes/NAME.json holds.
     """
+    from curta.probes.results import save
     from curta.probes.subject import Subject
 
     kind = probe_named(name)
@@ -109,7 +110,7 @@ def examine(
     if not tasks:
         raise UserError(_refusal(run, kind))
     table = _table(run, probe, asked, _found(probe, Subject(run, asked, tasks)))
-    files.write(run.folder.probes / f"{kind.name}.json", json.dumps(table) + "\n")
+    save(run.folder, table)
     return table
 
 
@@ -146,17 +147,19 @@ def _refusal(run: "Session", probe: "type[Probe]") -> str:
     )
 
 
-def _table(run: "Session", probe: "Probe", members: list[int], found: "Finding") -> dict[str, Any]:
+def _table(run: "Session", probe: "Probe", members: list[int], found: "Finding") -> "ProbeTable":
     """What the file of a probe holds."""
+    from curta.probes.results import ProbeTable
+
     options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
-    return {
-        "probe": probe.name,
-        "summary": probe.summary,
-        "step": folders.last_step(run.folder),
-        "members": members,
-        "options": options,
-        "notes": list(found.notes),
-        "columns": list(found.columns),
-        "rows": found.rows,
-        "picture": found.picture,
-    }
+    return ProbeTable(
+        probe=probe.name,
+        summary=probe.summary,
+        step=folders.last_step(run.folder),
+        members=members,
+        options=options,
+        notes=list(found.notes),
+        columns=list(found.columns),
+        rows=found.rows,
+        picture=found.picture,
+    )

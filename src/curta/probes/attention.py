@@ -49,9 +49,9 @@ class Attention(Probe):
             return _one(subject, subject.problem(self.problem))
         rows = []
         for task in subject.tasks:
-            exam = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
-            bounds = subject.bounds(exam)
-            looks = [look(subject, problem, bounds) for problem in exam]
+            sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
+            bounds = subject.bounds(sample)
+            looks = [look(subject, problem, bounds) for problem in sample]
             rows += _rows(subject, looks, task.operator)
         roles = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
         rows = [{name: row.get(name, 0.0) for name in (*ASKED, *SOURCES, *roles)} for row in rows]
@@ -97,7 +97,7 @@ def look(subject: Subject, problem: Problem, bounds: ShapeBounds) -> Look:
     where = layout.where(text)
     roles, places = np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
     asked, keys = slice(prompt - 1, len(line) - 1), slice(len(line) - 1)
-    found = np.asarray(weights(subject.models.stacked, text, layout, bounds))[:, :, 0]
+    found = np.asarray(weights(subject.load_models().stacked, text, layout, bounds))[:, :, 0]
     seen = sources(layout, roles[: len(line)], places[: len(line)])
     mine = found[:, :, :, asked, keys]
     return Look(line, range(prompt - 1, len(line) - 1), mine, seen[asked, keys], roles[keys])

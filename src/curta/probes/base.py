@@ -21,6 +21,7 @@ from curta.probes.subject import Subject
 from curta.problems import tasks
 
 Row = dict[str, Any]
+"""A value for every column of a probe's own table."""
 
 
 class Finding(NamedTuple):
@@ -71,8 +72,8 @@ class Probe(ABC):
         """Asks the members and counts."""
 
 
-SPREAD = ("median", "min", "max", "members")
-"""The columns of `spread`."""
+STATISTICS = ("median", "min", "max", "members")
+"""The columns of `summary_statistics`."""
 
 
 def pairs(task: Task) -> bool:
@@ -81,13 +82,13 @@ def pairs(task: Task) -> bool:
     return low <= 2 and (high is None or high >= 2)
 
 
-def spread(values: Iterable[float] | None) -> Row:
+def summary_statistics(values: Iterable[float] | None) -> Row:
     """Median, lowest and highest of a figure over the members, and each member's own.
 
     None of them, if the model had no positions for what was to be asked.
     """
     if values is None:
-        return dict.fromkeys(SPREAD)
+        return dict.fromkeys(STATISTICS)
     every = [round(float(value), 6) for value in values]
     return {"median": median(every), "min": min(every), "max": max(every), "members": every}
 

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from curta.config.task import Task
-from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
+from curta.probes.base import STATISTICS, Finding, Probe, Row, option, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -66,19 +66,19 @@ class CarryChains(Probe):
             "Exact match by the number of consecutive places that carry (or borrow), with operands"
             " as long as the longest in training, and twice as long."
         )
-        columns = ("operator", "digits", "chain", "problems", *SPREAD)
+        columns = ("operator", "digits", "chain", "problems", *STATISTICS)
         return Finding(columns, rows, {"shows": shows, "panels": panels})
 
     def _rows(self, subject: Subject, task: Task, digits: int) -> list[Row]:
         most = digits if CHAINS[task.operator].whole else digits - 1
         lengths = thinned(range(most + 1), LENGTHS)
-        exams = [
+        samples = [
             chained(task.operator, digits, length, self.count, self.seed) for length in lengths
         ]
         asked = {"operator": task.operator, "digits": digits}
         return [
-            asked | {"chain": length, "problems": self.count} | spread(shares)
-            for length, shares in zip(lengths, subject.shares(exams), strict=True)
+            asked | {"chain": length, "problems": self.count} | summary_statistics(shares)
+            for length, shares in zip(lengths, subject.shares(samples), strict=True)
         ]
 
 

@@ -7,7 +7,16 @@ from typing import ClassVar
 import numpy as np
 
 from curta.config.task import Task
-from curta.probes.base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
+from curta.probes.base import (
+    STATISTICS,
+    Finding,
+    Probe,
+    Row,
+    option,
+    pairs,
+    percentage,
+    summary_statistics,
+)
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -47,19 +56,22 @@ class Commutativity(Probe):
             "texts": [[percentage(share) for share in row] for row in values],
         }
         shows = "Share of pairs of problems, one the other turned round, whose answers are the same"
-        columns = ("operator", "digits", "pairs", "answers", *SPREAD)
+        columns = ("operator", "digits", "pairs", "answers", *STATISTICS)
         return Finding(columns, rows, {"shows": f"{shows}, and right.", "panels": [panel]})
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Two rows for operands as long as the longest in training, and two for twice that."""
         rows = []
         for digits in (tasks.widest(task)[0], 2 * tasks.widest(task)[0]):
-            exam = self.pairs(task, digits)
-            turned = [Problem(task.operator, p.operands[::-1]) for p in exam]
-            asked = {"operator": task.operator, "digits": digits, "pairs": len(exam)}
-            fit = subject.fits([*exam, *turned])
-            found = _compared(subject, exam, turned) if fit else {"same": None, "right": None}
-            rows += [asked | {"answers": name} | spread(shares) for name, shares in found.items()]
+            sample = self.pairs(task, digits)
+            turned = [Problem(task.operator, p.operands[::-1]) for p in sample]
+            asked = {"operator": task.operator, "digits": digits, "pairs": len(sample)}
+            fit = subject.fits([*sample, *turned])
+            found = _compared(subject, sample, turned) if fit else {"same": None, "right": None}
+            rows += [
+                asked | {"answers": name} | summary_statistics(shares)
+                for name, shares in found.items()
+            ]
         return rows
 
     def pairs(self, task: Task, digits: int) -> list[Problem]:
@@ -69,12 +81,12 @@ class Commutativity(Probe):
 
 
 def _compared(
-    subject: Subject, exam: list[Problem], turned: list[Problem]
+    subject: Subject, sample: list[Problem], turned: list[Problem]
 ) -> dict[str, np.ndarray | None]:
     """Shares of each member, from what it writes by itself."""
-    ahead, back = subject.answers(exam), subject.answers(turned)
+    ahead, back = subject.answers(sample), subject.answers(turned)
     same = _shares(ahead, back)
-    truth = [[problem.truth for problem in exam]] * len(ahead)
+    truth = [[problem.truth for problem in sample]] * len(ahead)
     right = [
         [a if a == b else None for a, b in zip(*both, strict=True)]
         for both in zip(ahead, back, strict=True)

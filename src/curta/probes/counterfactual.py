@@ -24,7 +24,7 @@ from jaxtyping import Bool, Int
 
 from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds
-from curta.probes.base import SPREAD, Finding, Probe, Row, option, spread
+from curta.probes.base import STATISTICS, Finding, Probe, Row, option, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -86,14 +86,14 @@ class Counterfactual(Probe):
             "How often another token becomes the likeliest when a digit before it is changed, by"
             " how many tokens, and by how many places, it stands from that digit."
         )
-        columns = ("operator", "effect", "at", "asked", *SPREAD)
+        columns = ("operator", "effect", "at", "asked", *STATISTICS)
         return Finding(columns, rows, {"shows": shows, "panels": panels}, tuple(notes))
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Changes by tokens, from the next one on, and by places."""
-        exam = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
+        sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
         rng = Random(self.seed)
-        changes = [change for p in exam for change in at_random(p, subject.layout, rng)]
+        changes = [change for p in sample for change in at_random(p, subject.layout, rng)]
         if not changes:
             return []
         seen = effects(subject, changes)
@@ -109,20 +109,22 @@ class Counterfactual(Probe):
         """How often the next digit is the implied one, where that is another, or the same."""
         if task.operator not in IMPLIED:
             return []
-        exam = [
+        sample = [
             problem
             for category in (RANDOM, *IMPLIED_CASES)
             for problem in problems(
                 task.operator, category, tasks.widest(task), self.count, self.seed
             )
         ]
-        changes = [change for p in exam for change in IMPLIED[task.operator](p, subject.layout)]
+        changes = [change for p in sample for change in IMPLIED[task.operator](p, subject.layout)]
         if not changes:
             return []
         follows, before, other = followed(subject, changes)
         asked = {"operator": task.operator, "effect": "implied"}
         return [
-            asked | {"at": name, "asked": int(mask.sum())} | spread(right[:, mask].mean(axis=1))
+            asked
+            | {"at": name, "asked": int(mask.sum())}
+            | summary_statistics(right[:, mask].mean(axis=1))
             for name, right, mask in (
                 ("another digit", follows, other),
                 ("the same digit", follows, ~other),
@@ -177,9 +179,9 @@ IMPLIED_CASES = ("carry",)
 
 def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
     """What each change does to the tokens after it, with the text as it was otherwise."""
-    layout, exam = subject.layout, list(dict.fromkeys(change.problem for change in changes))
-    bounds, texts = subject.bounds(exam), [layout.tokens_of(problem) for problem in exam]
-    row = {problem: number for number, problem in enumerate(exam)}
+    layout, sample = subject.layout, list(dict.fromkeys(change.problem for change in changes))
+    bounds, texts = subject.bounds(sample), [layout.tokens_of(problem) for problem in sample]
+    row = {problem: number for number, problem in enumerate(sample)}
     mine = np.array([row[change.problem] for change in changes])
     lengths = np.array([len(tokens) for tokens, _ in texts])[mine, None]
     where = layout.where(subject.text(texts, bounds))
@@ -258,7 +260,7 @@ def _row(
     chosen = there & counts
     asked = {"operator": task.operator, "effect": effect, "at": displacement}
     shares = changed[:, chosen].mean(axis=1) if chosen.any() else None
-    return asked | {"asked": int(chosen.sum())} | spread(shares)
+    return asked | {"asked": int(chosen.sum())} | summary_statistics(shares)
 
 
 def _panels(task: Task, layout: Layout, rows: list[Row], members: int) -> list[Panel]:

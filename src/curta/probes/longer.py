@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from curta.config.task import Task
-from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
+from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, option, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Shares, Subject
 from curta.problems import tasks
@@ -30,7 +30,7 @@ class Longer(Probe):
             " training (shaded) to twice that, and three times that; the other operands grow in"
             " proportion, and are as many as training had at most."
         )
-        columns = ("operator", "digits", "others", "problems", *SPREAD)
+        columns = ("operator", "digits", "others", "problems", *STATISTICS)
         return Finding(columns, rows, {"shows": shows, "panels": panels})
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
@@ -38,9 +38,9 @@ class Longer(Probe):
         rows = []
         for together in (range(most, 2 * most + 1), (3 * most,)):
             sizes = [size(task, digits) for digits in together]
-            exams = [problems(task.operator, RANDOM, s, self.count, self.seed) for s in sizes]
-            shares = subject.shares(exams)
-            rows += [_row(task, *found) for found in zip(sizes, exams, shares, strict=True)]
+            samples = [problems(task.operator, RANDOM, s, self.count, self.seed) for s in sizes]
+            shares = subject.shares(samples)
+            rows += [_row(task, *found) for found in zip(sizes, samples, shares, strict=True)]
         return rows
 
 
@@ -50,14 +50,14 @@ def size(task: Task, digits: int) -> tuple[int, ...]:
     return tuple(-(-digits * high // longest) for high in tasks.widest(task))
 
 
-def _row(task: Task, digits: tuple[int, ...], exam: list[Problem], shares: Shares | None) -> Row:
+def _row(task: Task, digits: tuple[int, ...], sample: list[Problem], shares: Shares | None) -> Row:
     asked = {
         "operator": task.operator,
         "digits": digits[0],
         "others": list(digits[1:]),
-        "problems": len(exam),
+        "problems": len(sample),
     }
-    return asked | spread(shares)
+    return asked | summary_statistics(shares)
 
 
 def _panel(task: Task, rows: list[Row], members: int) -> Panel:

@@ -33,7 +33,7 @@ class Patterns(Probe):
             "rows": [f"{row['operator']} {row['pattern']}" for row in rows],
             "values": [row["verdicts"] for row in rows],
             "texts": [[_word(right) for right in row["verdicts"]] for row in rows],
-            "exact": True,
+            "exact_match": True,
         }
         shows = "What each member answers to each named problem: right, wrong, or not to be asked."
         columns = ("operator", "pattern", "problem", "truth", "right", "answers")

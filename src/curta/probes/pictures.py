@@ -4,13 +4,15 @@ Whoever examines a run hands back such a description; it is kept as JSON beside 
 figures it shows, and whoever has it can draw it (`charts.draw`).
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 
 class Heat(TypedDict):
     """Shares from 0 to 1 by row and column, None where there is none; `texts` are written in.
 
-    With `exact`, cells are exact match, and only full ones have the darkest colour.
+    With `exact_match`, cells are exact match, and only full ones have the darkest colour.
     """
 
     form: Literal["heat"]
@@ -21,7 +23,7 @@ class Heat(TypedDict):
     rows: list[str]
     values: list[list[float | None]]
     texts: NotRequired[list[list[str]]]
-    exact: NotRequired[bool]
+    exact_match: NotRequired[bool]
 
 
 class Lines(TypedDict):

@@ -13,7 +13,7 @@ import numpy as np
 from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
-from curta.probes.base import SPREAD, Finding, Probe, Row, curves, option, spread
+from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, option, summary_statistics
 from curta.probes.longer import size
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -45,7 +45,7 @@ class Recurrences(Probe):
             " longest digit count in training and at one and a half and two times that."
         )
         trained = f"trained with {subject.run.recipe.model.num_recurrences} recurrences"
-        columns = ("operator", "digits", "recurrences", "problems", *SPREAD, "perplexity")
+        columns = ("operator", "digits", "recurrences", "problems", *STATISTICS, "perplexity")
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (trained,))
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
@@ -57,18 +57,20 @@ class Recurrences(Probe):
         ]
 
     def _row(self, subject: Subject, task: Task, digits: int, num_recurrences: int) -> Row:
-        exam = problems(task.operator, RANDOM, size(task, digits), self.count, self.seed)
+        sample = problems(task.operator, RANDOM, size(task, digits), self.count, self.seed)
         asked = {
             "operator": task.operator,
             "digits": digits,
             "recurrences": num_recurrences,
-            "problems": len(exam),
+            "problems": len(sample),
         }
-        if not subject.fits(exam):
-            return asked | spread(None) | {"perplexity": None}
-        found = scores(with_recurrences(subject.models, num_recurrences), exam)
+        if not subject.fits(sample):
+            return asked | summary_statistics(None) | {"perplexity": None}
+        found = scores(with_recurrences(subject.load_models(), num_recurrences), sample)
         perplexity = round(float(np.median(np.exp(found.loss))), 3)
-        return asked | spread(found.right.mean(axis=1)) | {"perplexity": perplexity}
+        return (
+            asked | summary_statistics(found.exact_match.mean(axis=1)) | {"perplexity": perplexity}
+        )
 
 
 def with_recurrences(models: Models, num_recurrences: int) -> Models:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from curta.config.task import Task
-from curta.probes.base import SPREAD, Finding, Probe, Row, pairs, spread
+from curta.probes.base import STATISTICS, Finding, Probe, Row, pairs, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -28,12 +28,12 @@ class SingleDigits(Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:
-            exam = table(task)
-            right = subject.right(exam)
-            rows.append(_row(task, exam, right))
-            panels.append(_panel(task, exam, right))
+            sample = table(task)
+            right = subject.exact_match(sample)
+            rows.append(_row(task, sample, right))
+            panels.append(_panel(task, sample, right))
         shows = "Share of the members that write each problem of two single digits without an error"
-        columns = ("operator", "problems", *SPREAD, "missed")
+        columns = ("operator", "problems", *STATISTICS, "missed")
         return Finding(columns, rows, {"shows": f"{shows}.", "panels": panels})
 
 
@@ -47,14 +47,14 @@ def table(task: Task) -> list[Problem]:
     ]
 
 
-def _row(task: Task, exam: list[Problem], right: np.ndarray) -> Row:
-    missed = [str(exam[at]) for at in np.flatnonzero(~right.all(axis=0))]
-    asked = {"operator": task.operator, "problems": len(exam)}
-    return asked | spread(right.mean(axis=1)) | {"missed": missed}
+def _row(task: Task, sample: list[Problem], right: np.ndarray) -> Row:
+    missed = [str(sample[at]) for at in np.flatnonzero(~right.all(axis=0))]
+    asked = {"operator": task.operator, "problems": len(sample)}
+    return asked | summary_statistics(right.mean(axis=1)) | {"missed": missed}
 
 
-def _panel(task: Task, exam: list[Problem], right: np.ndarray) -> Panel:
-    shares = dict(zip((p.operands for p in exam), right.mean(axis=0).tolist(), strict=True))
+def _panel(task: Task, sample: list[Problem], right: np.ndarray) -> Panel:
+    shares = dict(zip((p.operands for p in sample), right.mean(axis=0).tolist(), strict=True))
     return {
         "form": "heat",
         "title": task.operator,
@@ -63,5 +63,5 @@ def _panel(task: Task, exam: list[Problem], right: np.ndarray) -> Panel:
         "columns": [str(digit) for digit in TEN],
         "rows": [str(digit) for digit in TEN],
         "values": [[shares.get((first, second)) for second in TEN] for first in TEN],
-        "exact": True,
+        "exact_match": True,
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.evaluation import teacher_forcing
-from curta.evaluation.scoring import Models, exact, room_for
+from curta.evaluation.scoring import Models, exact_match, room_for
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Shown, shown
 from curta.model.transformer import Transformer
@@ -33,14 +33,17 @@ class Subject:
 
     def __init__(self, run: Session, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
+        self._models: Models | None = None
 
     @property
     def layout(self) -> Layout:
         return self.run.layout
 
-    @cached_property
-    def models(self) -> Models:
-        return self.of(self.run.models)
+    def load_models(self) -> Models:
+        """The chosen members as of the newest checkpoint; read once."""
+        if self._models is None:
+            self._models = self.of(self.run.load_models())
+        return self._models
 
     def of(self, models: Models) -> Models:
         """The chosen ones of all members."""
@@ -54,44 +57,47 @@ class Subject:
         self.run.accept([found])
         return found
 
-    def fits(self, exam: Sequence[Problem]) -> bool:
+    def fits(self, sample: Sequence[Problem]) -> bool:
         """Whether the model has positions for texts of these problems."""
         try:
-            room_for(self.models, exam)
+            room_for(self.load_models(), sample)
         except UserError:
             return False
         return True
 
-    def bounds(self, exam: Sequence[Problem]) -> ShapeBounds:
+    def bounds(self, sample: Sequence[Problem]) -> ShapeBounds:
         """Room for whole texts of these problems; UserError if the model has no positions."""
-        return room_for(self.models, exam) or self.layout.bounds_of(exam)
+        return room_for(self.load_models(), sample) or self.layout.bounds_of(sample)
 
-    def right(self, exam: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
+    def exact_match(self, sample: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
         """Whether each member writes each text without an error, working included."""
-        return exact(self.models, exam)
+        return exact_match(self.load_models(), sample)
 
-    def shares(self, exams: Sequence[Sequence[Problem]]) -> list[Shares | None]:
-        """Exact match of each member on each exam; None if the model has no positions for it.
+    def shares(self, samples: Sequence[Sequence[Problem]]) -> list[Shares | None]:
+        """Exact match of each member on each sample; None if the model has no positions for it.
 
         All together where that is possible, since few programs are then compiled.
         """
-        every = [problem for exam in exams for problem in exam]
+        every = [problem for sample in samples for problem in sample]
         if not self.fits(every):
-            return [self.right(exam).mean(axis=1) if self.fits(exam) else None for exam in exams]
-        ends = np.cumsum([len(exam) for exam in exams])[:-1]
-        return [part.mean(axis=1) for part in np.split(self.right(every), ends, axis=1)]
+            return [
+                self.exact_match(sample).mean(axis=1) if self.fits(sample) else None
+                for sample in samples
+            ]
+        ends = np.cumsum([len(sample) for sample in samples])[:-1]
+        return [part.mean(axis=1) for part in np.split(self.exact_match(every), ends, axis=1)]
 
-    def answers(self, exam: Sequence[Problem]) -> list[list[Answer | None]]:
+    def answers(self, sample: Sequence[Problem]) -> list[list[Answer | None]]:
         """What each member answers when it writes for itself; problems that fit, each alone."""
-        groups = [exam] if exam and self.fits(exam) else [[problem] for problem in exam]
+        groups = [sample] if sample and self.fits(sample) else [[problem] for problem in sample]
         return [
             [answer for group in groups for answer in self._answers(group, member)]
             for member in self.members
         ]
 
-    def _answers(self, exam: Sequence[Problem], member: int) -> list[Answer | None]:
-        texts = self.run.write(exam, member)
-        return [self.layout.answer(p, t) for p, t in zip(exam, texts, strict=True)]
+    def _answers(self, sample: Sequence[Problem], member: int) -> list[Answer | None]:
+        texts = self.run.write(sample, member)
+        return [self.layout.answer(p, t) for p, t in zip(sample, texts, strict=True)]
 
     def text(self, texts: Sequence[Tokens], bounds: ShapeBounds) -> Text:
         """Written texts as a batch."""
@@ -120,7 +126,9 @@ class Subject:
             part = texts[start : start + size]
             count = len(part)
             text = self.text([*part, *[part[0]] * (size - count)], bounds)
-            yield np.asarray(_logits(self.layout, bounds)(self.models.stacked, text))[:, :count]
+            yield np.asarray(_logits(self.layout, bounds)(self.load_models().stacked, text))[
+                :, :count
+            ]
 
     def _together(self, bounds: ShapeBounds, count: int) -> int:
         """How many texts fit the caches, as a power of two."""

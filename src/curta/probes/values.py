@@ -11,7 +11,16 @@ from random import Random
 from typing import ClassVar
 
 from curta.config.task import Task
-from curta.probes.base import SPREAD, Finding, Probe, Row, option, pairs, percentage, spread
+from curta.probes.base import (
+    STATISTICS,
+    Finding,
+    Probe,
+    Row,
+    option,
+    pairs,
+    percentage,
+    summary_statistics,
+)
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -51,21 +60,21 @@ class OperandRange(Probe):
             "Exact match where one operand, or both, lie in a range beyond L, which stands for the"
             " first number that training did not have."
         )
-        columns = ("operator", "range", "beyond", "problems", *SPREAD)
+        columns = ("operator", "range", "beyond", "problems", *STATISTICS)
         return Finding(columns, rows, {"shows": shows, "panels": panels}, tuple(notes))
 
     def _rows(self, subject: Subject, task: Task, limit: int) -> list[Row]:
-        exams = {("below L", "none"): self.drawn(task, limit, (0, limit), "none")}
-        exams["at L", "one"] = edge(task, limit)
+        samples = {("below L", "none"): self.drawn(task, limit, (0, limit), "none")}
+        samples["at L", "one"] = edge(task, limit)
         for low, high in pairwise(STEPS):
             for beyond in ("one", "both"):
                 span = low * limit, high * limit
-                exams[_named(low, high), beyond] = self.drawn(task, limit, span, beyond)
+                samples[_named(low, high), beyond] = self.drawn(task, limit, span, beyond)
         return [
-            {"operator": task.operator, "range": span, "beyond": beyond, "problems": len(exam)}
-            | spread(shares)
-            for ((span, beyond), exam), shares in zip(
-                exams.items(), subject.shares(list(exams.values())), strict=True
+            {"operator": task.operator, "range": span, "beyond": beyond, "problems": len(sample)}
+            | summary_statistics(shares)
+            for ((span, beyond), sample), shares in zip(
+                samples.items(), subject.shares(list(samples.values())), strict=True
             )
         ]
 
@@ -108,7 +117,7 @@ def _panel(task: Task, rows: list[Row], members: list[int]) -> Panel:
         "rows": [f"{row['range']}: {row['beyond']}" for row in rows],
         "values": values,
         "texts": [[percentage(value) for value in row] for row in values],
-        "exact": True,
+        "exact_match": True,
     }
 
 

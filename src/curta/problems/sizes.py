@@ -1,6 +1,7 @@
 """How large problems are: digit counts of their operands, and how many operands."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from curta.config.task import Span
@@ -35,3 +36,13 @@ class Sizes(NamedTuple):
     def digits(self, place: int) -> Span:
         """Digit counts of the operand at that place."""
         return self.others if place else self.first
+
+
+@dataclass(frozen=True)
+class Split:
+    """How many problems of one operator are trained on, held out, and both."""
+
+    operator: str
+    training: int
+    held_out: int
+    overlap: int

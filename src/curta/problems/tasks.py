@@ -23,7 +23,7 @@ from curta.problems.decimals import to_int
 from curta.problems.operations import Operation
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table
-from curta.problems.sizes import Sizes
+from curta.problems.sizes import Sizes, Split
 
 RANDOM = "random"
 """The slice of problems without anything special."""
@@ -154,12 +154,11 @@ def validation(task: Task, count: int) -> list[Problem]:
     return held_out(task, range(count)) if task.held_out else sample(task, count)
 
 
-def split(task: Task) -> dict[str, str | int]:
-    """How many problems are trained on, held out, and both: counted, not concluded."""
+def split(task: Task) -> Split:
+    """How a task's table is divided: counted, not concluded."""
     parts = (trained(task), range(task.held_out))
     rows = [set(np.asarray(table(task).row(jnp.arange(p.start, p.stop))).tolist()) for p in parts]
-    numbers = {"training": len(rows[0]), "held_out": len(rows[1])}
-    return {"operator": task.operator, **numbers, "overlap": len(rows[0] & rows[1])}
+    return Split(task.operator, len(rows[0]), len(rows[1]), overlap=len(rows[0] & rows[1]))
 
 
 def check(task: Task) -> None:

@@ -11,13 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from curta.report.compared import Compared, Curve, Range, Row, by_digits, by_step
+from curta.evaluation.results import SliceSummary
+from curta.report.compared import Compared, Curve, Range, asked, by_digits, by_step
 from curta.report.figures import (
     ALERT,
     MEDIAN,
     MEMBER,
     MUTED,
     WIDTH,
+    Measured,
     curves,
     legend,
     length_axis,
@@ -25,6 +27,7 @@ from curta.report.figures import (
     shade,
     style,
 )
+from curta.runs.results import ComparisonRow, Unplaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +39,13 @@ PANELS = 24
 
 def learning(compared: Compared) -> Figure:
     """Loss and exact match on training problems by step, a row of panels for each entry."""
-    loss, exact = (_learning(compared, key) for key in ("loss", "exact"))
+    loss, exact_match = _learning(compared, "loss"), _learning(compared, "exact_match")
     with style():
         figure, panels = _grid(2 * len(loss), sharey="col")
         for row, name in enumerate(loss):
             left, right = panels[2 * row : 2 * row + 2]
             _bands(left, name, loss)
-            _bands(right, name, exact)
+            _bands(right, name, exact_match)
             _title(left, name)
         for panel, title in zip(panels, ("loss", "exact match"), strict=False):
             panel.set_title(title, loc="right", color=MUTED)
@@ -56,19 +59,19 @@ def learning(compared: Compared) -> Figure:
 
 
 def lengths(compared: Compared, operator: str) -> Figure:
-    """Exact match in the hardest category by operand length, a panel for each entry."""
+    """Exact match in the hardest slice by operand length, a panel for each entry."""
     rows = [row for row in compared.rows if _asked(row, operator)]
-    found = {row["name"]: by_digits(row, operator) for row in rows}
-    spans = {row["name"]: compared.lengths(row, operator) for row in rows}
+    found = {row.name: by_digits(row, operator) for row in rows}
+    spans = {row.name: compared.lengths(row, operator) for row in rows}
     with style():
         figure, panels = _grid(len(rows), sharey="all")
         for panel, row in zip(panels, rows, strict=False):
-            _bands(panel, row["name"], found, marker="o")
+            _bands(panel, row.name, found, marker="o")
             _mark_unplaced(panel, row, operator)
-            shade(panel, spans[row["name"]])
-            _title(panel, row["name"])
+            shade(panel, spans[row.name])
+            _title(panel, row.name)
         percent_axis(panels[0])
-        digits = {exam["digits"] for row in rows for exam in _asked(row, operator)}
+        digits = {one.digits for row in rows for one in _asked(row, operator)}
         _share_lengths(panels[: len(rows)], digits | {span[1] for span in spans.values() if span})
         for panel in panels[len(rows) :]:
             panel.remove()
@@ -77,11 +80,11 @@ def lengths(compared: Compared, operator: str) -> Figure:
     return figure
 
 
-def _asked(row: Row, operator: str) -> list[Any]:
-    return [exam for exam in (*row["exams"], *row["unplaced"]) if exam["operator"] == operator]
+def _asked(row: ComparisonRow, operator: str) -> list[SliceSummary | Unplaced]:
+    return [one for one in asked(row) if one.operator == operator]
 
 
-def _learning(compared: Compared, key: Any) -> dict[str, Curve]:
+def _learning(compared: Compared, key: Measured) -> dict[str, Curve]:
     return {name: by_step(curves(run.metrics, key)) for name, run in compared.runs.items()}
 
 
@@ -113,9 +116,9 @@ def _line(axes: Axes, curve: Mapping[Any, Range], marker: str = "") -> None:
     )
 
 
-def _mark_unplaced(axes: Axes, row: Row, operator: str) -> None:
+def _mark_unplaced(axes: Axes, row: ComparisonRow, operator: str) -> None:
     """Crosses at the lengths that the entry's models have no positions for."""
-    digits = sorted({e["digits"] for e in row["unplaced"] if e["operator"] == operator})
+    digits = sorted({one.digits for one in row.unplaced if one.operator == operator})
     if digits:
         axes.plot(
             digits, [0] * len(digits), "x", color=ALERT, markeredgewidth=1.8, clip_on=False,

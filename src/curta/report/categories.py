@@ -1,4 +1,4 @@
-"""What the categories of problems are called on a page.
+"""What the slices of problems are called on a page.
 
 The descriptions lie here and not with the operations, so that a report needs
 nothing but the files of its run; a test holds them against the operations' cases.
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from curta.report.markup import Markup, element
 
-CATEGORIES = {
+SLICES = {
     "random": "all digits drawn at random",
     "unequal": "all operands but one are shorter",
     "larger": "the first operand is shorter than the second",
@@ -40,10 +40,10 @@ CATEGORIES = {
 }
 
 
-def category_list(present: Iterable[str]) -> Markup:
-    """The categories that occur and what each of them is."""
+def slice_list(present: Iterable[str]) -> Markup:
+    """The slices that occur and what each of them is."""
     found = set(present)
-    return element("ul", *(_item(*pair) for pair in CATEGORIES.items() if pair[0] in found))
+    return element("ul", *(_item(*pair) for pair in SLICES.items() if pair[0] in found))
 
 
 def _item(name: str, meaning: str) -> Markup:

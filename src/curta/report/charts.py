@@ -80,13 +80,15 @@ def _height(panel: Panel) -> float:
 def _draw_heat(axes: Axes, panel: Heat) -> None:
     from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
-    colours, exact = [colour for _, _, colour in BANDS], panel.get("exact", False)
+    colours, banded = [colour for _, _, colour in BANDS], panel.get("exact_match", False)
     values = [[math.nan if v is None else v for v in row] for row in panel["values"]]
     shown = [[v if math.isnan(v) else band(v) / (len(BANDS) - 1) for v in row] for row in values]
-    ramp = ListedColormap(colours) if exact else LinearSegmentedColormap.from_list("share", colours)
+    ramp = (
+        ListedColormap(colours) if banded else LinearSegmentedColormap.from_list("share", colours)
+    )
     axes.grid(visible=False)
     axes.imshow(
-        shown if exact else values, cmap=ramp, vmin=0, vmax=1, aspect="auto", interpolation="none"
+        shown if banded else values, cmap=ramp, vmin=0, vmax=1, aspect="auto", interpolation="none"
     )
     _rule(axes, panel)
     axes.set(xlabel=panel["across"], ylabel=panel["down"])
@@ -178,7 +180,7 @@ def _explain(figure: Figure, grid: list[Axes], panels: Sequence[Panel]) -> None:
     first = panels[0]
     if first["form"] != "heat":
         legend(figure, grid[0])
-    elif first.get("exact", False):
+    elif first.get("exact_match", False):
         _explain_bands(figure)
     else:
         _explain_colours(figure, grid)

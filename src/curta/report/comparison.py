@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from curta.config import files
+from curta.evaluation.results import SliceSummary, SummaryStatistics
 from curta.report import bands, sections, swept
-from curta.report.categories import category_list
+from curta.report.categories import slice_list
 from curta.report.compared import (
     Compared,
-    Exam,
-    Row,
-    Spread,
     compared_of,
-    exams_of,
     hardest,
+    range_of,
     read_comparison,
+    slices_of,
 )
 from curta.report.differences import differences
 from curta.report.document import Part, document
@@ -35,7 +34,8 @@ from curta.report.markup import (
     table,
 )
 from curta.report.page import Shown, at_work, contents, moving, parts, pictures, placed, show
-from curta.report.summary import MISSING, counted, duration, listed, percent
+from curta.report.summary import MISSING, counted, duration, finite, listed, percent
+from curta.runs.results import ComparisonResults, ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 DESCRIPTIONS = {
     "learning": "Loss and exact match on training problems against training step: a row of "
     "panels for each entry, the median over members as a line and their range as a band.",
-    "lengths": "Exact match in the hardest category against operand length: a panel for each "
+    "lengths": "Exact match in the hardest slice against operand length: a panel for each "
     "entry, the median over members as a line and their range as a band.",
     "by": "Loss at the end of training and exact match, within and beyond the lengths of "
     "training, of every member, with their median as a line and their range as a band.",
@@ -51,8 +51,8 @@ DESCRIPTIONS = {
 """What each kind of figure shows, for readers who cannot see it."""
 
 _STATES = {"waiting": "not trained yet", "training": "in training", "interrupted": "interrupted",
-           "stopped": "stopped", "finished": "not examined"}  # fmt: skip
-"""What stands for an exam that has not taken place."""
+           "stopped": "stopped", "finished": "not evaluated"}  # fmt: skip
+"""What stands for an evaluation that has not taken place."""
 
 
 def write_comparison(folder: Path) -> Path:
@@ -61,14 +61,14 @@ def write_comparison(folder: Path) -> Path:
 
 
 def write_together(
-    folder: Path, content: Mapping[str, Any], folders: Mapping[str, Path], work: Part
+    folder: Path, results: ComparisonResults, folders: Mapping[str, Path], work: Part
 ) -> Path:
     """Writes one report of runs that lie anywhere, and all that the report of each has.
 
-    `content` is as comparison.json is, `folders` are those of its rows by their names, and
+    `folders` are those of its rows by their names, and
     `work` is the models that calculate in the page.
     """
-    compared = compared_of(content, folders)
+    compared = compared_of(results, folders)
     return _write(folder, compared, {name: show(folders[name]) for name in compared.runs}, work)
 
 
@@ -83,11 +83,11 @@ def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Pa
 
 def draw(compared: Compared) -> dict[str, Figure]:
     """The figures for which there is data, by the name of their file."""
-    examined = any(row["exams"] for row in compared.rows)
-    plots = _swept(compared) if compared.swept and examined else {}
+    evaluated = any(row.lengths for row in compared.rows)
+    plots = _swept(compared) if compared.results.swept and evaluated else {}
     if len(compared.rows) > bands.PANELS:
         return plots
-    if examined:
+    if evaluated:
         for number, operator in enumerate(compared.sizes, 1):
             name = "lengths" if len(compared.sizes) == 1 else f"lengths-{number}"
             plots[name] = bands.lengths(compared, operator)
@@ -98,7 +98,7 @@ def draw(compared: Compared) -> dict[str, Figure]:
 
 def _swept(compared: Compared) -> dict[str, Figure]:
     """What was found against the models' size, and against each value that was swept."""
-    found = {f"by-{path}": swept.by_value(compared, path) for path in compared.swept}
+    found = {f"by-{path}": swept.by_value(compared, path) for path in compared.results.swept}
     return {"by-parameters": swept.by_size(compared)} | found
 
 
@@ -112,7 +112,7 @@ def render(
         "Let them calculate": at_work(work),
         "Swept values": join(_section("What the swept values do", "by", shown)),
         "By length": join(_section("Exact match by length", "lengths", shown)),
-        "By category": _details(compared),
+        "By slice": _details(compared),
         "Learning": join(_section("Learning curves", "learning", shown)),
         "Side by side": differences(compared),
         "Recipes": Markup() if runs else _recipes(compared),
@@ -122,7 +122,7 @@ def render(
     main = element("main", *(placed(at, part) for at, (_, part) in present.items()))
     links = contents({at: title for at, (title, _) in present.items()})
     body = join([_header(compared), links, main, _footer()])
-    title = f"{compared.title}: comparison"
+    title = f"{compared.results.title}: comparison"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
@@ -142,10 +142,10 @@ def _figure(plot: Figure, name: str) -> Markup:
 _CAPTIONS = {
     "learning": "Means over ten steps on the problems drawn during training, which differ "
     "where entries are trained on different problems. Grey: the medians of the other entries.",
-    "lengths": "Every member in its hardest category. Grey: the medians of the other entries. "
+    "lengths": "Every member in its hardest slice. Grey: the medians of the other entries. "
     "Shaded: operands as long as in training. A cross: the models have no positions there.",
     "by": "Small marks: every member; large ones: their median; shaded or drawn out: the "
-    "least to the greatest. Exact match is the mean over the sizes and categories of the exam.",
+    "least to the greatest. Exact match is the mean over the sizes and slices of the evaluation.",
 }
 
 
@@ -157,7 +157,7 @@ def _section(title: str, kind: str, shown: dict[str, Markup]) -> Iterator[Markup
 
 def _header(compared: Compared) -> Markup:
     known = [run.info for run in compared.runs.values()]
-    devices = dict.fromkeys(info["device"] for info in known if "device" in info)
+    devices = dict.fromkeys(info.device for info in known)
     facts = {
         "Entries": str(len(compared.rows)),
         "Members of each (seeds)": _members(compared),
@@ -166,11 +166,11 @@ def _header(compared: Compared) -> Markup:
     items = [
         element("div", element("dt", name), element("dd", value)) for name, value in facts.items()
     ]
-    summary = [element("p", compared.summary)] if compared.summary else []
+    summary = [element("p", compared.results.summary)] if compared.results.summary else []
     return element(
         "header",
         element("p", "Comparison", class_="kind"),
-        element("h1", compared.title),
+        element("h1", compared.results.title),
         *summary,
         *(element("p", note, class_="note", role="note") for note in _notes(compared)),
         element("dl", *items),
@@ -179,7 +179,7 @@ def _header(compared: Compared) -> Markup:
 
 def _members(compared: Compared) -> str:
     """How many there are and their seeds, or how few and how many where runs differ."""
-    seeds = [run.info.get("seeds", compared.seeds) for run in compared.runs.values()]
+    seeds = [run.info.seeds for run in compared.runs.values()]
     if all(mine == compared.seeds for mine in seeds):
         return f"{len(compared.seeds)} ({listed(compared.seeds)})"
     return f"{min(map(len, seeds))} to {max(map(len, seeds))}"
@@ -188,18 +188,18 @@ def _members(compared: Compared) -> str:
 def _notes(compared: Compared) -> Iterator[str]:
     """What limits the comparison, before any number is read."""
     for row in compared.rows:
-        if row["status"] == "stopped":
-            yield f"{row['name']}: every member stopped, its loss was no longer finite."
-        elif row["status"] != "finished":
-            yield f"{row['name']}: {_STATES[row['status']]}."
-        elif row.get("stopped"):
-            gone = counted(len(row["stopped"]), "member")
-            yield f"{row['name']}: {gone} stopped early and count as they were then."
+        if row.status == "stopped":
+            yield f"{row.name}: every member stopped, its loss was no longer finite."
+        elif row.status != "finished":
+            yield f"{row.name}: {_STATES[row.status]}."
+        elif row.stopped:
+            gone = counted(len(row.stopped), "member")
+            yield f"{row.name}: {gone} stopped early and count as they were then."
 
 
 def _results(compared: Compared) -> Markup:
     text = (
-        "Exact match in percent, each member in its hardest category: the median over members, "
+        "Exact match in percent, each member in its hardest slice: the median over members, "
         "below it the least and the greatest. A problem counts only if all that the model "
         "writes is right. Training time is that of all members together."
     )
@@ -231,47 +231,47 @@ def _head(compared: Compared) -> Iterator[Markup]:
     )
 
 
-def _result_row(compared: Compared, row: Row, columns: list[tuple[str, str]]) -> Markup:
-    parameters, seconds = row.get("parameters"), row.get("training_seconds")
-    structure = [] if _one_structure(compared) else [element("small", row["structure"])]
+def _result_row(compared: Compared, row: ComparisonRow, columns: list[tuple[str, str]]) -> Markup:
+    parameters, seconds = row.parameters, row.training_seconds
+    structure = [] if _one_structure(compared) else [element("small", row.structure)]
     return element(
         "tr",
-        element("th", row["name"], *structure, class_="entry", scope="row"),
+        element("th", row.name, *structure, class_="entry", scope="row"),
         cells(
             MISSING if parameters is None else f"{parameters:,}",
-            f"{row['steps']:,}" if "steps" in row else MISSING,
+            MISSING if row.steps is None else f"{row.steps:,}",
             MISSING if seconds is None else duration(seconds),
         ),
-        _loss(row.get("loss")),
-        *(_exam_cell(row, operator, size) for operator, size in columns),
+        _loss(row.loss),
+        *(_size_cell(row, operator, size) for operator, size in columns),
     )
 
 
 def _one_structure(compared: Compared) -> bool:
-    return len({row["structure"] for row in compared.rows}) == 1
+    return len({row.structure for row in compared.rows}) == 1
 
 
 def _common_structure(compared: Compared) -> Iterator[Markup]:
     """Said once where all entries have the same."""
     if _one_structure(compared):
         name = element("strong", "Structure given to every model: ")
-        yield element("p", name, compared.rows[0]["structure"])
+        yield element("p", name, compared.rows[0].structure)
 
 
-def _loss(loss: Spread | None) -> Markup:
-    if loss is None or "median" not in loss:
+def _loss(loss: SummaryStatistics | None) -> Markup:
+    if loss is None or loss.median is None:
         return cells(MISSING)
-    return _ranged(f"{loss['median']:.2g}", f"{loss['min']:.2g}", f"{loss['max']:.2g}")
+    return _ranged(f"{loss.median:.2g}", f"{loss.min:.2g}", f"{loss.max:.2g}")
 
 
-def _exam_cell(row: Row, operator: str, size: str) -> Markup:
-    exams = exams_of(row, operator, size)
-    if exams:
-        return _share(*hardest(exams))
-    asked = {(unplaced["operator"], unplaced["size"]) for unplaced in row["unplaced"]}
+def _size_cell(row: ComparisonRow, operator: str, size: str) -> Markup:
+    slices = slices_of(row, operator, size)
+    if slices:
+        return _share(*hardest(slices))
+    asked = {(unplaced.operator, unplaced.size) for unplaced in row.unplaced}
     if (operator, size) in asked:
         return element("td", "no positions", class_="none")
-    return element("td", _STATES[row["status"]] if not row["exams"] else MISSING, class_="none")
+    return element("td", _STATES[row.status] if not row.lengths else MISSING, class_="none")
 
 
 def _share(median: float, least: float, most: float) -> Markup:
@@ -287,62 +287,64 @@ def _ranged(median: str, least: str, most: str, miss: bool = False) -> Markup:
 
 def _reasons(compared: Compared) -> Iterator[Markup]:
     """Why there are sizes that some models cannot be given."""
-    said = [(row["name"], one) for row in compared.rows for one in row["unplaced"]]
+    said = [(row.name, one) for row in compared.rows for one in row.unplaced]
     if said:
         items = (
-            element("li", element("strong", name), f" at {one['size']} digits: {one['reason']}")
+            element("li", element("strong", name), f" at {one.size} digits: {one.reason}")
             for name, one in said
         )
         yield details("Where there are no positions, and why", element("ul", *items))
 
 
 def _details(compared: Compared) -> Markup:
-    """Every category, operator by operator."""
-    present = {exam["category"] for row in compared.rows for exam in row["exams"]}
+    """Every slice, operator by operator."""
+    present = {one.slice_name for row in compared.rows for one in row.lengths}
     if not present:
         return Markup()
-    tables = [_category_table(compared, operator) for operator in compared.sizes]
+    tables = [_slice_table(compared, operator) for operator in compared.sizes]
     return element(
         "section",
-        element("h2", "Exact match by category"),
-        details("What the categories are", category_list(present)),
+        element("h2", "Exact match by slice"),
+        details("What the slices are", slice_list(present)),
         *tables,
     )
 
 
-def _category_table(compared: Compared, operator: str) -> Markup:
+def _slice_table(compared: Compared, operator: str) -> Markup:
     sizes = compared.sizes[operator]
     names = (f"{size} digits" for size in sizes)
     head = element(
         "tr",
         heading_cells("Entry"),
-        element("th", "Category", class_="word", scope="col"),
+        element("th", "Slice", class_="word", scope="col"),
         heading_cells("Count", *names),
     )
-    body = [line for row in compared.rows for line in _category_rows(row, operator, sizes)]
+    body = [line for row in compared.rows for line in _slice_rows(row, operator, sizes)]
     return table(f"Exact match of {operator} in percent: median, least and greatest", [head], body)
 
 
-def _category_rows(row: Row, operator: str, sizes: list[str]) -> Iterator[Markup]:
-    mine = [exam for exam in row["exams"] if exam["operator"] == operator]
-    categories = dict.fromkeys(exam["category"] for exam in mine)
-    name = element("th", row["name"], scope="rowgroup", rowspan=str(len(categories)))
-    for index, category in enumerate(categories):
-        found = {exam["size"]: exam for exam in mine if exam["category"] == category}
+def _slice_rows(row: ComparisonRow, operator: str, sizes: list[str]) -> Iterator[Markup]:
+    mine = [one for one in row.lengths if one.operator == operator]
+    slices = dict.fromkeys(one.slice_name for one in mine)
+    entry = element("th", row.name, scope="rowgroup", rowspan=str(len(slices)))
+    for index, name in enumerate(slices):
+        found = {one.size: one for one in mine if one.slice_name == name}
         yield element(
             "tr",
-            Markup() if index else name,
-            element("th", category, class_="word", scope="row"),
-            cells(f"{max(exam['count'] for exam in found.values()):,}"),
-            *(_category_cell(row, operator, size, found) for size in sizes),
+            Markup() if index else entry,
+            element("th", name, class_="word", scope="row"),
+            cells(f"{max(one.count for one in found.values()):,}"),
+            *(_slice_cell(row, operator, size, found) for size in sizes),
         )
 
 
-def _category_cell(row: Row, operator: str, size: str, found: dict[str, Exam]) -> Markup:
-    exam = found.get(size)
-    if exam is None or "median" not in exam:
-        return _exam_cell(row, operator, size)
-    return _share(exam["median"], exam["min"], exam["max"])
+def _slice_cell(
+    row: ComparisonRow, operator: str, size: str, found: Mapping[str, SliceSummary]
+) -> Markup:
+    one = found.get(size)
+    if one is None or one.exact_match.median is None:
+        return _size_cell(row, operator, size)
+    return _share(*range_of(finite(one.exact_match.members)))
 
 
 def _recipes(compared: Compared) -> Markup:

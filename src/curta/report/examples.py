@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from itertools import chain, groupby, repeat, zip_longest
 
+from curta.evaluation.results import Example, FirstError
 from curta.report.markup import Markup, cells, details, element, heading_cells, join, table
-from curta.report.run_folder import Example, Run, Slip
+from curta.report.run_folder import Run
 from curta.report.summary import counted
 
 _SHOWN = 24
@@ -15,41 +16,39 @@ _SHOWN_TEXT = 4_000
 
 def examples(run: Run) -> Markup:
     """Problems with answers, wrong ones first."""
-    found = run.evaluation.get("examples", [])
+    found = run.evaluation.examples
     if not found:
         return Markup()
-    wrong = [one for one in found if one["answer"] != one["truth"]]
-    right = [one for one in found if one["answer"] == one["truth"]]
-    shown = _spread(wrong, _SHOWN)
-    shown += _spread(right, _SHOWN - len(shown))
+    wrong = [one for one in found if one.answer != one.truth]
+    right = [one for one in found if one.answer == one.truth]
+    shown = _evenly(wrong, _SHOWN)
+    shown += _evenly(right, _SHOWN - len(shown))
     caption = (
         f"{len(shown)} of the {counted(len(found), 'example')} kept by the evaluation, "
         f"{len(wrong)} of which are wrong; wrong answers first"
     )
     names = ("Problem", "Truth", "Answer", "Verdict", "Member", "See it")
     body = (_row(run, one) for one in shown)
-    examined = table(caption, [element("tr", heading_cells(*names))], body)
-    return element("section", element("h2", "Examples"), examined)
+    shown_table = table(caption, [element("tr", heading_cells(*names))], body)
+    return element("section", element("h2", "Examples"), shown_table)
 
 
-def _spread(found: Sequence[Example], count: int) -> list[Example]:
+def _evenly(found: Sequence[Example], count: int) -> list[Example]:
     """At most `count` of them, from every part: they come by operator, size and member."""
     kept = min(count, len(found))
     return [found[index * len(found) // kept] for index in range(kept)]
 
 
 def _row(run: Run, one: Example) -> Markup:
-    answer, truth = one["answer"], one["truth"]
+    answer, truth = one.answer, one.truth
     given = "invalid" if answer is None else folded(answer, marked(answer, truth))
-    writing = Markup() if answer == truth else writing_of(one["text"], one.get("slip"))
+    writing = Markup() if answer == truth else writing_of(one.text, one.first_error)
     return element(
         "tr",
-        number_cell(folded(one["problem"], one["problem"])),
+        number_cell(folded(one.problem, one.problem)),
         number_cell(folded(truth, truth)),
         number_cell(given, writing),
-        cells(
-            verdict(answer, truth), f"{one['member']}", watch(run, one["problem"], one["member"])
-        ),
+        cells(verdict(answer, truth), f"{one.member}", watch(run, one.problem, one.member)),
     )
 
 
@@ -71,10 +70,10 @@ def folded(text: str, shown: str) -> str:
     return details(f"{text[:8]}…{text[-8:]}", shown)
 
 
-def writing_of(text: str, slip: Slip | None = None) -> Markup:
+def writing_of(text: str, first_error: FirstError | None) -> Markup:
     """What the model wrote, trace and all, and its first wrong token where that is known."""
     more = f" … and {len(text) - _SHOWN_TEXT:,} more" if len(text) > _SHOWN_TEXT else ""
-    kept, at = text[:_SHOWN_TEXT], slip["at"] if slip else len(text)
+    kept, at = text[:_SHOWN_TEXT], first_error.at if first_error else len(text)
     wrong = element("mark", kept[at]) if at < len(kept) else Markup()
     return details("what the model wrote", element("code", kept[:at], wrong, kept[at + 1 :]), more)
 

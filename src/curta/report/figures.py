@@ -13,12 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from curta.report.run_folder import Evaluation, Length, Metric, Span, Trained
+from curta.evaluation.results import Grid, SliceResult, Span
+from curta.report.run_folder import Trained
 from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
+from curta.runs.results import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +59,7 @@ TOLD = "told: "
 Curve = dict[int, float]
 """Value by training step."""
 
-Measured = Literal["loss", "exact", "validation_loss", "validation_exact"]
+Measured = Literal["loss", "exact_match", "validation_loss", "validation_exact_match"]
 
 _STYLE: dict[Any, Any] = {
     "font.size": 9.5,
@@ -88,15 +90,15 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
     A stopped member's curve ends.
     """
     stopped = stopped or {}
-    alive = [line for line in metrics if line["step"] < stopped.get(line["member"], math.inf)]
+    alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
     with style():
         figure, (upper, lower) = _panels(2, height=4.4)
         _draw_curves(upper, curves(alive, "loss"), stopped)
-        _draw_curves(lower, curves(alive, "exact"), stopped)
+        _draw_curves(lower, curves(alive, "exact_match"), stopped)
         upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss")
         _draw_validation(upper, curves(alive, "validation_loss"))
-        watched = _draw_validation(lower, curves(alive, "validation_exact"))
+        watched = _draw_validation(lower, curves(alive, "validation_exact_match"))
         lower.set_title("Exact match" if watched else "Exact match on training problems")
         lower.set(xlabel="training step")
         lower.set_xlim(left=0)
@@ -105,9 +107,9 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
     return figure
 
 
-def exact_by_length(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
-    """Exact match in the hardest category by operand length, one panel per operator."""
-    rows, operators = evaluation["lengths"], by_operator(evaluation["lengths"])
+def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Trained]) -> Figure:
+    """Exact match in the hardest slice by operand length, one panel per operator."""
+    operators = by_operator(rows)
     spans = {name: task.lengths for name, task in trained.items() if name in operators}
     with style():
         figure, panels = _panels(len(operators), height=1.2 + 1.4 * len(operators))
@@ -117,23 +119,20 @@ def exact_by_length(evaluation: Evaluation, trained: Mapping[str, Trained]) -> F
             told = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
             panel.set_title(f"{operator}{told}", parse_math=False)
         ends = [end for span in spans.values() for end in span]
-        length_axis(panels[-1], sorted({*ends, *(row["digits"] for row in rows)}))
+        length_axis(panels[-1], sorted({*ends, *(row.digits for row in rows)}))
         legend(figure, panels[0])
     return figure
 
 
-def grid(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
+def grid(data: Grid, trained: Mapping[str, Trained]) -> Figure:
     """Median exact match of the members for every pair of operand lengths, in bands."""
-    if "grid" not in evaluation:
-        raise ValueError("this evaluation has no grid")
-    data = evaluation["grid"]
-    cells = median_cells(data["exact"])
+    cells = median_cells(data.exact_match)
     with style():
         figure, (axes,) = _panels(1, height=4.3)
         image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
         axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
-        _name_cells(axes, data["digits"])
-        _box(axes, data["digits"], trained.get(data["operator"]))
+        _name_cells(axes, data.digits)
+        _box(axes, data.digits, trained.get(data.operator))
         bar = figure.colorbar(image, shrink=0.8, ticks=range(len(BANDS)))
         bar.set_ticklabels([name for _, name, _ in BANDS])
         bar.set_label("exact match, median over members")
@@ -144,16 +143,16 @@ def grid(evaluation: Evaluation, trained: Mapping[str, Trained]) -> Figure:
 def curves(metrics: Iterable[Metric], key: Measured) -> dict[int, Curve]:
     """Curve of every member, thinned to `POINTS` by averaging neighbouring steps."""
     metrics = list(metrics)
-    point = _points({line["step"] for line in metrics})
+    point = _points({line.step for line in metrics})
     values: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in metrics:
-        values[line["member"]][point[line["step"]]] += finite([line.get(key)])
+        values[line.member][point[line.step]] += finite([getattr(line, key)])
     return {member: _means(values[member]) for member in sorted(values)}
 
 
-def median_cells(exact: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
+def median_cells(exact_match: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
     """Median over members of every cell."""
-    rows = zip(*exact, strict=True)
+    rows = zip(*exact_match, strict=True)
     return [[median(cell) for cell in zip(*row, strict=True)] for row in rows]
 
 
@@ -242,22 +241,22 @@ def _mark_stopped(axes: Axes, member: int, curve: Curve) -> None:
     axes.annotate(f"{member}", (end, curve[end]), (5, 5), textcoords="offset points", color=ALERT)
 
 
-def _draw_lengths(axes: Axes, rows: Sequence[Length]) -> None:
+def _draw_lengths(axes: Axes, rows: Sequence[SliceResult]) -> None:
     """Sizes whose longest operands are alike share a point: the hardest of them counts."""
-    groups = {digits: list(group) for digits, group in groupby(rows, itemgetter("digits"))}
-    exact = [hardest(group) for group in groups.values()]
-    for member, values in enumerate(zip(*exact, strict=True)):
+    groups = {digits: list(group) for digits, group in groupby(rows, attrgetter("digits"))}
+    shares = [hardest(group) for group in groups.values()]
+    for member, values in enumerate(zip(*shares, strict=True)):
         draw_member(axes, dict(zip(groups, values, strict=True)), marker="o", member=member)
-    middle = list(map(median, exact))
+    middle = list(map(median, shares))
     axes.plot(list(groups), middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
     percent_axis(axes)
     for digits, group in groups.items():
         _name_sizes(axes, digits, group)
 
 
-def _name_sizes(axes: Axes, digits: int, rows: Sequence[Length]) -> None:
+def _name_sizes(axes: Axes, digits: int, rows: Sequence[SliceResult]) -> None:
     """Names the sizes of a point where its length alone does not."""
-    names = dict.fromkeys(size_name(row) for row in rows if not row["size"].isdecimal())
+    names = dict.fromkeys(size_name(row) for row in rows if not row.size.isdecimal())
     if names:
         place = axes.get_xaxis_transform()
         text = ", ".join(names)

@@ -22,14 +22,14 @@ function percent(share) {
 }
 
 function begin(map) {
-  const { digits, count, edges, right } = JSON.parse(map.querySelector("script").textContent);
+  const { digits, count, edges, correct } = JSON.parse(map.querySelector("script").textContent);
   const drawn = map.querySelector("svg"), cells = drawn.querySelector(".cells"), last = digits.length - 1;
   const told = make("p", { class: "told", role: "status" });
   const cursor = document.createElementNS(SVG, "rect");
-  const members = right.map((_, member) => member);
+  const members = correct.map((_, member) => member);
   let at = [last, last], chosen = -1;
 
-  const values = ([first, second]) => right.map((member) => member[first][second] / count);
+  const values = ([first, second]) => correct.map((member) => member[first][second] / count);
   const band = (share) => edges.findLastIndex((edge) => edge <= share);
 
   function paint() {

@@ -6,10 +6,11 @@ shows single members. Cells hold how many problems are right, so that nothing is
 
 from itertools import groupby
 
+from curta.evaluation.results import Grid, Span
 from curta.report.document import data
 from curta.report.figures import BANDS, band, median_cells
 from curta.report.markup import Markup, element
-from curta.report.run_folder import Grid, Run, Span, Trained
+from curta.report.run_folder import Run, Trained
 
 SIDE, LEFT, BELOW = 400, 52, 44
 """Of the map itself, and the room for the names of rows and columns."""
@@ -19,8 +20,8 @@ NAMED = 10
 
 def heat_map(run: Run, grid: Grid, says: str) -> Markup:
     """The map of the median, its legend, and the counts of every member."""
-    digits, cells = grid["digits"], median_cells(grid["exact"])
-    trained = run.trained.get(grid["operator"])
+    digits, cells = grid.digits, median_cells(grid.exact_match)
+    trained = run.trained.get(grid.operator)
     box = f"0 0 {LEFT + SIDE + 8} {SIDE + BELOW}"
     drawn = element(
         "svg",
@@ -31,17 +32,19 @@ def heat_map(run: Run, grid: Grid, says: str) -> Markup:
     )  # fmt: skip
     held = {
         "digits": digits,
-        "count": grid["count"],
+        "count": grid.count,
         "edges": [edge for edge, _, _ in BANDS],
-        "right": _counts(grid),
+        "correct": _counts(grid),
     }
     return element("div", _legend(trained), drawn, data(held), class_="heat")
 
 
 def _counts(grid: Grid) -> list[list[list[int]]]:
     """Problems that each member has right, by first and second operand's length."""
-    count = grid["count"]
-    return [[[round(share * count) for share in row] for row in member] for member in grid["exact"]]
+    count = grid.count
+    return [
+        [[round(share * count) for share in row] for row in member] for member in grid.exact_match
+    ]
 
 
 def _scaled(digits: list[int]) -> str:

@@ -30,7 +30,7 @@ async function unpacked(text, rows) {
 async function begin(map) {
   const held = JSON.parse(map.querySelector("script").textContent);
   const columns = await unpacked(held.packed, held.rows), classes = columns.slice(0, held.cells.length);
-  const [next, count, unseen, margin, wrong] = columns.slice(held.cells.length);
+  const [next, count, heldOut, margin, wrong] = columns.slice(held.cells.length);
   const { down, across } = held, squares = map.querySelector(".squares");
   const wide = held.cells[across][1].length, high = down === null ? 1 : held.cells[down][1].length;
   const fixed = held.cells.map(() => -1), told = make("p", { class: "told", role: "status" });
@@ -62,23 +62,23 @@ async function begin(map) {
       const x = place % wide, y = Math.floor(place / wide), found = following(rows);
       const level = sum(rows, wrong) ? "wrong" : `value-${held.next[found[0][0]][2]}`;
       paths[level] = `${paths[level] ?? ""}M${x} ${y}h1v1h-1z`;
-      if (sum(rows, unseen)) paths.unseen = `${paths.unseen ?? ""}M${x + 0.82} ${y + 0.18}h0`;
+      if (sum(rows, heldOut)) paths.heldOut = `${paths.heldOut ?? ""}M${x + 0.82} ${y + 0.18}h0`;
       const symbols = [...new Set(found.map(([token]) => held.next[token][0]))];
       if (symbols.length < 3) {
         const name = `on-${level}${symbols.join("").length > 1 ? " small" : ""}`;
         texts.push(drawn("text", { x: x + 0.5, y: y + 0.68, class: name }, symbols.join(" ")));
       }
     });
-    const { unseen: dots, ...coloured } = paths;
+    const { heldOut: dots, ...coloured } = paths;
     const path = ([name, d]) => drawn("path", { class: name, d });
     const shown = Object.entries(coloured).map(path);
-    squares.replaceChildren(...shown, ...texts, ...(dots ? [path(["unseen", dots])] : []), cursor);
+    squares.replaceChildren(...shown, ...texts, ...(dots ? [path(["held-out", dots])] : []), cursor);
   }
 
   const seen = (row) => held.cells.map(([name, symbols], cell) => `${name} ${symbols[classes[cell][row]]}`).join(", ");
 
   function told_of(rows) {
-    const windows = sum(rows, count), bad = sum(rows, wrong), fresh = sum(rows, unseen);
+    const windows = sum(rows, count), bad = sum(rows, wrong), fresh = sum(rows, heldOut);
     const least = (Math.min(...rows.map((row) => margin[row])) / 100).toFixed(2);
     const found = following(rows), more = found.length > MOST ? `, and ${found.length - MOST} more` : "";
     const written = found.slice(0, MOST).map(([token, n]) =>

@@ -66,10 +66,10 @@ def learned(certified: Certified) -> list[Learned]:
     assert certified.table is not None
     roles = certified.layout.machine.role[certified.table.rows[:, 0]]
     return [
-        _of_role(certified, one["role"], roles == number)
+        _of_role(certified, one.role, roles == number)
         for number, role in enumerate(certified.layout.machine.roles)
-        for one in certified.content["roles"]
-        if one["role"] == role.name and np.any(roles == number)
+        for one in certified.content.roles
+        if one.role == role.name and np.any(roles == number)
     ]
 
 
@@ -221,16 +221,16 @@ def _paths(one: Learned) -> list[Markup]:
     x = one.cells[one.across].classes
     y = one.cells[one.down].classes if one.down is not None else np.zeros_like(x)
     wrong = (one.table.token != one.table.targets[None]).any(axis=0)
-    unseen = np.logical_not(one.table.shown.any(0))
+    held_out = np.logical_not(one.table.shown.any(0))
     squares: dict[str, list[str]] = {}
     for place in np.unique(np.stack([y, x], 1), axis=0).tolist():
         mine = (y == place[0]) & (x == place[1])
         most = int(np.argmax(np.bincount(one.next.classes[mine])))
         level = "wrong" if wrong[mine].any() else f"value-{one.next.tokens[most][2]}"
         squares.setdefault(level, []).append(f"M{place[1]} {place[0]}h1v1h-1z")
-        if unseen[mine].any():
-            squares.setdefault("unseen", []).append(f"M{place[1] + 0.82:g} {place[0] + 0.18:g}h0")
-    order = sorted(squares, key=lambda name: name == "unseen")
+        if held_out[mine].any():
+            squares.setdefault("held-out", []).append(f"M{place[1] + 0.82:g} {place[0] + 0.18:g}h0")
+    order = sorted(squares, key=lambda name: name == "held-out")
     return [element("path", class_=name, d="".join(squares[name])) for name in order]
 
 
@@ -268,7 +268,7 @@ def _legend(found: Sequence[Learned]) -> Markup:
     if any(one.next.top >= LEVELS for one in found):
         names |= {0: "low", LEVELS - 1: "high"}
     items = [_swatch(f"value-{level}", names[level]) for level in sorted(used)]
-    items += [_swatch("wrong", "wrong"), _swatch("unseen", "some never shown in training")]
+    items += [_swatch("wrong", "wrong"), _swatch("held-out", "some never shown in training")]
     return element("ul", *items, class_="bands", aria_label="What is written")
 
 

@@ -1,10 +1,10 @@
 """What a notebook shows of a folder: pictures as they are, tables as rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from curta.evaluation.results import SliceSummary
 from curta.report.markup import element, heading_cells
 
 WIDTH = 520
@@ -32,16 +32,18 @@ class Rows(list[dict[str, Any]]):
         return element("table", element("thead", head), element("tbody", *body))
 
 
-def pictures(folder: Path) -> dict[str, Picture]:
+def find_pictures(folder: Path) -> dict[str, Picture]:
     """The pictures of a report by their names, those of probes as `probes/NAME`."""
     found = sorted([*folder.glob("*.png"), *folder.glob("probes/*.png")])
     return {path.relative_to(folder).with_suffix("").as_posix(): Picture(path) for path in found}
 
 
-def exam_row(row: Mapping[str, Any], spread: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked in a row of an exam, and the exact match over the members."""
-    asked = {key: row[key] for key in ("operator", "size", "category", "count")}
-    return asked | {key: spread.get(key) for key in ("median", "min", "max")}
+def slice_row(row: SliceSummary) -> dict[str, Any]:
+    """What was asked in a row of an evaluation, and the exact match over the members."""
+    found = row.exact_match
+    asked = {"operator": row.operator, "size": row.size, "slice": row.slice_name}
+    figures = {"median": found.median, "min": found.min, "max": found.max}
+    return asked | {"count": row.count} | figures
 
 
 def _text(value: object) -> str:

@@ -77,9 +77,9 @@ def show(folder: Path) -> Shown:
     run = read_run(folder)
     plots: dict[str, Figure] = {}
     if run.metrics:
-        plots["learning"] = figures.learning_curves(run.metrics, run.stopped)
-    if run.evaluation["lengths"]:
-        plots["lengths"] = figures.exact_by_length(run.evaluation, run.trained)
+        plots["learning"] = figures.learning_curves(run.metrics, run.info.stopped)
+    if run.evaluation.lengths:
+        plots["lengths"] = figures.exact_match_by_length(run.evaluation.lengths, run.trained)
     proof = certified.read(folder)
     if proof is not None:
         plots["certificate"] = certificate.growth(proof.content)
@@ -89,8 +89,8 @@ def show(folder: Path) -> Shown:
 def _figures(shown: Shown) -> dict[str, Figure]:
     """All figures by the names of their files, those too that the page draws in its own way."""
     found = dict(shown.plots)
-    if shown.run.evaluation.get("grid"):
-        found["grid"] = figures.grid(shown.run.evaluation, shown.run.trained)
+    if shown.run.evaluation.grid is not None:
+        found["grid"] = figures.grid(shown.run.evaluation.grid, shown.run.trained)
     if shown.trails is not None:
         found["trails"] = charts.draw(trails.picture(shown.trails))
     return found | {f"{probed.FOLDER}/{name}": plot for name, plot in shown.probes.items()}
@@ -159,7 +159,7 @@ def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:
 
 
 def _probes(shown: Shown, prefix: str) -> dict[str, Markup]:
-    pictures = {name: found["picture"] for name, found in shown.run.probes.items()}
+    pictures = {name: found.picture for name, found in shown.run.probes.items()}
     said = {name: picture["shows"] for name, picture in pictures.items() if picture}
     return {
         name: inline_svg(figure, f"{prefix}probe-{name}", said[name])

@@ -5,15 +5,16 @@ from itertools import groupby
 
 from curta.report.markup import Markup, cells, details, element, figure, heading_cells, join, table
 from curta.report.results import headline
-from curta.report.run_folder import Metric, Run
+from curta.report.run_folder import Run
 from curta.report.summary import MISSING, duration, listed, minute, percent, trained_on
+from curta.runs.results import Metric
 
 DESCRIPTIONS = {
     "learning": "Loss on a logarithmic axis and exact match against training step: "
     "one thin line per member and the median as a thick line; validation dashed.",
     "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
-    "operator: every member in its hardest category and the median over members. "
-    "The table above holds the values of every category.",
+    "operator: every member in its hardest slice and the median over members. "
+    "The table above holds the values of every slice.",
     "grid": "Heat map of the median exact match for every pair of operand lengths.",
     "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
 }
@@ -29,7 +30,7 @@ _NOTES = {
 
 def header(run: Run, certified: Markup = NONE) -> Markup:
     """Name, status, what is to be known first, and the facts of the run."""
-    status = run.info.get("status", "unknown")
+    status = run.info.status
     notes = [element("p", text, class_="note", role="note") for text in _notes(run, status)]
     return element(
         "header",
@@ -84,17 +85,14 @@ def _notes(run: Run, status: str) -> Iterator[str]:
     """What limits the report, before any number is read."""
     if status in _NOTES:
         yield _NOTES[status]
-    if not run.evaluation["lengths"]:
+    if not run.evaluation.lengths:
         yield "This run has no evaluation yet: only its learning curves are shown."
-    for member, step in run.stopped.items():
+    for member, step in run.info.stopped.items():
         yield f"Member {member} stopped at step {step:,}: its loss was no longer finite."
 
 
 def _structure(run: Run) -> Markup:
-    sentence = run.info.get("structure")
-    if sentence is None:
-        return Markup()
-    return element("p", element("strong", "Structure given to the model: "), sentence)
+    return element("p", element("strong", "Structure given to the model: "), run.info.structure)
 
 
 def _fact(name: str, value: str) -> Markup:
@@ -104,18 +102,14 @@ def _fact(name: str, value: str) -> Markup:
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
     """Name and value of whatever the run already knows of itself."""
     info = run.info
-    if "recipe" in info:
-        yield "Recipe", info["recipe"]
-    if "operators" in info:
-        yield "Operators", " ".join(info["operators"])
+    yield "Recipe", info.recipe
+    yield "Operators", " ".join(info.operators)
     if run.trained:
         yield "Trained on", _trained(run)
-    if "seeds" in info:
-        yield "Members (seeds)", f"{len(info['seeds'])} ({listed(info['seeds'])})"
-    if "parameters" in info:
-        yield "Parameters", f"{info['parameters']:,}"
-    if "steps" in info:
-        yield "Training steps", f"{info['steps']:,}"
+    yield "Members (seeds)", f"{len(info.seeds)} ({listed(info.seeds)})"
+    if info.parameters is not None:
+        yield "Parameters", f"{info.parameters:,}"
+    yield "Training steps", f"{info.steps:,}"
     yield from _circumstances(run)
 
 
@@ -132,44 +126,41 @@ def _trained(run: Run) -> str:
 def _circumstances(run: Run) -> Iterator[tuple[str, str]]:
     """Where and when the run took place, and how long it took."""
     info = run.info
-    if "training_seconds" in info:
-        yield "Training time", duration(info["training_seconds"])
-    if "compile_seconds" in info:
-        yield "Compile time", duration(info["compile_seconds"])
-    if "device" in info:
-        yield "Device", info["device"]
-    if "created" in info:
-        yield "Created", minute(info["created"])
-    if "seed" in run.evaluation:
-        yield "Evaluation seed", f"{run.evaluation['seed']}"
-    if "num_recurrences" in run.evaluation:
-        yield "Recurrences in the evaluation", f"{run.evaluation['num_recurrences']}"
-    if "versions" in info:
-        yield "Versions", ", ".join(map(" ".join, info["versions"].items()))
+    if info.training_seconds is not None:
+        yield "Training time", duration(info.training_seconds)
+    if info.compile_seconds is not None:
+        yield "Compile time", duration(info.compile_seconds)
+    yield "Device", info.device
+    yield "Created", minute(info.created)
+    if run.evaluation.lengths:
+        yield "Evaluation seed", f"{run.evaluation.seed}"
+    if run.evaluation.num_recurrences is not None:
+        yield "Recurrences in the evaluation", f"{run.evaluation.num_recurrences}"
+    yield "Versions", ", ".join(map(" ".join, info.versions.items()))
 
 
 def _members_table(run: Run) -> Markup:
     names = ["Member", "Seed", "Step", "Loss", "Exact match, %", "Stopped at"]
     names += ["Validated at", "Validation loss", "Validation, %"] if _validated(run) else []
     head = element("tr", heading_cells(*names))
-    ordered = sorted(run.metrics, key=lambda line: (line["member"], line["step"]))
-    last = (list(lines)[-1] for _, lines in groupby(ordered, key=lambda line: line["member"]))
+    ordered = sorted(run.metrics, key=lambda line: (line.member, line.step))
+    last = (list(lines)[-1] for _, lines in groupby(ordered, key=lambda line: line.member))
     caption = "Mean over the last recorded steps of training, by member"
     return table(caption, [head], (_member_row(run, line) for line in last))
 
 
 def _member_row(run: Run, line: Metric) -> Markup:
-    member, loss, exact = line["member"], line["loss"], line["exact"]
-    seeds = dict(enumerate(run.info.get("seeds", [])))
-    stopped = run.stopped.get(member)
+    member, loss, exact_match = line.member, line.loss, line.exact_match
+    seeds = dict(enumerate(run.info.seeds))
+    stopped = run.info.stopped.get(member)
     return element(
         "tr",
         element("th", f"{member}", scope="row"),
         cells(
             str(seeds.get(member, MISSING)),
-            f"{line['step']:,}",
+            f"{line.step:,}",
             MISSING if loss is None else f"{loss:.3g}",
-            MISSING if exact is None else percent(exact),
+            MISSING if exact_match is None else percent(exact_match),
             MISSING if stopped is None else f"{stopped:,}",
         ),
         _validation_cells(run, member),
@@ -178,17 +169,20 @@ def _member_row(run: Run, line: Metric) -> Markup:
 
 def _validated(run: Run) -> bool:
     """Whether any validation is recorded."""
-    return any("validation_loss" in line for line in run.metrics)
+    return any(line.validation_loss is not None for line in run.metrics)
 
 
 def _validation_cells(run: Run, member: int) -> Markup:
     """Step, loss and exact match of the member's last validation; none where nobody has one."""
     if not _validated(run):
         return Markup()
-    mine = [line for line in run.metrics if line["member"] == member and "validation_loss" in line]
-    if not mine:
+    mine = [line for line in run.metrics if line.member == member]
+    known = [
+        (line.step, line.validation_loss, line.validation_exact_match)
+        for line in mine
+        if line.validation_loss is not None and line.validation_exact_match is not None
+    ]
+    if not known:
         return cells(MISSING, MISSING, MISSING)
-    last = mine[-1]
-    return cells(
-        f"{last['step']:,}", f"{last['validation_loss']:.3g}", percent(last["validation_exact"])
-    )
+    step, loss, exact_match = known[-1]
+    return cells(f"{step:,}", f"{loss:.3g}", percent(exact_match))

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from curta.report.run_folder import Length, Trained
+from curta.evaluation.results import SliceResult
+from curta.report.run_folder import Trained
 
 MISSING = "—"
 """Stands where nothing was measured."""
@@ -57,30 +58,30 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def hardest(rows: Iterable[Length]) -> list[float]:
+def hardest(rows: Iterable[SliceResult]) -> list[float]:
     """Exact match of every member where it is lowest in these rows."""
-    return [min(values) for values in zip(*(row["exact"] for row in rows), strict=True)]
+    return [min(values) for values in zip(*(row.exact_match for row in rows), strict=True)]
 
 
-def by_operator(rows: Sequence[Length]) -> dict[str, list[Length]]:
+def by_operator(rows: Sequence[SliceResult]) -> dict[str, list[SliceResult]]:
     """Operators in the order of the file, each with its rows by length."""
-    groups: dict[str, list[Length]] = {row["operator"]: [] for row in rows}
-    for row in sorted(rows, key=lambda row: row["digits"]):
-        groups[row["operator"]].append(row)
+    groups: dict[str, list[SliceResult]] = {row.operator: [] for row in rows}
+    for row in sorted(rows, key=lambda row: row.digits):
+        groups[row.operator].append(row)
     return groups
 
 
-def by_size(rows: Iterable[Length]) -> dict[str, list[Length]]:
+def by_size(rows: Iterable[SliceResult]) -> dict[str, list[SliceResult]]:
     """The rows of one operator by the size of their problems, as people write it."""
-    groups: dict[str, list[Length]] = {}
+    groups: dict[str, list[SliceResult]] = {}
     for row in rows:
         groups.setdefault(size_name(row), []).append(row)
     return groups
 
 
-def size_name(row: Length) -> str:
+def size_name(row: SliceResult) -> str:
     """`1,000`, or `50/25` and `20x5` as they are."""
-    return f"{row['digits']:,}" if row["size"].isdecimal() else row["size"]
+    return f"{row.digits:,}" if row.size.isdecimal() else row.size
 
 
 def trained_on(trained: Trained) -> str:

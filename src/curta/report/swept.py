@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curta.report.compared import Compared, Range, Row, range_of
+from curta.report.compared import Compared, Range, range_of
 from curta.report.figures import ALERT, MEDIAN, WIDTH, legend, percent_axis, style
+from curta.runs.results import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ SERIES = (
 )
 """Colour and mark of each series of runs."""
 
-Measure = Callable[[Row], Sequence[float]]
+Measure = Callable[[ComparisonRow], Sequence[float]]
 """A value for every member of a row; none if it was not measured."""
 
 
@@ -37,26 +38,26 @@ class Series(NamedTuple):
     name: str
     colour: str
     mark: str
-    rows: list[Row]
+    rows: list[ComparisonRow]
 
 
 def by_size(compared: Compared) -> Figure:
     """Against the number of parameters; what does not change it tells series apart."""
-    apart = [path for path in compared.swept if _weightless(compared, path)]
-    return _against(compared, "parameters of the model", lambda row: row.get("parameters"), apart)
+    apart = [path for path in compared.results.swept if _weightless(compared, path)]
+    return _against(compared, "parameters of the model", lambda row: row.parameters, apart)
 
 
 def by_value(compared: Compared, path: str) -> Figure:
     """Against one swept value; all others tell series apart."""
-    apart = [other for other in compared.swept if other != path]
-    return _against(compared, path, lambda row: row["changes"][path], apart)
+    apart = [other for other in compared.results.swept if other != path]
+    return _against(compared, path, lambda row: row.changes[path], apart)
 
 
 def _against(
-    compared: Compared, label: str, value: Callable[[Row], Any], apart: Sequence[str]
+    compared: Compared, label: str, value: Callable[[ComparisonRow], Any], apart: Sequence[str]
 ) -> Figure:
     """Loss at the end and exact match, in and beyond the range of training, by some value."""
-    rows = [row for row in compared.rows if row["exams"]]
+    rows = [row for row in compared.rows if row.lengths]
     measured = [(title, of) for title, of in _measures(compared) if any(map(of, rows))]
     series, axis = _series(rows, apart), Axis(map(value, rows))
     with style():
@@ -128,14 +129,18 @@ _LOSS = "loss at the end of training"
 
 def _measures(compared: Compared) -> list[tuple[str, Measure]]:
     return [
-        (_LOSS, lambda row: [loss for loss in row["loss"]["members"] if loss]),
+        (_LOSS, _losses),
         ("exact match, operands as long as in training", lambda row: compared.mean(row, False)),
         ("exact match, longer operands", lambda row: compared.mean(row, True)),
     ]
 
 
-def _series(rows: Sequence[Row], apart: Sequence[str]) -> list[Series]:
-    groups: dict[str, list[Row]] = {}
+def _losses(row: ComparisonRow) -> list[float]:
+    return [loss for loss in row.loss.members if loss] if row.loss else []
+
+
+def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> list[Series]:
+    groups: dict[str, list[ComparisonRow]] = {}
     for row in rows:
         groups.setdefault(", ".join(_said(row, path) for path in apart), []).append(row)
     if len(groups) > len(SERIES):
@@ -144,9 +149,9 @@ def _series(rows: Sequence[Row], apart: Sequence[str]) -> list[Series]:
     return [Series(name or "median", *mark, mine) for (name, mine), mark in marks]
 
 
-def _said(row: Row, path: str) -> str:
+def _said(row: ComparisonRow, path: str) -> str:
     """`sgd`, `blocks 3`."""
-    field, value = path.rpartition(".")[2], key(row["changes"][path])
+    field, value = path.rpartition(".")[2], key(row.changes[path])
     return value if field in ("name", "layout") else f"{field} {value}"
 
 
@@ -154,8 +159,8 @@ def _weightless(compared: Compared, path: str) -> bool:
     """Whether runs that differ in this value alone have as many parameters."""
     sizes: dict[str, set[int | None]] = {}
     for row in compared.rows:
-        others = str({p: v for p, v in row["changes"].items() if p != path})
-        sizes.setdefault(others, set()).add(row.get("parameters"))
+        others = str({p: v for p, v in row.changes.items() if p != path})
+        sizes.setdefault(others, set()).add(row.parameters)
     return all(len(found) == 1 for found in sizes.values())
 
 
@@ -163,7 +168,7 @@ def _draw(
     axes: Axes,
     axis: Axis,
     series: Series,
-    value: Callable[[Row], Any],
+    value: Callable[[ComparisonRow], Any],
     measure: Measure,
     dodge: float,
 ) -> None:

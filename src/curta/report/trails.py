@@ -19,8 +19,9 @@ from curta.probes.pictures import Picture
 from curta.programs.machine.machine import Machine
 from curta.report.document import data
 from curta.report.markup import Markup, element, saved
-from curta.report.run_folder import Metric, Run
+from curta.report.run_folder import Run
 from curta.report.summary import finite
+from curta.runs.results import Metric
 
 DIGITS = "0123456789"
 
@@ -139,7 +140,7 @@ def _losses(steps: Sequence[int], metrics: Sequence[Metric]) -> Iterator[float |
     """The median loss of the members by each step, as it was last recorded."""
     by_step: dict[int, list[float]] = {}
     for line in metrics:
-        by_step.setdefault(line["step"], []).extend(finite([line["loss"]]))
+        by_step.setdefault(line.step, []).extend(finite([line.loss]))
     last, recorded = None, sorted(by_step)
     for step in steps:
         while recorded and recorded[0] <= step:

@@ -1,4 +1,4 @@
-"""Several runs under the same conditions: trained, examined, and put side by side.
+"""Several runs under the same conditions: trained, evaluated, and put side by side.
 
 runs/NAME/comparison.json   what is compared, and what was found
           ENTRY/            a run folder for each entry, like any other
@@ -10,11 +10,12 @@ that is finished is never trained again.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from curta.config import files
+from curta.config import files, typed
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation.evaluation_set import refusal
@@ -24,11 +25,9 @@ from curta.problems.tasks import as_size
 from curta.runs import folders
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder
+from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
 from curta.runs.session import Session
-from curta.runs.summary import spread
-
-FORMAT = 1
-"""Version of comparison.json."""
+from curta.runs.summary import slice_summary, summary_statistics
 
 Kind = TypeVar("Kind", bound="Comparison")
 
@@ -69,40 +68,38 @@ class Comparison:
     def name(self) -> str:
         return self.path.name
 
-    @property
-    def folders(self) -> dict[str, Path]:
+    def find_folders(self) -> dict[str, Path]:
         """The folders of its rows by their names, of those that have begun."""
         named = {row.name: self.path / row.folder for row in self.spec.rows}
         return {name: path for name, path in named.items() if (path / "run.json").exists()}
 
-    @property
-    def table(self) -> dict[str, Any]:
+    def read_results(self) -> ComparisonResults:
         """What is compared and what is known of it by now; what comparison.json holds."""
-        return {
-            "format": FORMAT,
-            "name": self.name,
-            "title": self.spec.title,
-            "summary": self.spec.summary,
-            "seeds": self.spec.seeds,
-            "swept": list(self.spec.swept),
-            "rows": [_asked(row) | self._found(row) for row in self.spec.rows],
-        }
+        return ComparisonResults(
+            name=self.name,
+            title=self.spec.title,
+            summary=self.spec.summary,
+            seeds=list(self.spec.seeds),
+            swept=list(self.spec.swept),
+            rows=[_row(row, self.path / row.folder) for row in self.spec.rows],
+        )
 
     def run_comparison(
         self,
         train: Callable[[Row, Session], None] = lambda row, run: run.train(),
         say: Callable[[str], None] = lambda what: None,
     ) -> bool:
-        """Trains and examines what is not finished yet; False if it was interrupted."""
+        """Trains and evaluates what is not finished yet; False if it was interrupted."""
         self._save()
         for row in self.spec.rows:
             run = self._run(row)
-            if run.folder.info["status"] not in ("finished", "stopped"):
+            if not run.folder.read_info().over:
                 train(row, run)
-            if run.folder.info["status"] == "interrupted":
+            status = run.folder.read_info().status
+            if status == "interrupted":
                 return False
-            if run.folder.info["status"] == "finished" and not run.folder.evaluation:
-                _examine(row, run, say)
+            if status == "finished" and not run.folder.evaluation.exists():
+                _evaluate(row, run, say)
             self._save()
         return True
 
@@ -118,57 +115,53 @@ class Comparison:
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run
 
-    def _found(self, row: Row) -> dict[str, Any]:
-        path = self.path / row.folder
-        unplaced = {"unplaced": refused(row.recipe)}
-        if not (path / "run.json").exists():
-            return {"status": "waiting", "exams": []} | unplaced
-        return _outcome(Folder(path)) | unplaced
-
     def _save(self) -> None:
-        files.write(
-            self.path / COMPARISON, json.dumps(self.table, indent=1, ensure_ascii=False) + "\n"
-        )
+        files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
 
-def beside(folders: Sequence[Folder]) -> dict[str, Any]:
+def beside(folders: Sequence[Folder]) -> ComparisonResults:
     """Runs that were trained on their own, as comparison.json has those of a comparison."""
     names = [folder.name for folder in folders]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"two of the runs are called {twice!r}: each is shown once, by its name")
-    rows = [Row(folder.name, folder.info["recipe"], {}, folder.recipe) for folder in folders]
-    return {
-        "format": FORMAT,
-        "name": "-".join(names),
-        "title": ", ".join(names),
-        "summary": "",
-        "seeds": max((folder.info["seeds"] for folder in folders), key=len),
-        "swept": [],
-        "rows": [
-            _asked(row) | _outcome(folder) | {"unplaced": refused(row.recipe)}
-            for row, folder in zip(rows, folders, strict=True)
-        ],
-    }
+    known = [folder.read_info() for folder in folders]
+    rows = [
+        Row(folder.name, info.recipe, {}, folder.read_recipe())
+        for folder, info in zip(folders, known, strict=True)
+    ]
+    return ComparisonResults(
+        name="-".join(names),
+        title=", ".join(names),
+        summary="",
+        seeds=max((info.seeds for info in known), key=len),
+        swept=[],
+        rows=[_row(row, folder.path) for row, folder in zip(rows, folders, strict=True)],
+    )
 
 
-def refused(recipe: Recipe) -> list[dict[str, Any]]:
-    """The sizes of the exam at which models of this recipe have no positions."""
+def read(path: Path) -> ComparisonResults:
+    """What comparison.json holds in a comparison's folder."""
+    return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
+
+
+def refused(recipe: Recipe) -> list[Unplaced]:
+    """The sizes of the evaluation at which models of this recipe have no positions."""
     asked = [
         (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
     ]
     reasons = [(o, size, refusal(recipe, o, size)) for o, size in asked]
     return [
-        {"operator": o, "size": str(size), "digits": max(as_size(size, o)), "reason": r}
+        Unplaced(operator=o, size=str(size), digits=max(as_size(size, o)), reason=r)
         for o, size, r in reasons
         if r is not None
     ]
 
 
-def held(recipe: Recipe) -> dict[str, Any]:
-    """The exam without what these models have no positions for, as changes to the recipe's."""
+def supported_changes(recipe: Recipe) -> dict[str, Any]:
+    """Changes to the recipe's evaluation without which these models have no positions for it."""
     spec, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
-    out = {(row["operator"], row["size"]) for row in refused(recipe)}
+    out = {(row.operator, row.size) for row in refused(recipe)}
     changes: dict[str, Any] = {}
     if out:
         changes["digits"] = {
@@ -187,38 +180,44 @@ def _sizes(recipe: Recipe, operator: str) -> tuple[int | str, ...]:
     return recipe.evaluation.sizes(operator)
 
 
-def _examine(row: Row, run: Session, say: Callable[[str], None]) -> None:
-    run.evaluate(lambda what: say(f"{row.name}: {what}"), **held(row.recipe))
+def _evaluate(row: Row, run: Session, say: Callable[[str], None]) -> None:
+    run.evaluate(lambda what: say(f"{row.name}: {what}"), **supported_changes(row.recipe))
 
 
-def _asked(row: Row) -> dict[str, Any]:
-    """A row of the plan as comparison.json has it."""
-    return {
-        "name": row.name,
-        "run": row.folder,
-        "recipe": row.source,
-        "changes": json.loads(json.dumps(row.changes, default=str)),
-        "structure": folders.structure(row.recipe),
-        "settings": as_table(row.recipe),
-    }
+def _row(row: Row, path: Path) -> ComparisonRow:
+    """A row of the plan, and what its run has found if it has begun."""
+    waiting = ComparisonRow(
+        name=row.name,
+        run=row.folder,
+        recipe=row.source,
+        changes=json.loads(json.dumps(row.changes, default=str)),
+        structure=folders.structure(row.recipe),
+        settings=as_table(row.recipe),
+        status="waiting",
+        lengths=[],
+        unplaced=refused(row.recipe),
+    )
+    return _found(waiting, Folder(path)) if (path / "run.json").exists() else waiting
 
 
-def _outcome(folder: Folder) -> dict[str, Any]:
-    """What a run has found: its cost, its last training steps, its exam."""
-    info, last = folder.info, {row["member"]: row for row in folder.metrics()}
-    cost = {key: info.get(key) for key in ("status", "steps", "parameters", "training_seconds")}
-    ends = [last.get(member, {}) for member in range(len(info["seeds"]))]
-    return cost | {
-        "stopped": info["stopped"],
-        "loss": spread([end.get("loss") for end in ends]),
-        "exact": spread([end.get("exact") for end in ends]),
-        "exams": [_exam(row) for row in folder.evaluation.get("lengths", [])],
-    }
-
-
-def _exam(row: Mapping[str, Any]) -> dict[str, Any]:
-    named = {key: row[key] for key in ("operator", "size", "digits", "category", "count")}
-    return named | spread(row["exact"])
+def _found(row: ComparisonRow, folder: Folder) -> ComparisonRow:
+    """With what a run has found: its cost, its last training steps, its evaluation."""
+    info, evaluation = folder.read_info(), folder.read_evaluation()
+    lines = folder.read_metrics()
+    loss = {line.member: line.loss for line in lines}
+    exact_match = {line.member: line.exact_match for line in lines}
+    members = range(len(info.seeds))
+    return replace(
+        row,
+        status=info.status,
+        steps=info.steps,
+        parameters=info.parameters,
+        training_seconds=info.training_seconds,
+        stopped=info.stopped,
+        loss=summary_statistics([loss.get(member) for member in members]),
+        exact_match=summary_statistics([exact_match.get(member) for member in members]),
+        lengths=[slice_summary(one) for one in evaluation.lengths] if evaluation else [],
+    )
 
 
 def _fits(path: Path, spec: ComparisonSpec) -> bool:
@@ -235,19 +234,11 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
 
 def _spec(path: Path) -> ComparisonSpec:
     """The plan that comparison.json holds."""
-    where = f"comparison {path.name!r}"
-    try:
-        content = files.read_json(path / COMPARISON, where)
-        form = content["format"]
-        if form != FORMAT:
-            raise UserError(f"{where} was made by another version (format {form}): update curta")
-        rows = tuple(_row(row, where) for row in content["rows"])
-        title, summary, seeds = (content[key] for key in ("title", "summary", "seeds"))
-        return ComparisonSpec(title, summary, seeds, rows, tuple(content["swept"]))
-    except (KeyError, TypeError):
-        raise UserError(f"{where} is damaged: {COMPARISON} is not as it was written") from None
+    found, where = read(path), f"comparison {path.name!r}"
+    rows = tuple(_planned(row, where) for row in found.rows)
+    return ComparisonSpec(found.title, found.summary, found.seeds, rows, tuple(found.swept))
 
 
-def _row(row: Mapping[str, Any], where: str) -> Row:
-    recipe = recipes.parse(row["settings"], where=f"{where}: {row['name']!r}")
-    return Row(row["name"], row["recipe"], row["changes"], recipe)
+def _planned(row: ComparisonRow, where: str) -> Row:
+    recipe = recipes.parse(row.settings, where=f"{where}: {row.name!r}")
+    return Row(row.name, row.recipe, row.changes, recipe)

@@ -8,11 +8,12 @@ runs/NAME/recipe.toml      the resolved recipe
           metrics.jsonl    loss and exact match of every member over training
           checkpoints/     safetensors + JSON
           history/         the characters' vectors at moments of training
-          evaluation.json  the exam
+          evaluation.json  what was found
           summary.json     all of it in short
           report.html      and its pictures
 """
 
+import dataclasses
 import datetime
 import itertools
 import json
@@ -23,14 +24,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curta.config import files
+from curta.config import files, typed
 from curta.config.errors import UserError, unknown
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump
+from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation, Span
 from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user
-from curta.programs.user import userfiles
+from curta.programs.machine import store
+from curta.programs.user import kept, userfiles
+from curta.programs.user.kept import RunCode
+from curta.runs import metrics
+from curta.runs.results import Metric, RunInfo
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
@@ -38,15 +44,9 @@ if TYPE_CHECKING:
 COMPARISON = "comparison.json"
 """The file by which the folder of a comparison is known."""
 
-FORMAT = 2
-"""Version of the folder's form; a newer one is refused by name."""
-
-REQUIRED = ("format", "seeds", "status", "stopped")
-"""Fields of run.json without which a run cannot be used."""
-
 
 class Folder:
-    """The files of one run."""
+    """The files of one run: whoever reads a run reads it here."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,64 +69,67 @@ class Folder:
         return self.path / "history"
 
     @property
-    def info(self) -> dict[str, Any]:
-        content = files.read_json(self.path / "run.json", f"run {self.name!r}")
-        missing = [field for field in REQUIRED if field not in content]
-        if missing:
-            raise UserError(f"run {self.name!r} is damaged: run.json lacks {missing[0]!r}")
-        return content
-
-    def update(self, **fields: Any) -> None:
-        """Replaces fields of run.json."""
-        files.write(self.path / "run.json", files.json_text(self.info | fields))
-
-    @property
     def machine(self) -> Path:
         """The machine of a run of programs."""
         return self.path / "machine.json"
 
     @property
-    def recipe(self) -> Recipe:
-        """Its operators are made known, by the formats of its machine if need be."""
-        from curta.programs.user import kept
-
-        kept.make_known(self.path, self.info)
-        return recipes.load(str(self.path / "recipe.toml"))
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
 
     @property
-    def evaluation(self) -> dict[str, Any]:
-        path = self.path / "evaluation.json"
-        return files.read_json(path, f"run {self.name!r}") if path.exists() else {}
+    def evaluation(self) -> Path:
+        return self.path / "evaluation.json"
 
-    def save_evaluation(self, table: dict[str, Any]) -> None:
-        files.write(self.path / "evaluation.json", json.dumps(table) + "\n")
+    def read_info(self) -> RunInfo:
+        """What run.json says; UserError if it is missing, damaged or of another version."""
+        return typed.read(RunInfo, self.path / "run.json", f"run {self.name!r}")
 
-    def save_certificate(self, content: dict[str, Any], windows: bytes) -> None:
+    def update(self, **fields: Any) -> None:
+        """Replaces fields of run.json."""
+        self._save_info(dataclasses.replace(self.read_info(), **fields))
+
+    def read_code(self) -> RunCode:
+        """What is needed to make its operators known."""
+        info = self.read_info()
+        return RunCode(self.path, tuple(info.operators), info.programs, info.files)
+
+    def read_recipe(self) -> Recipe:
+        """Its operators are made known, by the formats of its machine if need be."""
+        kept.make_known(self.read_code())
+        return recipes.load(str(self.path / "recipe.toml"))
+
+    def read_recipe_text(self) -> str:
+        """The recipe as it was written; empty if there is none."""
+        path = self.path / "recipe.toml"
+        return path.read_text("utf-8") if path.exists() else ""
+
+    def read_metrics(self) -> list[Metric]:
+        return metrics.read(self.metrics)
+
+    def read_evaluation(self) -> Evaluation | None:
+        """None as long as it was not evaluated."""
+        if not self.evaluation.exists():
+            return None
+        return typed.read(Evaluation, self.evaluation, f"evaluation of run {self.name!r}")
+
+    def read_certificate(self) -> Certificate | None:
+        """None if it has none."""
+        path = self.path / CERTIFICATE
+        if not path.exists():
+            return None
+        return typed.read(Certificate, path, f"certificate of run {self.name!r}")
+
+    def save_evaluation(self, found: Evaluation) -> None:
+        files.write(self.evaluation, typed.text(found))
+
+    def save_certificate(self, found: Certificate, windows: bytes) -> None:
         """Writes what `certificate.certify` gives."""
-        from curta.evaluation import certificate
+        files.write(self.path / WINDOWS, windows)
+        files.write(self.path / CERTIFICATE, typed.text(found))
 
-        files.write(self.path / certificate.WINDOWS, windows)
-        files.write(self.path / certificate.FILE, json.dumps(content, ensure_ascii=False) + "\n")
-
-    def add_metrics(self, rows: list[dict[str, Any]]) -> None:
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        files.append(self.path / "metrics.jsonl", lines)
-
-    def metrics(self) -> Iterator[dict[str, Any]]:
-        """Rows in the order they were written; a torn last line is left out."""
-        path = self.path / "metrics.jsonl"
-        for line in path.read_text("utf-8").splitlines() if path.exists() else []:
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError:
-                return
-
-    def cut_metrics(self, step: int) -> float:
-        """Drops rows after `step`, which a resumed run writes again; seconds trained by then."""
-        rows = [row for row in self.metrics() if row["step"] <= step]
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        files.write(self.path / "metrics.jsonl", lines)
-        return max((row["seconds"] for row in rows), default=0.0)
+    def _save_info(self, info: RunInfo) -> None:
+        files.write(self.path / "run.json", typed.text(info, indent=1))
 
 
 def layout_in(folder: Folder) -> "Layout":
@@ -135,15 +138,13 @@ def layout_in(folder: Folder) -> "Layout":
     Where a program's code is not known, it has the texts that the run has kept.
     """
     from curta.layouts import texts
-    from curta.programs.machine import store
-    from curta.programs.user import kept
 
-    recipe = folder.recipe
+    recipe = folder.read_recipe()
     if recipe.layout is not None:
         return layout_named(recipe.layout)
     found = texts.stored(recipe, *store.read(folder.machine, folder.name))
     if found.recorder is None:
-        found.recorder = kept.StoredTexts(folder.path)
+        found.recorder = kept.StoredTexts(folder.read_code())
     return found
 
 
@@ -172,8 +173,6 @@ def create(
 ) -> Folder:
     """A new run folder in the runs folder, or inside of another; UserError if it exists."""
     from curta.layouts.program import ProgramLayout
-    from curta.programs.machine import store
-    from curta.programs.user import kept
     from curta.training import devices
 
     base = Path(recipe_name).stem
@@ -182,30 +181,30 @@ def create(
         raise UserError(
             f"run {name!r} exists already: choose another name, or `curta resume {name}`"
         )
-    info = {
-        "format": FORMAT,
-        "name": path.name,
-        "recipe": base,
-        "seeds": seeds,
-        "status": "training",
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
-        "device": devices.description(),
-        "platform": platform.platform(),
-        "steps": recipe.training.steps,
-        "trained_digits": trained_digits(recipe),
-        "operators": [task.operator for task in recipe.tasks],
-        "programs": list(recipe.programs),
-        "files": kept.keep(path, recipe),
-        "structure": structure(recipe),
-        "stopped": {},
-    }
+    folder = Folder(path)
+    info = RunInfo(
+        name=path.name,
+        recipe=base,
+        seeds=seeds,
+        status="training",
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        versions=versions(),
+        device=devices.description(),
+        platform=platform.platform(),
+        steps=recipe.training.steps,
+        trained_digits=trained_digits(recipe),
+        operators=[task.operator for task in recipe.tasks],
+        structure=structure(recipe),
+        stopped={},
+        programs=tuple(recipe.programs),
+        files=kept.keep(path, recipe),
+    )
     files.write(path / "recipe.toml", dump(recipe))
     if isinstance(layout, ProgramLayout):
         machine = store.dump(layout.machine, layout.windows)
-        files.write(path / "machine.json", json.dumps(machine, ensure_ascii=False) + "\n")
-    files.write(path / "run.json", files.json_text(info))
-    return Folder(path)
+        files.write(folder.machine, json.dumps(machine, ensure_ascii=False) + "\n")
+    folder._save_info(info)
+    return folder
 
 
 def find(name: str) -> Folder:
@@ -216,13 +215,7 @@ def find(name: str) -> Folder:
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
         raise unknown("run", name, existing())
     folder = Folder(path)
-    made = folder.info["format"]
-    if not isinstance(made, int) or made > FORMAT:
-        raise UserError(f"run {name!r} was made by a newer version (format {made}): update curta")
-    if made < FORMAT:
-        raise UserError(
-            f"run {name!r} was made by an earlier version (format {made}): train it anew"
-        )
+    folder.read_info()
     return folder
 
 
@@ -306,12 +299,12 @@ def _plainly(value: Any) -> str:
     return ", ".join(text.rstrip() for text in shown)
 
 
-def trained_digits(recipe: Recipe) -> list[int]:
+def trained_digits(recipe: Recipe) -> Span:
     """The fewest and the most digits of any operand in training."""
     from curta.problems import tasks
 
     spans = [span for task in recipe.tasks for span in tasks.spans(task)]
-    return [min(low for low, _ in spans), max(high for _, high in spans)]
+    return min(low for low, _ in spans), max(high for _, high in spans)
 
 
 def last_step(folder: Folder) -> int:

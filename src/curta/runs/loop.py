@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
@@ -17,8 +18,9 @@ from curta.evaluation import scoring
 from curta.layouts import Layout
 from curta.problems.problem import Problem
 from curta.problems.tasks import validation
-from curta.runs import checkpoints, embedding_history
+from curta.runs import checkpoints, embedding_history, metrics
 from curta.runs.folders import Folder
+from curta.runs.results import Metric
 from curta.runs.trackers import Tracker
 from curta.training import trainer
 from curta.training.trainer import CHUNK, Member, Metrics
@@ -26,8 +28,13 @@ from curta.training.trainer import CHUNK, Member, Metrics
 BUCKET = 10
 """Steps that one line of metrics averages over."""
 
-VALIDATED = ("loss", "exact", "tokens")
-"""Mean loss of a scored token, share of problems that are exact, share of tokens that are right."""
+
+class Validation(NamedTuple):
+    """Mean loss of a scored token, exact match, share of right tokens, of every member."""
+
+    loss: Float[np.ndarray, " members"]
+    exact_match: Float[np.ndarray, " members"]
+    token_accuracy: Float[np.ndarray, " members"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,8 @@ class Progress:
     steps: int
     seconds: float
     loss: list[float]
-    exact: list[float]
-    stopped: dict[str, int]
+    exact_match: list[float]
+    stopped: dict[int, int]
     problems_per_second: float
 
 
@@ -63,9 +70,10 @@ class Loop:
         self.layout = layout
         self.call, self.show, self.interrupted = call, show, interrupted
         self.trackers = trackers
-        self.members = len(folder.info["seeds"])
-        self.stopped: dict[str, int] = dict(folder.info["stopped"])
-        self.end: int = folder.info.get("ended", self.settings.steps)
+        info = folder.read_info()
+        self.members = len(info.seeds)
+        self.stopped = dict(info.stopped)
+        self.end = self.settings.steps if info.ended is None else info.ended
 
     def run(self, state: Member, step: int, seconds: float) -> str:
         """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
@@ -74,14 +82,14 @@ class Loop:
             self._remember(state, step, status)
         while not status:
             begun, count = time.perf_counter(), _until_boundary(step, self.settings)
-            state, metrics = self.call(state, jnp.int32(step), jnp.int32(count))
-            metrics = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], metrics)
+            state, found = self.call(state, jnp.int32(step), jnp.int32(count))
+            found = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], found)
             seconds += time.perf_counter() - begun
-            self.stopped |= _failures(metrics, np.asarray(state.alive), step, self.stopped)
-            rows = _rows(metrics, step, seconds, self.stopped)
+            self.stopped |= _failures(found, np.asarray(state.alive), step, self.stopped)
+            rows = _rows(found, step, seconds, self.stopped)
             step += count
-            state = self._validate(state, step, rows)
-            self.folder.add_metrics(rows)
+            state, rows = self._validate(state, step, rows)
+            metrics.add(self.folder.metrics, rows)
             for tracker in self.trackers:
                 tracker.add(rows)
             status = self._status(step)
@@ -90,7 +98,7 @@ class Loop:
                 checkpoints.save(self.folder.checkpoints, step, state, self.settings.checkpoints)
                 self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
-            self.show(self._progress(step, seconds, metrics, rate))
+            self.show(self._progress(step, seconds, found, rate))
         return status
 
     def _status(self, step: int) -> str:
@@ -109,47 +117,45 @@ class Loop:
                 self.folder.history, step, embedding_history.vectors(state.model)
             )
 
-    def _validate(self, state: Member, step: int, rows: list[dict[str, Any]]) -> Member:
+    def _validate(
+        self, state: Member, step: int, rows: list[Metric]
+    ) -> tuple[Member, list[Metric]]:
         """Adds what the validation finds to each member's last row, and ends here if it is enough.
 
         The end is noted before the checkpoint is written, so a run killed in between
         ends at the same step.
         """
         if not self.settings.validate_every or step % self.settings.validate_every:
-            return state
-        found = self._examined(state)
-        loss, exact, _ = found
-        for row in rows:
-            if row["step"] == step:
-                row |= {
-                    f"validation_{name}": round(float(column[row["member"]]), 6)
-                    for name, column in zip(VALIDATED, found, strict=True)
-                }
-        goal = self.settings.stop_at
-        if goal is not None and step >= self.settings.stop_after and float(exact.min()) >= goal:
+            return state, rows
+        found, goal = self._evaluated(state), self.settings.stop_at
+        lowest = float(found.exact_match.min())
+        if goal is not None and step >= self.settings.stop_after and lowest >= goal:
             self.end = step
             self.folder.update(ended=step)
-        return trainer.improved(state, loss, exact)
+        rows = [_validated(row, found) if row.step == step else row for row in rows]
+        return trainer.improved(state, found.loss, found.exact_match), rows
 
-    def _examined(self, state: Member) -> tuple[np.ndarray, ...]:
-        """What VALIDATED names, of every member, over the tasks, each at its share."""
+    def _evaluated(self, state: Member) -> Validation:
+        """Over the tasks, each at its share."""
         models = scoring.Models(state.model, self.layout, self.members)
-        found = [scoring.scores(models, exam) for exam in self._validation]
+        found = [scoring.scores(models, problems) for problems in self._validation]
         shares = np.array(self.recipe.shares)[:, None] / self.settings.batch
         columns = (
             [score.loss for score in found],
-            [score.right.mean(axis=1) for score in found],
+            [score.exact_match.mean(axis=1) for score in found],
             [score.token_accuracy for score in found],
         )
-        return tuple(np.sum(np.array(c) * shares, axis=0).astype(np.float32) for c in columns)
+        return Validation(
+            *(np.sum(np.array(c) * shares, axis=0).astype(np.float32) for c in columns)
+        )
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:
         return [validation(task, self.settings.validation) for task in self.recipe.tasks]
 
-    def _progress(self, step: int, seconds: float, metrics: Metrics, rate: float) -> Progress:
-        loss, exact = (column[:, -BUCKET:].mean(axis=1).tolist() for column in metrics)
-        return Progress(step, self.settings.steps, seconds, loss, exact, self.stopped, rate)
+    def _progress(self, step: int, seconds: float, found: Metrics, rate: float) -> Progress:
+        loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in found)
+        return Progress(step, self.settings.steps, seconds, loss, exact_match, self.stopped, rate)
 
 
 def _until_boundary(step: int, settings: Training) -> int:
@@ -159,28 +165,36 @@ def _until_boundary(step: int, settings: Training) -> int:
 
 
 def _failures(
-    metrics: Metrics, alive: np.ndarray, first: int, known: dict[str, int]
-) -> dict[str, int]:
+    found: Metrics, alive: np.ndarray, first: int, known: dict[int, int]
+) -> dict[int, int]:
     """Members that have just failed, and the step whose loss was the first not to be finite."""
     failed = {}
-    for member in np.flatnonzero(~alive):
-        if str(member) not in known:
-            bad = ~np.isfinite(metrics.loss[member])
-            failed[str(member)] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
+    for member in np.flatnonzero(~alive).tolist():
+        if member not in known:
+            bad = ~np.isfinite(found.loss[member])
+            failed[member] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
     return failed
 
 
-def _rows(
-    metrics: Metrics, first: int, seconds: float, stopped: dict[str, int]
-) -> list[dict[str, Any]]:
+def _rows(found: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:
     """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
     rows = []
-    for start in range(0, metrics.loss.shape[1], BUCKET):
-        end = min(start + BUCKET, metrics.loss.shape[1])
-        for member in range(len(metrics.loss)):
-            over = first + end > stopped.get(str(member), first + end)
-            values = [float(column[member, start:end].mean()) for column in metrics]
-            loss, exact = (None, None) if over else (round(value, 6) for value in values)
-            row = {"step": first + end, "member": member, "loss": loss, "exact": exact}
-            rows.append(row | {"seconds": round(seconds, 3)})
+    for start in range(0, found.loss.shape[1], BUCKET):
+        end = min(start + BUCKET, found.loss.shape[1])
+        for member in range(len(found.loss)):
+            over = first + end > stopped.get(member, first + end)
+            values = [round(float(column[member, start:end].mean()), 6) for column in found]
+            loss, exact_match = (None, None) if over else values
+            rows.append(Metric(first + end, member, loss, exact_match, round(seconds, 3)))
     return rows
+
+
+def _validated(row: Metric, found: Validation) -> Metric:
+    """The row with what was validated of its member."""
+    values = [round(float(column[row.member]), 6) for column in found]
+    return replace(
+        row,
+        validation_loss=values[0],
+        validation_exact_match=values[1],
+        validation_token_accuracy=values[2],
+    )

@@ -1,4 +1,4 @@
-"""Training, asking and examining one run: what the command line and Python share."""
+"""Training, asking and evaluating one run: what the command line and Python share."""
 
 import signal
 import threading
@@ -17,8 +17,9 @@ from curta.config.errors import UserError, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, scoring
+from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.sampling import named, written
-from curta.evaluation.suite import exam
+from curta.evaluation.suite import evaluate
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
@@ -27,7 +28,7 @@ from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
 from curta.programs.machine.table import WindowTable
 from curta.programs.user import kept
-from curta.runs import checkpoints, embedding_history, folders, trackers
+from curta.runs import checkpoints, embedding_history, folders, metrics, trackers
 from curta.runs.folders import Folder
 from curta.runs.loop import Loop, Show
 from curta.runs.summary import write_summary
@@ -42,7 +43,7 @@ MANY = 1000
 class Session:
     """One run: a folder, and the members trained in it.
 
-    With `num_recurrences` they are asked and examined with that many loops instead of the recipe's.
+    With `num_recurrences` they are asked and evaluated with that many, not the recipe's.
     """
 
     def __init__(self, folder: Folder, num_recurrences: int | None = None) -> None:
@@ -51,22 +52,21 @@ class Session:
         self.folder = folder
         self.num_recurrences = num_recurrences
         self._prepared: Future[certificate.Prepared] | None = None
-        self.recipe: Recipe = folder.recipe
-        self.seeds: list[int] = folder.info["seeds"]
+        self._models: scoring.Models | None = None
+        self.recipe: Recipe = folder.read_recipe()
+        self.seeds: list[int] = folder.read_info().seeds
+        self._code = folder.read_code()
+        self.layout: Layout = folders.layout_in(folder)
 
     @property
     def name(self) -> str:
         return self.folder.name
 
-    @cached_property
-    def layout(self) -> Layout:
-        """How its problems are written."""
-        return folders.layout_in(self.folder)
-
-    @cached_property
-    def models(self) -> scoring.Models:
-        """Members as of the newest checkpoint, stacked."""
-        return self.at(folders.last_step(self.folder))
+    def load_models(self) -> scoring.Models:
+        """Members as of the newest checkpoint, stacked; read once."""
+        if self._models is None:
+            self._models = self.at(folders.last_step(self.folder))
+        return self._models
 
     def at(self, step: int) -> scoring.Models:
         """Members as of one of the checkpoints, stacked; as they began for step 0."""
@@ -79,15 +79,15 @@ class Session:
 
     def model(self, member: int = 0) -> Transformer:
         """One member as of the newest checkpoint; UserError if there is none of that number."""
-        return self.models.member(self._member(member))
+        return self.load_models().member(self._member(member))
 
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
 
         An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
         """
-        self.__dict__.pop("models", None)
-        trackers.checked(self.folder.info.get("track", []))
+        self._models = None
+        track = trackers.checked(self.folder.read_info().track)
         mesh = trainer.training_mesh(self.recipe, len(self.seeds))
         state, first, seconds = self._begin()
         state = trainer.shard(state, mesh)
@@ -97,7 +97,7 @@ class Session:
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
         )
-        with _interruptible() as interrupted, self._trackers(first) as tracking:
+        with _interruptible() as interrupted, self._trackers(track, first) as tracking:
             loop = Loop(self.folder, self.recipe, self.layout, call, show, interrupted, tracking)
             status = loop.run(state, first, seconds)
         self.folder.update(status=status)
@@ -138,11 +138,13 @@ class Session:
 
         return call, time.perf_counter() - begun
 
-    def _trackers(self, step: int) -> AbstractContextManager[Sequence[Tracker]]:
+    def _trackers(
+        self, names: Sequence[str], step: int
+    ) -> AbstractContextManager[Sequence[Tracker]]:
         """What else than metrics.jsonl keeps the metrics, from that step on."""
         settings = as_table(self.recipe)
         run = Tracked(self.name, self.folder.path, self.seeds, settings, step)
-        return trackers.opened(self.folder.info.get("track", []), run)
+        return trackers.opened(names, run)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """The model's answer; None if what it wrote is no answer."""
@@ -157,23 +159,24 @@ class Session:
         asked = [parse(p) if isinstance(p, str) else p for p in problems]
         self.accept(asked)
         self._look_ahead(len(asked))
-        return written(self.models, asked, member)
+        return written(self.load_models(), asked, member)
 
     def answers(self, text: str, member: int = 0) -> list[str] | None:
         """The answers to the problems on the lines of a text, if these are plain; see `bulk`."""
         self._member(member)
         self._make_known()
         self._look_ahead(text.count("\n"))
-        return bulk.answers(self.models, member, text)
+        return bulk.answers(self.load_models(), member, text)
 
     def _look_ahead(self, problems: int) -> None:
         """Calculates all windows that will be asked, where it pays."""
-        if self.models.memo is not None and problems >= MANY:
-            self.models.memo.prepare(certificate.windows_in(self.folder.path))
+        memo = self.load_models().memo
+        if memo is not None and problems >= MANY:
+            memo.prepare(certificate.windows_in(self.folder.path))
 
     def _make_known(self) -> None:
         """Its own operators: another run may have others of the same name."""
-        kept.make_known(self.folder.path, self.folder.info)
+        kept.make_known(self._code)
 
     def accept(self, problems: Sequence[Problem]) -> None:
         """Raises UserError for a problem that this run was not trained on."""
@@ -191,26 +194,30 @@ class Session:
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
         **changes: Any,
-    ) -> dict[str, Any]:
-        """Examines all members; keyword arguments change the recipe's evaluation section.
+    ) -> Evaluation:
+        """Evaluates all members; keyword arguments change the recipe's evaluation section.
 
-        Returns the table that evaluation.json holds, and writes the summary anew. With a
-        `member` only that one is examined, and nothing is written.
+        Returns what evaluation.json holds, and writes the summary anew. With a `member` only that
+        one is evaluated, and nothing is written.
         """
         self._make_known()
-        models = self._of(self.models, member)  # first: a run without a checkpoint is refused
+        models = self._of(
+            self.load_models(), member
+        )  # first: a run without a checkpoint is refused
         if self._prepared is not None and self._prepared.exception() is None:
             models.recall.know(*self._prepared.result().listed[:2])
         settings = replace(self.recipe.evaluation, **changes)
-        table = exam(self.recipe, models, settings, progress)
+        found = replace(
+            evaluate(self.recipe, models, settings, progress), num_recurrences=self.num_recurrences
+        )
         if settings.named:
             progress("named problems")
-            table["named"] = named(settings.named, self._of(self.at(0), member), models)
-        table |= {} if self.num_recurrences is None else {"num_recurrences": self.num_recurrences}
+            before = self._of(self.at(0), member)
+            found = replace(found, named=tuple(named(settings.named, before, models)))
         if member is None:
-            self.folder.save_evaluation(table)
+            self.folder.save_evaluation(found)
             write_summary(self.folder)
-        return table
+        return found
 
     @property
     def program(self) -> ProgramLayout:
@@ -245,14 +252,14 @@ class Session:
             asked = (self.recipe, self.program)
             self._prepared = background.begin(partial(certificate.prepare, *asked))
 
-    def certify(self, progress: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+    def certify(self, progress: Callable[[str], None] = lambda what: None) -> Certificate:
         """Whether every member is right on every window that can occur; see `certificate`.
 
         Returns what certificate.json holds.
         """
         progress("windows")
         prepared = None if self._prepared is None else self._prepared.result()
-        asked = (self.models, self.recipe, self.seeds, self.shown)
+        asked = (self.load_models(), self.recipe, self.seeds, self.shown)
         found, windows = certificate.certify(*asked, progress, prepared)
         self.folder.save_certificate(found, windows)
         self._prepared = None
@@ -276,7 +283,7 @@ class Session:
     def _begin(self) -> tuple[Member, int, float]:
         """State, step and seconds to go on from."""
         step = checkpoints.latest(self.folder.checkpoints)
-        seconds = self.folder.cut_metrics(step or 0)
+        seconds = metrics.cut(self.folder.metrics, step or 0)
         embedding_history.cut(self.folder.history, step or 0)
         if step is None:
             return trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds)), 0, seconds

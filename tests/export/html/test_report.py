@@ -113,14 +113,13 @@ def test_both_members_write_what_python_writes(runs: tuple[Run, Run], opened: Pa
 
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = run.folder.evaluation["lengths"]
-    return rows
+    return json.loads(run.folder.evaluation.read_text("utf-8"))["lengths"]
 
 
 def test_the_marked_token_is_the_first_that_python_writes_wrong(
     runs: tuple[Run, Run], opened: Page
 ) -> None:
-    run, layout = runs[0], runs[0].models.layout
+    run, layout = runs[0], runs[0].load_models().layout
     shown = numbers(
         opened,
         "[...document.querySelectorAll('#part-errors .watch')].map((button) => {"
@@ -171,7 +170,9 @@ def test_the_window_of_the_asked_token_is_shaded(opened: Page) -> None:
 
 
 def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], opened: Page) -> None:
-    exact = runs[0].folder.evaluation["grid"]["exact"]
+    grid = runs[0].folder.read_evaluation().grid
+    assert grid is not None
+    exact = grid.exact_match
     told = opened.locator(".heat .told")
     field = opened.get_by_role("application", name="Heat map of exact match")
     for key in ("ArrowLeft", "ArrowDown", "ArrowDown"):
@@ -185,7 +186,8 @@ def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], op
 
 
 def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Page) -> None:
-    exact = runs[0].folder.evaluation["grid"]["exact"]
+    grid = runs[0].folder.read_evaluation().grid
+    assert grid is not None
     opened.locator(".heat select").select_option("1")
     cells = opened.evaluate(
         "[...document.querySelectorAll('.cells rect:not(.cursor)')].map((rect) =>"
@@ -193,7 +195,7 @@ def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Page) -> None:
     )
     edges = [0, 0.25, 0.5, 0.75, 0.9, 1]
     for second, line, band in cells:
-        share = exact[1][3 - line][second]
+        share = grid.exact_match[1][3 - line][second]
         assert band == f"band-{max(i for i, edge in enumerate(edges) if share >= edge)}"
     assert len(cells) == 16
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
+from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import import_run
 from curta.export.huggingface import HuggingFace, family_of
 from curta.frontends import api
@@ -205,8 +206,19 @@ def test_what_is_no_export_is_one_line(
 
 def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     run = begun(**SMALL)
-    row = {"operator": "+", "size": "3", "category": "carry", "count": 8, "exact": [0.625]}
-    run.folder.save_evaluation({"lengths": [row]})
+    row = SliceResult(
+        operator="+",
+        size="3",
+        digits=3,
+        slice_name="carry",
+        count=8,
+        exact_match=[0.625],
+        token_accuracy=[0.9],
+        perplexity=[1.5],
+        generated=Generated(1, [1.0], agrees=True, tokens_per_second=1),
+        errors=[],
+    )
+    run.folder.save_evaluation(Evaluation(seed=1, lengths=[row], examples=[]))
     assert export("--out", str(tmp_path / "out")) == 0
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "| `+` | 3 | carry | 8 | 0.625 |" in card

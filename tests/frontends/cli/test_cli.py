@@ -206,8 +206,14 @@ def test_evaluate_prints_json_that_holds_every_member(
     options = ["--digits", "2", "--count", "3", "--grid", "2", "--json"]
     assert main(["evaluate", str(trained), *options]) == 0
     table = json.loads(capsys.readouterr().out)
-    assert all(len(row["exact"]) == 2 and row["generated"]["agrees"] for row in table["lengths"])
-    assert [len(table["grid"]["exact"]), *map(len, table["grid"]["exact"][0])] == [2, 2, 2]
+    assert all(
+        len(row["exact_match"]) == 2 and row["generated"]["agrees"] for row in table["lengths"]
+    )
+    assert [len(table["grid"]["exact_match"]), *map(len, table["grid"]["exact_match"][0])] == [
+        2,
+        2,
+        2,
+    ]
 
 
 def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,39 +1,51 @@
-"""The exam as it is printed: every row on one line of a terminal, and what matters in sight."""
+"""The evaluation as printed: every row on one line of a terminal, and what matters in sight."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from curta.frontends.cli.display import comparison_table, exam_table, named_table
+from curta.evaluation.results import (
+    Generated,
+    NamedProblem,
+    SliceResult,
+    SliceSummary,
+    Written,
+)
+from curta.frontends.cli.display import comparison_table, evaluation_table, named_table
+from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
+from curta.runs.summary import summary_statistics
 
 
-def row(size: int | str = 20, exact: tuple[float, ...] = (1.0,), **changes: Any) -> dict[str, Any]:
-    generated = {"count": 8, "exact": list(exact), "agrees": True, "tokens_per_second": 270_000}
-    digits = int(str(size).split("/")[0].split("x")[-1])
-    return {
-        "operator": "+",
-        "size": str(size),
-        "digits": digits,
-        "category": "random",
-        "count": 200,
-        "exact": list(exact),
-        "generated": generated,
-    } | changes
+def row(size: int | str = 20, shares: tuple[float, ...] = (1.0,), **changes: Any) -> SliceResult:
+    """Where not all is right, so are as many of the tokens more."""
+    found = SliceResult(
+        operator="+",
+        size=str(size),
+        digits=int(str(size).split("/")[0].split("x")[-1].split("..")[-1]),
+        slice_name="random",
+        count=200,
+        exact_match=list(shares),
+        token_accuracy=[0.5 + value / 2 for value in shares],
+        perplexity=[3 - 2 * value for value in shares],
+        generated=Generated(8, list(shares), agrees=True, tokens_per_second=270_000),
+        errors=[],
+    )
+    return replace(found, **changes)
 
 
-def differing(**changes: Any) -> dict[str, Any]:
-    found = row(**changes)
-    found["generated"]["agrees"] = False
-    return found
+def differing() -> SliceResult:
+    found = row()
+    return replace(found, generated=replace(found.generated, agrees=False))
 
 
-def lines(rows: list[dict[str, Any]], terminal: bool = False) -> list[str]:
+def lines(rows: list[SliceResult], terminal: bool = False) -> list[str]:
     """The title, the heading, a rule, then a line for each row unless a cell wraps."""
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=terminal, soft_wrap=not terminal)
-    console.print(exam_table({"lengths": rows}, range(len(rows[0]["exact"]))))
+    console.print(evaluation_table(rows, range(len(rows[0].exact_match))))
     return out.getvalue().rstrip("\n").split("\n")
 
 
@@ -42,11 +54,11 @@ def cells(line: str) -> list[str]:
 
 
 def test_row_holds_median_range_and_speed() -> None:
-    _, heading, _, line = lines([row(exact=(0.5, 1.0, 0.75))])
+    _, heading, _, line = lines([row(shares=(1.0, 1.0, 1.0))])
     assert cells(heading) == [
         "op",
         "digits",
-        "kind",
+        "slice",
         "count",
         "median",
         "min",
@@ -54,17 +66,17 @@ def test_row_holds_median_range_and_speed() -> None:
         "tokens/s",
         "seeds",
     ]
-    found = "+ 20 random 200 0.750 0.500 1.000 270,000 0.500 1.000 0.750"
+    found = "+ 20 random 200 1.000 1.000 1.000 270,000 all 1.000"
     assert cells(line) == found.split()
 
 
 def test_operator_and_size_are_named_where_they_change() -> None:
     rows = [
         row(),
-        row(category="carry"),
+        row(slice_name="carry"),
         row(1000),
         row("50/25", operator="//"),
-        row("50/25", operator="//", category="trailing zeros"),
+        row("50/25", operator="//", slice_name="trailing zeros"),
         row("50/25", operator="%"),
         row("20x5", operator="sort"),
     ]
@@ -82,8 +94,10 @@ def test_operator_and_size_are_named_where_they_change() -> None:
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_cell_wraps_at_80_columns_where_eight_seeds_agree(terminal: bool) -> None:
-    exact = (1.0,) * 8
-    rows = [row("100/50", exact, operator="reverse", category="trailing zeros") for _ in range(5)]
+    shares = (1.0,) * 8
+    rows = [
+        row("100/50", shares, operator="reverse", slice_name="trailing zeros") for _ in range(5)
+    ]
     found = lines(rows, terminal)
     assert len(found) == 3 + len(rows)
     assert all(line.rstrip().endswith("all 1.000") for line in found[3:])
@@ -91,11 +105,11 @@ def test_no_cell_wraps_at_80_columns_where_eight_seeds_agree(terminal: bool) -> 
 
 
 def test_every_seed_is_listed_where_seeds_differ() -> None:
-    exact = (1.0, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 0.8)
-    _, _, _, same, *other = lines([row(exact=(1.0,) * 8), row(exact=exact)])
+    shares = (1.0, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 0.8)
+    _, _, _, same, *other = lines([row(shares=(1.0,) * 8), row(shares=shares)])
     assert cells(same)[-2:] == ["all", "1.000"]
     values = [word for line in other for word in cells(line)]
-    assert values[-8:] == [f"{value:.3f}" for value in exact]
+    assert values[-8:] == [f"{value:.3f}" for value in shares]
 
 
 def test_generation_is_named_only_where_it_differs() -> None:
@@ -106,14 +120,8 @@ def test_generation_is_named_only_where_it_differs() -> None:
     assert "DIFFERS" not in first
 
 
-def tokens(*exact: float, **changes: Any) -> dict[str, Any]:
-    """A row with what was found token by token."""
-    shares = [0.5 + value / 2 for value in exact]
-    return row(exact=exact, token_accuracy=shares, perplexity=[3 - 2 * v for v in exact], **changes)
-
-
 def test_tokens_are_told_in_place_of_the_speed_where_not_all_is_right() -> None:
-    perfect, half = tokens(1.0, category="trailing zeros"), tokens(0.5)
+    perfect, half = row(slice_name="trailing zeros"), row(shares=(0.5,))
     assert "perplexity" not in lines([perfect, perfect])[1]
     found = lines([perfect, half])
     assert len(found) == 5
@@ -121,10 +129,6 @@ def test_tokens_are_told_in_place_of_the_speed_where_not_all_is_right() -> None:
     assert " ".join(cells(found[1])).endswith("max token acc perplexity")
     assert " ".join(cells(found[4])).endswith("200 0.500 0.500 0.500 0.750 2.000")
     assert " ".join(cells(found[3])).endswith("200 1.000 1.000 1.000 1.000 1.000")
-
-
-def test_tokens_are_not_told_of_an_exam_that_did_not_count_them() -> None:
-    assert "perplexity" not in lines([row(exact=(0.5,))])[1]
 
 
 def test_one_seed_is_not_listed() -> None:
@@ -139,25 +143,43 @@ def test_plain_output_has_no_control_characters() -> None:
     assert "\x1b[1;31mDIFFERS" in "".join(lines([row(), differing()], terminal=True))
 
 
-def compared(name: str, exams: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
-    known = {"status": "finished", "steps": 1000, "parameters": 123_456, "training_seconds": 61.4}
-    return {"name": name, "exams": exams, "unplaced": []} | known | changes
+def of_members(digits: int, members: list[float]) -> SliceSummary:
+    figures = [summary_statistics(members)] * 3
+    return SliceSummary("+", f"{digits}", digits, "random", 50, *figures)
 
 
-def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_examined() -> None:
-    exams = [
-        {"operator": "+", "size": f"{digits}", "digits": digits, "members": members}
+def compared(name: str, lengths: list[SliceSummary], **changes: Any) -> ComparisonRow:
+    found = ComparisonRow(
+        name=name,
+        run=name,
+        recipe="addition",
+        changes={},
+        structure="",
+        settings={},
+        status="finished",
+        lengths=lengths,
+        unplaced=[],
+        steps=1000,
+        parameters=123_456,
+        training_seconds=61.4,
+    )
+    return replace(found, **changes)
+
+
+def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_evaluated() -> None:
+    slices = [
+        of_members(digits, members)
         for digits in (10, 20, 50)
         for members in ([1.0, 0.5, 0.75], [1.0, 1.0, 0.25])
     ]
-    far = {"operator": "+", "size": "100", "digits": 100}
+    far = Unplaced("+", "100", 100, "too long")
     rows = [
-        compared("addition reversed rope", exams, unplaced=[far]),
-        compared("window", [*exams, far | {"members": [1.0, 1.0, 1.0]}]),
+        compared("addition reversed rope", slices, unplaced=[far]),
+        compared("window", [*slices, of_members(100, [1.0, 1.0, 1.0])]),
         compared("[b]", [], status="waiting", parameters=None, training_seconds=None),
     ]
     out = io.StringIO()
-    table = comparison_table({"seeds": [0, 1, 2], "rows": rows})
+    table = comparison_table(ComparisonResults("c", "", "", [0, 1, 2], [], rows))
     Console(file=out, width=80, soft_wrap=True).print(table)
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
@@ -181,19 +203,20 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_examined() -> N
     assert "[b]" in text
 
 
-def named(truth: str, *after: str | None, before: str | None = None) -> dict[str, Any]:
+def named(truth: str, *after: str | None, before: str | None = None) -> NamedProblem:
     """What each of some members wrote; nothing that can be read where there is no answer."""
 
-    def one(answer: str | None) -> dict[str, Any]:
-        return {"text": "7[b]  +" if answer is None else f"{answer}$", "answer": answer}
+    def one(answer: str | None) -> Written:
+        return Written("7[b]  +" if answer is None else f"{answer}$", answer, None)
 
-    wrote = {"before": [one(before) for _ in after], "after": [one(answer) for answer in after]}
-    return {"operator": "+", "problem": f"{truth}+0", "truth": truth} | wrote
+    return NamedProblem(
+        "+", f"{truth}+0", truth, [one(before) for _ in after], [one(answer) for answer in after]
+    )
 
 
-def named_lines(rows: list[dict[str, Any]], seeds: list[int]) -> list[str]:
+def named_lines(rows: list[NamedProblem], seeds: list[int]) -> list[str]:
     out = io.StringIO()
-    Console(file=out, width=80).print(named_table({"named": rows}, seeds))
+    Console(file=out, width=80).print(named_table(rows, seeds))
     return out.getvalue().splitlines()
 
 
@@ -215,15 +238,15 @@ def test_of_several_seeds_the_first_is_shown_and_the_right_ones_are_counted() ->
     assert line.split()[-3:] == ["2", "of", "3"]
 
 
-def test_without_named_problems_there_is_no_table() -> None:
-    assert named_table({"lengths": []}, [0]) is None
-
-
-def test_no_figure_is_cut_for_a_long_category() -> None:
+def test_no_figure_is_cut_for_a_long_slice() -> None:
     name = "held out, spaced-worked-apart"
-    told = {"size": "1000..9999", "category": name}
-    told |= {"token_accuracy": [0.9, 0.8, 1.0], "perplexity": [1.1, 920.354, 1.0]}
-    printed = "\n".join(lines([row(4, (0.25, 0.16, 1.0)) | told], terminal=True))
+    told = {
+        "digits": 4,
+        "slice_name": name,
+        "token_accuracy": [0.9, 0.8, 1.0],
+        "perplexity": [1.1, 920.354, 1.0],
+    }
+    printed = "\n".join(lines([row("1000..9999", (0.25, 0.16, 1.0), **told)], terminal=True))
     assert "…" not in printed
     for figure in ("0.250", "0.160", "1.000", "0.900"):
         assert figure in printed

@@ -11,10 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.config import typed
 from curta.frontends.api import compare
 from curta.frontends.serve import live
+from curta.runs import metrics
 from curta.runs.folders import Folder
+from curta.runs.results import Metric
 from tests import tiny
+from tests.report import sample
 from tests.report.parsed import Page
 
 from .conftest import Asks, client
@@ -54,7 +58,7 @@ def test_a_damaged_line_of_metrics_is_no_reason_not_to_list_the_others(small: Pa
     shutil.copytree(small, small.parent / "other")
     (small / "metrics.jsonl").write_text("{}\n")
     assert [row[1] for row in page("/").rows[1:] if row[0] == "small"] == [
-        "run 'small' is damaged: 'member'"
+        "run 'small' is damaged: metrics.jsonl lacks 'step'"
     ]
     assert len(page("/").rows) == 3
 
@@ -131,8 +135,7 @@ def test_metrics_are_sent_as_a_run_writes_them(young: Path, ask: Asks) -> None:
     """Each once, though the address is asked for again and again."""
     cursor, steps = "", []
     for step in (10, 20, 30):
-        row = {"step": step, "member": 0, "loss": 1.0, "exact": 0.5, "seconds": 1.0}
-        Folder(young).add_metrics([row])
+        metrics.add(Folder(young).metrics, [Metric(step, 0, 1.0, 0.5, 1.0)])
         for _ in range(2):
             told = json.loads(ask(f"/runs/young/metrics.json?after={cursor}")[1])
             cursor = told["cursor"]
@@ -146,14 +149,12 @@ def test_whatever_the_pace_every_record_comes_once(
 ) -> None:
     """Written in pieces that end anywhere, read in parts that end anywhere."""
     folder = tmp_path_factory.mktemp("young")
-    run = {"format": 2, "seeds": [0], "status": "training", "stopped": {}, "steps": 9}
-    (folder / "run.json").write_text(json.dumps(run))
-    rows = [{"step": i, "member": 0, "loss": i / 7, "exact": 0.5, "seconds": 1} for i in range(40)]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+    sample.write_json(folder / "run.json", sample.INFO)
+    text = typed.lines(Metric(i, 0, i / 7, 0.5, 1.0) for i in range(40))
     found: list[int] = []
     cursor = ""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(live, "MOST", most)
+        patch.setattr(metrics, "MOST", most)
         for size in [*pieces, len(text)]:
             with (folder / "metrics.jsonl").open("a") as file:
                 file.write(text[:size])
@@ -161,23 +162,22 @@ def test_whatever_the_pace_every_record_comes_once(
             more = True
             while more:
                 told = live.since(folder, cursor)
-                found += [record[0] for record in told["records"]]
-                cursor, more = told["cursor"], told["more"]
+                found += [int(record[0] or 0) for record in told.records]
+                cursor, more = told.cursor, told.more
     assert found == list(range(40))
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "1-", "-5", "9-9", "0-99999999"])
 def test_a_resumed_run_and_a_strange_cursor_begin_anew(small: Path, cursor: str) -> None:
     first = live.since(small, "")
-    assert live.since(small, first["cursor"])["records"] == []
-    Folder(small).cut_metrics(10)
-    for told in (live.since(small, first["cursor"]), live.since(small, cursor)):
-        assert told["anew"]
-        assert [record[0] for record in told["records"]] == [10, 10]
+    assert live.since(small, first.cursor).records == []
+    metrics.cut(Folder(small).metrics, 10)
+    for told in (live.since(small, first.cursor), live.since(small, cursor)):
+        assert told.anew
+        assert [record[0] for record in told.records] == [10, 10]
 
 
 def test_what_json_does_not_know_is_none(small: Path) -> None:
-    row = {"step": 30, "member": 0, "loss": float("nan"), "exact": None, "seconds": 1.0}
-    Folder(small).add_metrics([row])
+    metrics.add(Folder(small).metrics, [Metric(30, 0, float("nan"), None, 1.0)])
     found = json.loads(client.get("/runs/small/metrics.json").content)
     assert dict(zip(found["columns"], found["records"][-1], strict=True))["loss"] is None

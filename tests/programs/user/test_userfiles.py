@@ -215,7 +215,7 @@ def test_a_truth_alone_is_learned_whole() -> None:
     assert parse("12 +% 90").truth == 5
     answer = run.ask("12+%90")
     assert answer is None or 0 <= int(answer) < 97
-    assert run.folder.evaluation["lengths"][0]["count"] == 5
+    assert run.folder.read_evaluation().lengths[0].count == 5
 
 
 def test_what_is_curtas_own_is_never_replaced() -> None:
@@ -310,7 +310,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     run = curta.load("own")
     made: Any = run.recipe.positions
     assert made.settings == {"strength": 0.25}
-    assert "decay: Scores fall by strength" in run.folder.info["structure"]
+    assert "decay: Scores fall by strength" in run.folder.read_info().structure
     assert run.write(["12+34"])
     forget()
     shutil.rmtree(tmp_path / "executed")
@@ -434,13 +434,13 @@ def test_problems_that_are_kept_have_the_categories_of_the_evaluation(tmp_path: 
     """In base 16 an operation of Curta's own has other categories than in base 10."""
     path = written_file(tmp_path, HEX, "hex.py")
     changes = SHORT | {"training.steps": 2, "evaluation.digits": [2]}
-    found = curta.train(str(path), overrides=changes, run="hex").folder.evaluation["lengths"]
+    found = curta.train(str(path), overrides=changes, run="hex").folder.read_evaluation().lengths
     forget()
     shutil.rmtree(tmp_path / "executed")
-    again = curta.load("hex").evaluate()["lengths"]
-    assert [row["category"] for row in again] == ["random", "special"]
-    assert [row["exact"] for row in again] == [row["exact"] for row in found]
-    assert all("0x" in error["problem"] for row in again for error in row["errors"])
+    again = curta.load("hex").evaluate().lengths
+    assert [row.slice_name for row in again] == ["random", "special"]
+    assert [row.exact_match for row in again] == [row.exact_match for row in found]
+    assert all("0x" in error.problem for row in again for error in row.errors)
 
 
 def test_importing_curta_and_a_program_is_light() -> None:

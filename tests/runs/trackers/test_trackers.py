@@ -34,9 +34,9 @@ def trained(track: str, **changes: Any) -> Run:
 def written(run: Run) -> Kept:
     """What metrics.jsonl has."""
     return {
-        (row["step"], name, run.seeds[row["member"]]): value
-        for row in run.folder.metrics()
-        for name, value in row.items()
+        (row.step, name, run.seeds[row.member]): value
+        for row in run.folder.read_metrics()
+        for name, value in vars(row).items()
         if name not in ("step", "member") and value is not None
     }
 
@@ -134,7 +134,8 @@ def test_a_tracker_keeps_what_the_run_does(
     run = trained(name)
     expected = written(run)
     assert {metric for _, metric, _ in expected} == {
-        "loss", "exact", "seconds", "validation_loss", "validation_tokens", "validation_exact",
+        "loss", "exact_match", "seconds", "validation_loss", "validation_token_accuracy",
+        "validation_exact_match",
     }  # fmt: skip
     assert READERS[name](run) == pytest.approx(expected)
 
@@ -149,7 +150,7 @@ class Remembering(trackers.Tracker):
         self.heard.append((run.name, run.step, run.settings["model"]["width"]))
 
     def add(self, rows: Any) -> None:
-        self.heard.append([(row["step"], row["member"]) for row in rows])
+        self.heard.append([(row.step, row.member) for row in rows])
 
     def close(self) -> None:
         self.heard.append("closed")

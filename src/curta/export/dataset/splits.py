@@ -21,7 +21,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
 from curta.config.task import Task
-from curta.evaluation.evaluation_set import categories, drawn
+from curta.evaluation.evaluation_set import drawn, slices
 from curta.export.dataset.columns import Columns, Written
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
@@ -176,10 +176,10 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
 
 
 def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:
-    """The problems of the recipe's exam that are larger than any of training, by size and kind."""
+    """The evaluation's problems that are larger than any of training, by size and slice."""
     for size in settings.sizes(task.operator):
-        for category in categories(layout, task.operator):
-            asked = (category, size, settings.count, settings.seed)
+        for slice_name in slices(layout, task.operator):
+            asked = (slice_name, size, settings.count, settings.seed)
             every = drawn(layout, task.operator, *asked)
             if larger := [problem for problem in every if larger_than_trained(task, problem)]:
                 yield larger

@@ -105,7 +105,7 @@ def _ends(layout: Layout) -> dict[str, int | None]:
 
 
 def _longest(member: Exported) -> int:
-    """Tokens of the longest completion, of training and of the exam; a limit for programs."""
+    """Tokens of the longest completion, of training and of the evaluation; a limit for programs."""
     layout, asked = member.model.layout, list(_asked(member.recipe))
     if not isinstance(layout, ProgramLayout):
         return max(layout.bounds(operator, digits).completion for operator, digits in asked)

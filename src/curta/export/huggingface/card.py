@@ -6,6 +6,7 @@ from typing import Any
 
 from curta.config.errors import UserError
 from curta.config.positions import Window
+from curta.evaluation.results import SliceSummary
 from curta.export.base import Exported
 from curta.export.huggingface.base import Family
 from curta.export.huggingface.parts import Constant, Parts
@@ -141,7 +142,7 @@ def _example(layout: Layout, operator: str) -> str:
 
 
 def _training(member: Exported) -> Iterator[str]:
-    steps = member.summary.get("training", {}).get("steps", 0)
+    steps = member.summary.training.steps if member.summary else 0
     training = member.recipe.training
     if isinstance(member.recipe.positions, Window):
         yield (
@@ -160,18 +161,18 @@ def _training(member: Exported) -> Iterator[str]:
 
 
 def _results(member: Exported) -> str:
-    rows = member.summary.get("results", {}).get("lengths", [])
+    rows = member.summary.results.lengths if member.summary else []
     if not rows:
-        return "The run was not examined."
-    head = ["| operation | size | problems | count | exact |", "|---|---|---|---|---|"]
-    about = "Exact match of this member, examined by Curta's own program:\n\n"
+        return "The run was not evaluated."
+    head = ["| operation | size | slice | count | exact match |", "|---|---|---|---|---|"]
+    about = "Exact match of this member, evaluated by Curta's own program:\n\n"
     return about + "\n".join(head + [_row(row, member.number) for row in rows])
 
 
-def _row(row: Mapping[str, Any], number: int) -> str:
-    exact = row["exact"]["members"][number]
-    share = "none" if exact is None else f"{exact:.3f}"
-    return f"| `{row['operator']}` | {row['size']} | {row['category']} | {row['count']} | {share} |"
+def _row(row: SliceSummary, number: int) -> str:
+    found = row.exact_match.members[number]
+    share = "none" if found is None else f"{found:.3f}"
+    return f"| `{row.operator}` | {row.size} | {row.slice_name} | {row.count} | {share} |"
 
 
 def _limits(member: Exported, config: Mapping[str, Any], own: bool) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,8 @@ from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.options import COUNT
 
 if TYPE_CHECKING:
+    from curta.evaluation.results import Evaluation
     from curta.frontends.run import Run
-    from curta.report.certified import Content
 
 SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+27182818284590452353")
 
@@ -57,10 +57,10 @@ def resume(run: str, trust: bool) -> int:
     if is_comparison(run):
         return resume_comparison(run)
     found = load(run, trust=trust)
-    if found.folder.info["status"] == "finished":
+    if found.folder.read_info().status == "finished":
         print(f"{found.name} is finished: {found.recipe.training.steps:,} steps")
         return 0
-    return _train_on(found, exam=True)
+    return _train_on(found, evaluated=True)
 
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}
@@ -74,7 +74,7 @@ def demo() -> int:
     from curta.frontends.cli.display import answer_line, console
 
     run = begin("addition", 1, None, DEMO)
-    code = _train_on(run, exam=True)
+    code = _train_on(run, evaluated=True)
     if code:
         return code
     from curta.problems.problem import parse
@@ -147,6 +147,8 @@ def evaluate(
     **sizes: int | None,
 ) -> int:
     """Evaluate a trained run."""
+    from curta.config.typed import as_json as to_json
+    from curta.evaluation.results import agrees
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
 
@@ -154,16 +156,16 @@ def evaluate(
     changes: dict[str, Any] = {"digits": _sizes(digits), **sizes}
     changes = {name: value for name, value in changes.items() if value is not None}
     with Status() as status:
-        table = found.evaluate(status.say, member, **changes)
+        made = found.evaluate(status.say, member, **changes)
     if as_json:
-        print(json.dumps(table))
-        return 0 if _agrees(table) else 1
-    _show_exam(table, found.seeds if member is None else [found.seeds[member]])
+        print(json.dumps(to_json(made)))
+        return 0 if agrees(made.lengths) else 1
+    _show_evaluation(made, found.seeds if member is None else [found.seeds[member]])
     if not found.code_known:
         notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if member is None:
         notice(f"Report: {found.report}")
-    return 0 if _agrees(table) else 1
+    return 0 if agrees(made.lengths) else 1
 
 
 @click.command(cls=options.Open, further=options.of_probe)
@@ -187,6 +189,7 @@ def probe(
     found = load(run, trust=trust)
     from rich.text import Text
 
+    from curta.config.typed import as_json as to_json
     from curta.frontends.cli.display import Status, notice, probe_table, probes_list, whole
 
     if probe is None:
@@ -197,11 +200,11 @@ def probe(
         status.say(probe)
         table = examine(found, probe, members, **asked)
     if as_json:
-        print(json.dumps(table))
+        print(json.dumps(to_json(table)))
         return 0
-    notice(Text(f"{table['probe']}: {table['summary']}"))
+    notice(Text(f"{table.probe}: {table.summary}"))
     whole(probe_table(table))
-    for note in table["notes"]:
+    for note in table.notes:
         notice(Text(note))
     notice(f"Report: {found.report}")
     return 0
@@ -232,41 +235,37 @@ def recipes() -> int:
     return 0
 
 
-def _train_on(run: "Run", exam: bool) -> int:
-    """Trains, examines, and says where the report lies; 1 if there is nothing to examine."""
+def _train_on(run: "Run", evaluated: bool) -> int:
+    """Trains, evaluates, and says where the report lies; 1 if there is nothing to evaluate."""
+    from curta.evaluation.results import agrees
     from curta.frontends.cli.display import Learning, Status, certificate, notice, opening
 
     notice(opening(run))
-    if exam:
+    if evaluated:
         run.prepare()
     with Learning(run.seeds) as learning:
         run.train(learning.show)
-    info = run.folder.info
-    for member, step in info["stopped"].items():
-        notice(f"seed {run.seeds[int(member)]} stopped: its loss was not finite at step {step}")
-    if info["status"] == "interrupted":
+    info = run.folder.read_info()
+    for member, step in info.stopped.items():
+        notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
+    if info.status == "interrupted":
         notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
         return 130
-    if info["status"] == "stopped":
+    if info.status == "stopped":
         raise UserError(
             f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
         )
-    if not exam:
+    if not evaluated:
         return 0
     with Status() as status:
-        table = run.evaluate(status.say, report=not run.to_certify)
-    _show_exam(table, run.seeds)
+        found = run.evaluate(status.say, report=not run.to_certify)
+    _show_evaluation(found, run.seeds)
     if run.to_certify:
         with Status() as status:
-            found = run.certify(status.say)
-        notice(certificate(cast("Content", found), run.program))
+            certified = run.certify(status.say)
+        notice(certificate(certified, run.program))
     notice(f"Report: {run.report}")
-    return 0 if _agrees(table) else 1
-
-
-def _agrees(table: dict[str, Any]) -> bool:
-    """Whether all that was generated token by token is what one pass said it would be."""
-    return all(row["generated"]["agrees"] for row in table["lengths"])
+    return 0 if agrees(found.lengths) else 1
 
 
 @click.command()
@@ -278,31 +277,30 @@ def certify(run: str, trust: bool, as_json: bool) -> int:
 
     The exit code is 1 where a window is wrong, or the list is not one of a function.
     """
+    from curta.config.typed import as_json as to_json
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, certificate, notice
     from curta.programs.user.kept import refusal
-    from curta.report.certified import sound
 
     trained = load(run, trust=trust)
     if not trained.code_known:
-        raise refusal(trained.folder.path)
+        raise refusal(trained.folder.read_code())
     if not trained.certifiable:
         raise UserError(f"run {trained.name!r} is of no program under a window: nothing to certify")
     with Status() as status:
         found = trained.certify(status.say)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(to_json(found)))
     else:
-        notice(certificate(cast("Content", found), trained.program))
+        notice(certificate(found, trained.program))
         notice(f"Report: {trained.report}")
-    right = not any(member["wrong"] for member in found["members"])
-    return int(not (right and sound(cast("Content", found))))
+    return int(not found.perfect)
 
 
-def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
+def _show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     """What was found."""
     from curta.frontends.cli.display import (
-        exam_table,
+        evaluation_table,
         grid_line,
         named_table,
         notice,
@@ -310,11 +308,11 @@ def _show_exam(table: dict[str, Any], seeds: list[int]) -> None:
         table_lines,
     )
 
-    notice(exam_table(table, seeds))
-    notice(grid_line(table))
-    for line in split_lines(table) + table_lines(table):
+    notice(evaluation_table(found.lengths, seeds))
+    notice(grid_line(found.grid) if found.grid else None)
+    for line in split_lines(found.splits) + table_lines(found.tables):
         notice(line)
-    notice(named_table(table, seeds))
+    notice(named_table(found.named, seeds) if found.named else None)
 
 
 def _lines(name: str) -> list[str]:

@@ -90,7 +90,8 @@ def resume_comparison(name: str) -> int:
 
 
 def _run_comparison(made: "Comparison", as_json: bool) -> int:
-    """Trains and examines what is left, and says what was found."""
+    """Trains and evaluates what is left, and says what was found."""
+    from curta.config import typed
     from curta.frontends.cli.display import Learning, Status, comparison_table, entry_line, notice
 
     def train(row: "Row", run: "Session") -> None:
@@ -106,8 +107,8 @@ def _run_comparison(made: "Comparison", as_json: bool) -> int:
         print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
         return 130
     if as_json:
-        print(json.dumps(made.table))
+        print(json.dumps(typed.as_json(made.read_results())))
         return 0
-    notice(comparison_table(made.table))
+    notice(comparison_table(made.read_results()))
     notice(f"Report: {made.report}")
     return 0

@@ -4,7 +4,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console, JustifyMethod, RenderableType
@@ -17,12 +17,23 @@ from rich.text import Text
 from curta.frontends.cli.certified import certificate as certificate
 
 if TYPE_CHECKING:
+    from curta.evaluation.results import (
+        Grid,
+        NamedProblem,
+        SliceResult,
+        SliceSummary,
+        WholeTable,
+        Written,
+    )
     from curta.export.dataset import Summary
     from curta.frontends.run import Run
+    from curta.probes.results import ProbeTable
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
+    from curta.problems.sizes import Split
     from curta.runs.comparison_spec import ComparisonSpec, Row
     from curta.runs.loop import Progress as Step
+    from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
 
 
 @lru_cache
@@ -45,7 +56,7 @@ def whole(view: RenderableType) -> None:
 
 def opening(run: "Run") -> str:
     training, count = run.recipe.training, len(run.seeds)
-    low, high = run.folder.info["trained_digits"]
+    low, high = run.folder.read_info().trained_digits
     members = f"{count} members" if count > 1 else "1 member"
     return (
         f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
@@ -95,7 +106,7 @@ class Learning:
 class Status:
     """What is being done now, on a terminal only; written to stderr."""
 
-    def __init__(self, doing: str = "examining") -> None:
+    def __init__(self, doing: str = "evaluating") -> None:
         self.doing = doing
         self.status = Console(stderr=True).status(f"{doing} ...")
 
@@ -122,99 +133,96 @@ def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
     ]
 
 
-def exam_table(table: dict[str, Any], seeds: Sequence[int]) -> Table:
-    """Exact match for each operator, size and category: median, range, and every seed.
+def evaluation_table(rows: "Sequence[SliceResult]", seeds: Sequence[int]) -> Table:
+    """Exact match for each operator, size and slice: median, range, and every seed.
 
     It fits 80 columns unless seeds differ; generation is named only where it differs. Where
     not all is right, the medians of right tokens and of the right answer's perplexity stand
     in place of the speed.
     """
-    rows, several = table["lengths"], len(seeds) > 1
-    told = ("token acc", "perplexity") if _tells_tokens(rows) else ("tokens/s",)
+    several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
+    told = ("token acc", "perplexity") if tokens else ("tokens/s",)
     title = f"exact match, {len(seeds)} seed{'s' if several else ''}"
     view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    for heading in ("op", "digits", "kind", "count", "median", "min", "max", *told):
-        side: JustifyMethod = "left" if heading in ("op", "kind") else "right"
+    for heading in ("op", "digits", "slice", "count", "median", "min", "max", *told):
+        side: JustifyMethod = "left" if heading in ("op", "slice") else "right"
         # what is held out may have a long name: no figure is cut for it
-        view.add_column(heading, justify=side, no_wrap=heading != "kind", overflow="fold")
+        view.add_column(heading, justify=side, no_wrap=heading != "slice", overflow="fold")
     if several:
         view.add_column("seeds")
-    if not all(map(_agrees, rows)):
+    if not all(row.generated.agrees for row in rows):
         view.add_column("written", no_wrap=True)
     for before, row in zip([None, *rows], rows, strict=False):
-        view.add_row(*_place(row, before), *_exam_row(row, several, len(told) > 1))
+        view.add_row(*_place(row, before), *_slice_row(row, several, tokens))
     return view
 
 
-def comparison_table(table: dict[str, Any]) -> Table:
-    """An entry a row: what it cost, and exact match in the hardest category of every size."""
-    seeds = len(table["seeds"])
-    title = f"exact match, hardest category; median and range of {seeds} seed{'s'[: seeds > 1]}"
+def comparison_table(found: "ComparisonResults") -> Table:
+    """An entry a row: what it cost, and exact match in the hardest slice of every size."""
+    from curta.report.compared import asked
+
+    seeds = len(found.seeds)
+    title = f"exact match, hardest slice; median and range of {seeds} seed{'s'[: seeds > 1]}"
     view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     view.add_column("entry", overflow="fold")
-    known = [exam for row in table["rows"] for exam in (*row["exams"], *row["unplaced"])]
-    order = sorted(known, key=lambda exam: (exam["operator"], exam["digits"]))
-    sizes = list(dict.fromkeys((exam["operator"], exam["size"]) for exam in order))
+    known = [one for row in found.rows for one in asked(row)]
+    order = sorted(known, key=lambda one: (one.operator, one.digits))
+    sizes = list(dict.fromkeys((one.operator, one.size) for one in order))
     for heading in ("parameters", "steps", "seconds", *(f"{o} {size}" for o, size in sizes)):
         view.add_column(heading, justify="right", no_wrap=True)
-    for row in table["rows"]:
+    for row in found.rows:
         view.add_row(*_comparison_row(row, sizes))
     return view
 
 
-def grid_line(table: dict[str, Any]) -> str | None:
+def grid_line(grid: "Grid") -> str:
     """Mean and worst cell of the grid over members."""
-    if "grid" not in table:
-        return None
-    grid = table["grid"]
-    cells = [cell for member in grid["exact"] for row in member for cell in row]
-    size = grid["max_digits"]
+    cells = [cell for member in grid.exact_match for row in member for cell in row]
+    size = grid.max_digits
     return (
-        f"grid {size} x {size}, {grid['count']} problems a cell, all members:"
+        f"grid {size} x {size}, {grid.count} problems a cell, all members:"
         f" mean {statistics.fmean(cells):.4f}, lowest cell {min(cells):.2f}"
     )
 
 
-def table_lines(table: dict[str, Any]) -> list[str]:
+def table_lines(tables: "Sequence[WholeTable]") -> list[str]:
     """For each table that was counted whole, how many problems every seed has right."""
     return [
-        f"all {row['count']:,} problems of {row['operator']} up to {row['limit']:,}: right "
-        + " ".join(f"{right:,}" for right in row["right"])
-        for row in table.get("tables", [])
+        f"all {one.count:,} problems of {one.operator} up to {one.limit:,}: correct "
+        + " ".join(f"{correct:,}" for correct in one.correct)
+        for one in tables
     ]
 
 
-def named_table(table: dict[str, Any], seeds: Sequence[int]) -> Table | None:
+def named_table(problems: "Sequence[NamedProblem]", seeds: Sequence[int]) -> Table:
     """The named problems: what the first seed wrote, and whether, or how many of all, are right."""
-    if "named" not in table:
-        return None
     several = len(seeds) > 1
     title = "named problems" + f", as seed {seeds[0]} writes them" * several
     view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for heading in ("problem", "truth", "before", "after"):
         view.add_column(heading, overflow="fold")
     view.add_column("right of all" if several else "")
-    for row in table["named"]:
-        first = [_writing(row[when][0]) for when in ("before", "after")]
-        asked = (Text(_short(row["problem"])), Text(_short(row["truth"])))
-        view.add_row(*asked, *first, _named_verdict(row))
+    for one in problems:
+        first = [_writing(written[0]) for written in (one.before, one.after)]
+        asked = (Text(_short(one.problem)), Text(_short(one.truth)))
+        view.add_row(*asked, *first, _named_verdict(one))
     return view
 
 
-def split_lines(table: dict[str, Any]) -> list[str]:
+def split_lines(splits: "Sequence[Split]") -> list[str]:
     """How the problems of each table were divided, counted."""
     return [
-        f"split of {row['operator']}: {row['training']:,} problems trained on,"
-        f" {row['held_out']:,} held out, {row['overlap']:,} in both"
-        for row in table.get("splits", [])
+        f"split of {one.operator}: {one.training:,} problems trained on,"
+        f" {one.held_out:,} held out, {one.overlap:,} in both"
+        for one in splits
     ]
 
 
-def probe_table(table: dict[str, Any]) -> Table:
+def probe_table(table: "ProbeTable") -> Table:
     """All that a probe found, a line for each row; numbers whole, long texts folded."""
     from curta.report.summary import cell
 
-    columns = {name: [row[name] for row in table["rows"]] for name in table["columns"]}
+    columns = {name: [row[name] for row in table.rows] for name in table.columns}
     view = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for name, values in columns.items():
         if all(isinstance(value, int | float | None) for value in values):
@@ -240,7 +248,7 @@ def probes_list(run: "Run") -> Table:
 
 def runs_table(names: Sequence[str]) -> Table:
     view = Table()
-    for heading in ("run", "recipe", "seeds", "status", "exam (median)"):
+    for heading in ("run", "recipe", "seeds", "status", "evaluation (median)"):
         view.add_column(heading)
     for name in names:
         view.add_row(*_run_row(name))
@@ -262,84 +270,77 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
 
 
 def _progress_line(now: "Step") -> str:
-    loss, exact = _median(now.loss), _median(now.exact)
-    spread = f" ({min(now.exact):.3f}..{max(now.exact):.3f})" if len(now.exact) > 1 else ""
+    loss, every = _median(now.loss), now.exact_match
+    ends = f" ({min(every):.3f}..{max(every):.3f})" if len(every) > 1 else ""
     width = len(f"{now.steps:,}")
     return (
-        f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}  exact {exact:.3f}{spread}"
-        f"  {now.problems_per_second:,.0f}/s"
+        f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
+        f"  exact match {_median(every):.3f}{ends}  {now.problems_per_second:,.0f}/s"
     )
 
 
-def _comparison_row(row: dict[str, Any], sizes: Sequence[tuple[str, str]]) -> list[str]:
-    seconds = row.get("training_seconds")
-    cost = (row.get("parameters"), row.get("steps"), None if seconds is None else round(seconds))
+def _comparison_row(row: "ComparisonRow", sizes: Sequence[tuple[str, str]]) -> list[str]:
+    seconds = row.training_seconds
+    cost = (row.parameters, row.steps, None if seconds is None else round(seconds))
     shown = ["" if value is None else f"{value:,}" for value in cost]
     return [
-        escape(row["name"]),
+        escape(row.name),
         *shown,
         *(_range_at(row, operator, size) for operator, size in sizes),
     ]
 
 
-def _range_at(row: dict[str, Any], operator: str, size: str) -> str:
+def _range_at(row: "ComparisonRow", operator: str, size: str) -> str:
     """Median over members, and below it the range unless all are the same."""
 
-    def mine(exam: dict[str, Any]) -> bool:
-        return (exam["operator"], exam["size"]) == (operator, size)
+    from curta.report.compared import hardest
 
-    values = [exam["members"] for exam in row["exams"] if mine(exam)]
-    if not values:
-        return "no\npositions" if any(map(mine, row["unplaced"])) else row["status"]
-    exact = [min(member) for member in zip(*values, strict=True)]
-    same = min(exact) == max(exact)
-    ends = "" if same else f"\n{min(exact):.2f}..{max(exact):.2f}"
-    return f"{_median(exact):.3f}{ends}"
+    def mine(one: "SliceSummary | Unplaced") -> bool:
+        return (one.operator, one.size) == (operator, size)
+
+    slices = [one for one in row.lengths if mine(one)]
+    if not slices:
+        return "no\npositions" if any(map(mine, row.unplaced)) else row.status
+    found = hardest(slices)
+    same = found.least == found.most
+    ends = "" if same else f"\n{found.least:.2f}..{found.most:.2f}"
+    return f"{found.median:.3f}{ends}"
 
 
-def _place(row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+def _place(row: "SliceResult", before: "SliceResult | None") -> list[str]:
     """Operator and size, each only where it changes."""
-    if before is None or row["operator"] != before["operator"]:
-        return [row["operator"], _size(row)]
-    return ["", "" if row["size"] == before["size"] else _size(row)]
+    from curta.report.summary import size_name
+
+    if before is None or row.operator != before.operator:
+        return [row.operator, size_name(row)]
+    return ["", "" if row.size == before.size else size_name(row)]
 
 
-def _tells_tokens(rows: list[dict[str, Any]]) -> bool:
-    """Whether figures of tokens say more than exact match does."""
-    known = all("token_accuracy" in row for row in rows)
-    return known and any(min(row["exact"]) < 1 for row in rows)
-
-
-def _exam_row(row: dict[str, Any], several: bool, tokens: bool) -> list[str]:
+def _slice_row(row: "SliceResult", several: bool, tokens: bool) -> list[str]:
     from curta.report.summary import perplexity
 
-    exact = row["exact"]
-    figures = [f"{value:.3f}" for value in (_median(exact), min(exact), max(exact))]
+    shares = row.exact_match
+    figures = [f"{value:.3f}" for value in (_median(shares), min(shares), max(shares))]
     if tokens:
-        figures += [f"{_median(row['token_accuracy']):.3f}", perplexity(_median(row["perplexity"]))]
+        figures += [f"{_median(row.token_accuracy):.3f}", perplexity(_median(row.perplexity))]
     else:
-        figures += [f"{row['generated']['tokens_per_second']:,}"]
-    same = f"all {exact[0]:.3f}" if len(set(exact)) == 1 else ""
-    every = [same or " ".join(f"{value:.3f}" for value in exact)] if several else []
-    note = [] if _agrees(row) else ["[bold red]DIFFERS[/bold red]"]
-    return [row["category"], str(row["count"]), *figures, *every, *note]
+        figures += [f"{row.generated.tokens_per_second:,}"]
+    same = f"all {shares[0]:.3f}" if len(set(shares)) == 1 else ""
+    every = [same or " ".join(f"{value:.3f}" for value in shares)] if several else []
+    note = [] if row.generated.agrees else ["[bold red]DIFFERS[/bold red]"]
+    return [row.slice_name, str(row.count), *figures, *every, *note]
 
 
-def _agrees(row: dict[str, Any]) -> bool:
-    """Whether writing token by token found the same as one pass."""
-    return bool(row["generated"]["agrees"])
-
-
-def _writing(one: dict[str, Any]) -> Text:
+def _writing(one: "Written") -> Text:
     """An answer, or what was written instead of one, as it is."""
-    if one["answer"] is not None:
-        return Text(_short(one["answer"]))
-    text = one["text"]
+    if one.answer is not None:
+        return Text(_short(one.answer))
+    text = one.text
     return Text(f"invalid: {text if len(text) <= 40 else text[:39] + '…'}", "red")
 
 
-def _named_verdict(row: dict[str, Any]) -> Text:
-    right = [one["answer"] == row["truth"] for one in row["after"]]
+def _named_verdict(problem: "NamedProblem") -> Text:
+    right = [one.answer == problem.truth for one in problem.after]
     style = "green" if all(right) else "bold red"
     if len(right) > 1:
         return Text(f"{sum(right)} of {len(right)}", style)
@@ -352,16 +353,13 @@ def _run_row(name: str) -> list[str]:
 
     try:
         folder = folders.find(name)
-        info, exam = folder.info, folder.evaluation.get("lengths", [])
+        info, found = folder.read_info(), folder.read_evaluation()
     except UserError as error:
         return [name, "", "", f"[red]{error}[/red]", ""]
-    lowest = min((_median(row["exact"]) for row in exam), default=None)
-    shown = "" if lowest is None else f"{lowest:.3f} in the hardest of {len(exam)} rows"
-    return [name, str(info.get("recipe")), str(len(info["seeds"])), info["status"], shown]
-
-
-def _size(row: dict[str, Any]) -> str:
-    return f"{row['digits']:,}" if row["size"].isdecimal() else row["size"]
+    rows = found.lengths if found else []
+    lowest = min((_median(row.exact_match) for row in rows), default=None)
+    shown = "" if lowest is None else f"{lowest:.3f} in the hardest of {len(rows)} rows"
+    return [name, info.recipe, str(len(info.seeds)), info.status, shown]
 
 
 def _median(values: Sequence[float]) -> float:

@@ -67,7 +67,7 @@ def import_run(form: str, path: Path, run: str | None) -> int:
     from curta.export import import_run as write
 
     folder = write(form, path, run)
-    _notice(f"{folder.path}: run {folder.name}, seed {folder.info['seeds'][0]}")
+    _notice(f"{folder.path}: run {folder.name}, seed {folder.read_info().seeds[0]}")
     return 0
 
 

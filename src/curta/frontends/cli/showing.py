@@ -79,5 +79,5 @@ def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
         return recipes.resolve(name, {}, f"recipe {name!r}"), None
     folder = folders.find(name)
     if trust:
-        userfiles.trust(folder.path, folder.info.get("files", []))
-    return folder.recipe, folder
+        userfiles.trust(folder.path, folder.read_info().files)
+    return folder.read_recipe(), folder

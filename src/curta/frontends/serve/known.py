@@ -1,23 +1,19 @@
 """What lies in the runs folder, and in short what is known of each run."""
 
-import json
 import math
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from curta.config.errors import UserError
-from curta.runs import folders
+from curta.runs import comparison, folders, metrics
 from curta.runs.folders import Folder
+from curta.runs.results import RunInfo
 
 Name = tuple[str, ...]
 """A run's name, or a comparison's and that of a run within it."""
-
-TAIL = 1 << 16
-"""Bytes of metrics.jsonl that are read for the last records of all members."""
 
 
 @dataclass(frozen=True)
@@ -25,20 +21,20 @@ class Row:
     """One run in short; without `info` there is an `error` instead."""
 
     name: Name
-    info: dict[str, Any]
+    info: RunInfo | None
     error: str = ""
     summary: str = ""
     step: int = 0
     seconds: float | None = None
     learned: float | None = None
     """Exact match on the newest training problems, median over members."""
-    examined: float | None = None
-    """Exact match in the hardest row of the exam, median over members."""
-    exams: int = 0
+    evaluated: float | None = None
+    """Exact match in the hardest row of the evaluation, median over members."""
+    slices: int = 0
 
     @property
     def training(self) -> bool:
-        return self.info.get("status") == "training"
+        return self.info is not None and self.info.status == "training"
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def comparison_folders() -> dict[Name, Path]:
 def rows() -> list[Row]:
     """All runs of no comparison: those in training first, then the newest."""
     found = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
-    newest = sorted(found, key=lambda one: str(one.info.get("created", "")), reverse=True)
+    newest = sorted(found, key=lambda one: one.info.created if one.info else "", reverse=True)
     return sorted(newest, key=lambda one: not one.training)
 
 
@@ -83,18 +79,16 @@ def comparisons() -> list[Compared]:
 def row(name: Name, path: Path) -> Row:
     """What the files of a run say by now; one line instead if they are damaged."""
     try:
-        info = Folder(path).info
-        exams = _exams(*_version(path / "evaluation.json"))
-        last = _last(path / "metrics.jsonl")
+        folder = Folder(path)
+        info, last = folder.read_info(), metrics.read_last(folder.metrics)
+        found = _evaluated(*_version(folder.evaluation))
     except UserError as error:
-        return Row(name, {}, str(error))
-    except (ValueError, KeyError, TypeError) as error:
-        return Row(name, {}, f"run {name[-1]!r} is damaged: {error}")
+        return Row(name, None, str(error))
     return Row(
         name, info, "", _summary(*_version(path / "recipe.toml")),
-        max((line["step"] for line in last), default=0),
-        max((line["seconds"] for line in last), default=None),
-        _median([line["exact"] for line in last]), min(exams, default=None), len(exams),
+        max((line.step for line in last), default=0),
+        max((line.seconds for line in last), default=None),
+        _median([line.exact_match for line in last]), min(found, default=None), len(found),
     )  # fmt: skip
 
 
@@ -110,17 +104,17 @@ def _version(path: Path) -> tuple[Path, int]:
 
 
 @lru_cache(4096)
-def _exams(path: Path, written: int) -> tuple[float, ...]:
-    """Exact match in every row of the exam, median over members."""
-    exams = Folder(path.parent).evaluation.get("lengths", []) if written else []
-    return tuple(median(exam["exact"]) for exam in exams)
+def _evaluated(path: Path, written: int) -> tuple[float, ...]:
+    """Exact match in every row of the evaluation, median over members."""
+    found = Folder(path.parent).read_evaluation()
+    return tuple(median(row.exact_match) for row in found.lengths) if found else ()
 
 
 @lru_cache(4096)
 def _summary(path: Path, written: int) -> str:
     """The recipe's own line; none in a recipe that is not there or cannot be read."""
     try:
-        return str(tomllib.loads(path.read_text("utf-8")).get("summary", ""))
+        return str(tomllib.loads(Folder(path.parent).read_recipe_text()).get("summary", ""))
     except (OSError, ValueError):
         return ""
 
@@ -129,22 +123,10 @@ def _summary(path: Path, written: int) -> str:
 def _entries(path: Path, written: int) -> tuple[str, tuple[str, ...]]:
     """Title of a comparison, and the folders of its entries in their order."""
     try:
-        table = json.loads(path.read_text("utf-8"))
-        return str(table["title"]), tuple(row["run"] for row in table["rows"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return f"{path.name} is damaged", ()
-
-
-def _last(path: Path) -> list[dict[str, Any]]:
-    """The last record of every member."""
-    if not path.exists():
-        return []
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL))
-        lines = file.read().split(b"\n")
-    whole = lines[1 if size > TAIL else 0 : -1]
-    return list({line["member"]: line for line in map(json.loads, whole)}.values())
+        found = comparison.read(path.parent)
+    except UserError as error:
+        return str(error), ()
+    return found.title, tuple(row.run for row in found.rows)
 
 
 def _median(values: list[float | None]) -> float | None:

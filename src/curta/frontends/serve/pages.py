@@ -7,6 +7,7 @@ from urllib.parse import quote
 from curta.frontends.serve.known import Compared, Name, Row
 from curta.report.markup import Markup, cells, element, heading_cells, join, table
 from curta.report.summary import MISSING, duration, minute, percent
+from curta.runs.results import RunInfo
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -44,7 +45,7 @@ def index(rows: Sequence[Row], compared: Sequence[Compared]) -> str:
 def watched(row: Row) -> str:
     """A run in training; its figures and curves come as it writes them."""
     name = "/".join(row.name)
-    at, steps = str(row.step), str(row.info.get("steps", 0))
+    at, steps = str(row.step), str(row.info.steps if row.info else 0)
     progress = element("progress", value=at, max=steps, id="progress", aria_label="Steps done")
     main = element(
         "main",
@@ -80,7 +81,7 @@ def _page(title: str, body: Markup, script: str = "") -> str:
 
 
 def _watched_head(row: Row, name: str) -> Markup:
-    status = element("span", str(row.info.get("status")), class_="status", id="status")
+    status = element("span", row.info.status if row.info else "", class_="status", id="status")
     so_far = element("a", "The report so far", href="report.html")
     return element(
         "header",
@@ -103,7 +104,7 @@ def _runs(rows: Sequence[Row], caption: str) -> Markup:
 
 
 def _comparison(one: Compared) -> Markup:
-    finished = sum(row.info.get("status") in ("finished", "stopped") for row in one.rows)
+    finished = sum(row.info is not None and row.info.over for row in one.rows)
     title = element("h2", element("a", one.name[0], href=_place(one.name) + "report.html"))
     said = element("p", f"{one.title}. {finished} of {len(one.entries)} runs are finished.")
     runs = _runs(one.rows, f"The runs of {one.name[0]}") if one.rows else Markup()
@@ -111,43 +112,43 @@ def _comparison(one: Compared) -> Markup:
 
 
 def _row(row: Row) -> Markup:
-    if row.error:
+    info = row.info
+    if info is None:
         name = element("th", row.name[-1], scope="row", class_="entry")
         return element("tr", name, element("td", row.error, colspan="7", class_="word miss"))
     name = element("a", row.name[-1], href=address(row))
-    recipe = join([str(row.info.get("recipe", "")), element("small", row.summary)])
-    begun = row.info.get("created")
+    recipe = join([info.recipe, element("small", row.summary)])
     return element(
         "tr",
         element("th", name, scope="row", class_="entry"),
-        element("td", _status(row), class_="word"),
-        cells(_exact(row), MISSING if row.seconds is None else duration(row.seconds)),
+        element("td", _status(row, info), class_="word"),
+        cells(_exact_match(row), MISSING if row.seconds is None else duration(row.seconds)),
         element("td", recipe, class_="word recipe"),
-        cells(str(len(row.info["seeds"])), minute(begun) if begun else MISSING),
-        element("td", _calculates(row), class_="word"),
+        cells(str(len(info.seeds)), minute(info.created)),
+        element("td", _calculates(row, info), class_="word"),
     )
 
 
-def _status(row: Row) -> Markup:
-    steps = row.info.get("ended", row.info.get("steps", 0))
+def _status(row: Row, info: RunInfo) -> Markup:
+    steps = info.steps if info.ended is None else info.ended
     done = f"{row.step:,} of {steps:,} steps"
     label = f"Steps of {row.name[-1]}"
     bar = element("progress", value=str(row.step), max=str(steps), aria_label=label)
-    return join([row.info["status"], element("small", bar if row.training else "", done)])
+    return join([info.status, element("small", bar if row.training else "", done)])
 
 
-def _exact(row: Row) -> Markup:
-    """What the exam found, or before that how it learns."""
-    if row.examined is not None:
-        rows = "the only row" if row.exams == 1 else f"the hardest of {row.exams} rows"
-        return join([f"{percent(row.examined)}%", element("small", f"in {rows}")])
+def _exact_match(row: Row) -> Markup:
+    """What the evaluation found, or before that how it learns."""
+    if row.evaluated is not None:
+        rows = "the only row" if row.slices == 1 else f"the hardest of {row.slices} rows"
+        return join([f"{percent(row.evaluated)}%", element("small", f"in {rows}")])
     if row.learned is not None:
         return join([f"{percent(row.learned)}%", element("small", "in training")])
     return join([MISSING])
 
 
-def _calculates(row: Row) -> Markup:
-    if row.info["status"] not in ("finished", "interrupted", "stopped"):
+def _calculates(row: Row, info: RunInfo) -> Markup:
+    if info.status not in ("finished", "interrupted", "stopped"):
         return join([MISSING])
     label = f"Let {row.name[-1]} calculate"
     return element("a", "calculate", href=_place(row.name) + "page-0.html", aria_label=label)

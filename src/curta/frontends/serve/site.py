@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from curta.config.errors import UserError
+from curta.config.typed import as_json
 from curta.frontends.serve import known, live, made, pages, policy
 
 _HERE = Path(__file__).parent
@@ -57,7 +58,9 @@ def page(request: Request) -> Response:
 
 
 def metrics(request: Request) -> Response:
-    return JSONResponse(live.since(_folder(request), request.query_params.get("after", "")))
+    return JSONResponse(
+        as_json(live.since(_folder(request), request.query_params.get("after", "")))
+    )
 
 
 def report_style(request: Request) -> Response:

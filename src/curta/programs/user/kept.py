@@ -28,6 +28,7 @@ from curta.programs.machine import store
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.survey import Recorder, Text
 from curta.programs.user import registry, userfiles
+from curta.programs.user.userfiles import KeptFile
 
 PROBLEMS = "problems.jsonl"
 
@@ -38,7 +39,17 @@ TOKENS = 20_000
 """Tokens of these, at most, but for one problem."""
 
 
-def keep(path: Path, recipe: Recipe) -> list[dict[str, str]]:
+@dataclass(frozen=True)
+class RunCode:
+    """Where a run lies, its operators and programs, and what files of code it has kept."""
+
+    path: Path
+    operators: Sequence[str] = ()
+    programs: Sequence[str] = ()
+    files: Sequence[KeptFile] = ()
+
+
+def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
     """Copies the user's files into a run folder; what run.json says of them."""
     tags = {name: f"program{i or ''}.py" for i, name in enumerate(_files(recipe.programs))}
     if isinstance(recipe.positions, UserEncoding):
@@ -48,27 +59,27 @@ def keep(path: Path, recipe: Recipe) -> list[dict[str, str]]:
         file = userfiles.known(tag)
         if file is not None:
             files.write(path / name, file.content)
-            found.append({"file": name, "name": file.name, "sha256": file.sha256})
-    return found
+            found.append(KeptFile(name, file.name, file.sha256))
+    return tuple(found)
 
 
-def make_known(path: Path, info: Mapping[str, Any]) -> None:
+def make_known(run: RunCode) -> None:
     """Makes the operators of a run known: by its program where that is known, else by its format.
 
     Executes only files that were executed on this machine before.
     """
-    userfiles.remembered(path, info.get("files", []))
-    own = [symbol for symbol in info.get("operators", []) if symbol not in BUILT_IN]
+    userfiles.remembered(run.path, run.files)
+    own = [symbol for symbol in run.operators if symbol not in BUILT_IN]
     if not own:
         return
-    programs = {p.operator: p for name in info.get("programs", []) for p in registry.known(name)}
-    machine, _ = store.read(path / "machine.json", path.name)
+    programs = {p.operator: p for name in run.programs for p in registry.known(name)}
+    machine, _ = store.read(run.path / "machine.json", run.path.name)
     for symbol in own:
         if symbol in programs:
             registry.adopt(programs[symbol])
         elif symbol in machine.formats:
             form = machine.formats[symbol]
-            OPERATIONS[symbol] = Declared(symbol, form, None, _Answers(path, symbol))
+            OPERATIONS[symbol] = Declared(symbol, form, None, _Answers(run, symbol))
 
 
 def formats_known(machine: Machine) -> None:
@@ -82,17 +93,13 @@ def formats_known(machine: Machine) -> None:
             OPERATIONS[symbol] = Declared(symbol, form, None, refuse)
 
 
-def refusal(path: Path) -> UserError:
+def refusal(run: RunCode) -> UserError:
     """What is said where the code of a run's program would be needed."""
-    try:
-        info = files.read_json(path / "run.json", f"run {path.name!r}")
-    except UserError:
-        info = {}
-    kept = [one for one in info.get("files", []) if one["file"] != "positions.py"]
-    names = ", ".join(map(userfiles.shown, info.get("programs", []))) or "its program"
+    kept = [one for one in run.files if one.file != "positions.py"]
+    names = ", ".join(map(userfiles.shown, run.programs)) or "its program"
     if not kept:
         return UserError(f"the code of {names} is not known here: register the program first")
-    told = ", ".join(f"{one['file']} of this run (sha256 {one['sha256'][:12]})" for one in kept)
+    told = ", ".join(f"{one.file} of this run (sha256 {one.sha256[:12]})" for one in kept)
     return UserError(f"the code of {names} was not run: add --trust to run {told}")
 
 
@@ -100,14 +107,14 @@ def refusal(path: Path) -> UserError:
 class _Answers:
     """The truth of problems that a run has kept."""
 
-    path: Path
+    run: RunCode
     symbol: str
 
     def __call__(self, operands: tuple[int, ...]) -> Answer:
-        for one in stored(self.path):
+        for one in stored(self.run.path):
             if (one.operator, one.operands) == (self.symbol, operands):
                 return one.answer
-        raise refusal(self.path)
+        raise refusal(self.run)
 
 
 @dataclass(frozen=True)
@@ -126,22 +133,22 @@ class Stored:
 class StoredTexts(Recorder):
     """In place of a program's code: the texts that its run has kept."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(_Absent(path), {})
-        object.__setattr__(self, "path", path)
+    def __init__(self, run: RunCode) -> None:
+        super().__init__(_Absent(run), {})
+        object.__setattr__(self, "run", run)
 
-    path: Path
+    run: RunCode
 
     def record(self, operator: str, operands: Sequence[int]) -> Text:
         """A kept text; UserError for any other."""
-        for one in stored(self.path):
+        for one in stored(self.run.path):
             if (one.operator, one.operands) == (operator, tuple(operands)):
                 return list(one.tokens), one.prompt
-        raise refusal(self.path)
+        raise refusal(self.run)
 
     def problems(self, operator: str, size: int | str, category: str, count: int) -> list[Problem]:
         """Kept problems of one size and category; UserError if there are none of the size."""
-        mine = [one for one in stored(self.path) if one.operator == operator]
+        mine = [one for one in stored(self.run.path) if one.operator == operator]
         sized = [one for one in mine if one.size == str(size)]
         if not sized:
             there = ", ".join(dict.fromkeys(one.size for one in mine if one.size)) or "no size"
@@ -151,17 +158,17 @@ class StoredTexts(Recorder):
 
     @property
     def refused(self) -> UserError:
-        return refusal(self.path)
+        return refusal(self.run)
 
 
 class _Absent(Mapping[str, NoReturn]):
     """Programs that are not known: asking for one says so."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, run: RunCode) -> None:
+        self.run = run
 
     def __getitem__(self, operator: str) -> NoReturn:
-        raise refusal(self.path)
+        raise refusal(self.run)
 
     def __iter__(self) -> Iterator[str]:
         return iter(())

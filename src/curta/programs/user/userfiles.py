@@ -81,22 +81,31 @@ def load(path: str | Path) -> UserFile:
     return _known(path, path.name, content)
 
 
-def trust(folder: Path, kept: Sequence[dict[str, str]]) -> None:
+@dataclass(frozen=True)
+class KeptFile:
+    """A user's file that a run has kept: its name in the folder, its own name, its hash."""
+
+    file: str
+    name: str
+    sha256: str
+
+
+def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
     """Executes the files that a run keeps; UserError if they are not those it was trained with."""
     for one in kept:
-        path = folder / one["file"]
+        path = folder / one.file
         content = path.read_bytes() if path.exists() else b""
-        if hashlib.sha256(content).hexdigest() != one["sha256"]:
-            where = f"{one['file']} of run {folder.name!r}"
+        if hashlib.sha256(content).hexdigest() != one.sha256:
+            where = f"{one.file} of run {folder.name!r}"
             raise UserError(f"{where} is not the file it was made with")
-        _known(path, one["name"], content)
+        _known(path, one.name, content)
 
 
-def remembered(folder: Path, kept: Sequence[dict[str, str]]) -> None:
+def remembered(folder: Path, kept: Sequence[KeptFile]) -> None:
     """Executes those of a run's files that were executed on this machine before."""
     for one in kept:
-        tag, path = f"{one['name']}@{one['sha256'][:TAG]}", folder / one["file"]
-        if tag not in KNOWN and _marker(one["sha256"]).exists() and path.exists():
+        tag, path = f"{one.name}@{one.sha256[:TAG]}", folder / one.file
+        if tag not in KNOWN and _marker(one.sha256).exists() and path.exists():
             trust(folder, [one])
 
 

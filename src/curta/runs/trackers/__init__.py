@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from curta.config.errors import UserError, unknown
 from curta.config.optional import module
-from curta.runs.trackers.base import Row, Tracked, Tracker
+from curta.runs.trackers.base import Tracked, Tracker
 from curta.runs.trackers.tensorboard import TensorBoard
 from curta.runs.trackers.trackio import Trackio
 from curta.runs.trackers.wandb import WandB
@@ -14,7 +14,7 @@ TRACKERS: dict[str, type[Tracker]] = {
     tracker.name: tracker for tracker in (TensorBoard, WandB, Trackio)
 }
 
-__all__ = ["TRACKERS", "Row", "Tracked", "Tracker", "checked", "opened"]
+__all__ = ["TRACKERS", "Tracked", "Tracker", "checked", "opened"]
 
 
 def checked(names: str | Sequence[str]) -> list[str]:

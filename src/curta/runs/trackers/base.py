@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-Row = dict[str, Any]
+from curta.runs.results import Metric
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Tracker(ABC):
         """Begins to track a run, or goes on with it."""
 
     @abstractmethod
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[Metric]) -> None:
         """Rows of some steps, of all members, in the order of the steps."""
 
     @abstractmethod
@@ -41,19 +41,19 @@ class Tracker(ABC):
         """No rows will follow, for now."""
 
 
-def values(row: Row) -> dict[str, float]:
+def values(row: Metric) -> dict[str, float]:
     """The metrics of a row; a member that has stopped has none."""
-    rest = {name: value for name, value in row.items() if name not in ("step", "member")}
+    rest = {name: value for name, value in vars(row).items() if name not in ("step", "member")}
     return {name: float(value) for name, value in rest.items() if value is not None}
 
 
-def by_step(rows: Sequence[Row], seeds: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:
+def by_step(rows: Sequence[Metric], seeds: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:
     """For each step all members' metrics, named such as `loss/seed-0`."""
-    for step, members in groupby(rows, key=lambda row: int(row["step"])):
+    for step, members in groupby(rows, key=lambda row: row.step):
         yield (
             step,
             {
-                f"{name}/seed-{seeds[row['member']]}": value
+                f"{name}/seed-{seeds[row.member]}": value
                 for row in members
                 for name, value in values(row).items()
             },

@@ -7,7 +7,8 @@ each other: `tensorboard --logdir runs`.
 from collections.abc import Sequence
 
 from curta.config.optional import module
-from curta.runs.trackers.base import Row, Tracked, Tracker, values
+from curta.runs.results import Metric
+from curta.runs.trackers.base import Tracked, Tracker, values
 
 
 class TensorBoard(Tracker):
@@ -20,10 +21,10 @@ class TensorBoard(Tracker):
         again = run.step + 1  # what a board shows from here on is of a run that was killed
         self.writers = [write(str(folder / f"seed-{s}"), purge_step=again) for s in run.seeds]
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[Metric]) -> None:
         for row in rows:
             for name, value in values(row).items():
-                self.writers[row["member"]].add_scalar(name, value, row["step"])
+                self.writers[row.member].add_scalar(name, value, row.step)
         for writer in self.writers:
             writer.flush()
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from curta.config.optional import module
-from curta.runs.trackers.base import Row, Tracked, Tracker, by_step
+from curta.runs.results import Metric
+from curta.runs.trackers.base import Tracked, Tracker, by_step
 
 
 class Trackio(Tracker):
@@ -15,7 +16,7 @@ class Trackio(Tracker):
             project="curta", name=run.name, config=run.settings, resume="allow", embed=False
         )
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[Metric]) -> None:
         for step, metrics in by_step(rows, self.seeds):
             self.run.log(metrics, step=step)
 

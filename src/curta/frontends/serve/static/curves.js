@@ -1,7 +1,7 @@
 // Curves of all members by step, thinned as they grow.
 
 const MOST = 1200;
-export const MEASURED = ["loss", "exact", "validation_loss", "validation_exact"];
+export const MEASURED = ["loss", "exact_match", "validation_loss", "validation_exact_match"];
 
 export class Curves {
   constructor() {

@@ -9,7 +9,7 @@ const percent = (value) => `${(100 * value).toFixed(1)}%`;
 const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
 const charts = [
   new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true),
-  new Chart(at("charts"), "Exact match on training problems", ["exact", "validation_exact"], percent, false),
+  new Chart(at("charts"), "Exact match on training problems", ["exact_match", "validation_exact_match"], percent, false),
 ];
 let curves = new Curves(), cursor = "", told = "", name = document.title;
 
@@ -23,7 +23,7 @@ async function renew() {
   }
   cursor = run.cursor;
   if (run.more) return renew();
-  if (run.status === "finished" && run.examined) location.replace("report.html");
+  if (run.status === "finished" && run.evaluated) location.replace("report.html");
   show(run);
 }
 
@@ -59,7 +59,7 @@ function say(run, share) {
     training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.`
       : share >= 0.1 ? `${10 * Math.floor(10 * share)}% of the steps are done.` : "",
     interrupted: "Interrupted. What was learned is saved.",
-    finished: "Training is finished, and the exam is still to come.",
+    finished: "Training is finished, and the evaluation is still to come.",
     stopped: "No member is left: the loss of each was no longer finite.",
   }[run.status] ?? run.status; // prettier-ignore
   const also = stopped && run.status !== "stopped" ? ` ${stopped} of ${run.seeds.length} members have stopped.` : "";
@@ -68,9 +68,9 @@ function say(run, share) {
 
 function members(run) {
   const rows = [...curves.last.values()].map((record) => {
-    const row = document.createElement("tr"), { member, step, loss, exact } = record;
+    const row = document.createElement("tr"), { member, step, loss, exact_match: exactMatch } = record;
     const texts = [member, run.seeds[member], step.toLocaleString("en"),
-      loss === null ? "—" : figure(loss), exact === null ? "—" : (100 * exact).toFixed(1)]; // prettier-ignore
+      loss === null ? "—" : figure(loss), exactMatch === null ? "—" : (100 * exactMatch).toFixed(1)]; // prettier-ignore
     for (const [i, text] of texts.entries()) {
       const cell = row.appendChild(document.createElement(i ? "td" : "th"));
       if (!i) cell.scope = "row";

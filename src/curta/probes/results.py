@@ -1,0 +1,43 @@
+"""What a probe found, as a run keeps it: probes/NAME.json is a `ProbeTable` as JSON."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from curta.config import files, typed
+from curta.probes.pictures import Picture
+from curta.runs.folders import Folder
+
+
+@dataclass(frozen=True)
+class ProbeTable:
+    """What one probe found, as a table and as a picture to be drawn.
+
+    `step` is that of the checkpoint that was asked. Columns are the probe's own: every row has a
+    value for each of them.
+    """
+
+    FORMAT: ClassVar[int] = 2
+    REMEDY: ClassVar[str] = "put the probe anew"
+
+    probe: str
+    summary: str
+    step: int
+    members: list[int]
+    options: dict[str, Any]
+    notes: list[str]
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    picture: Picture | None
+
+
+def save(folder: Folder, table: ProbeTable) -> None:
+    files.write(folder.probes / f"{table.probe}.json", typed.text(table))
+
+
+def read(folder: Folder) -> dict[str, ProbeTable]:
+    """What was found in a run, by the names of the probes."""
+    paths = sorted(folder.probes.glob("*.json"))
+    where = f"run {folder.name!r}"
+    return {
+        path.stem: typed.read(ProbeTable, path, f"probe {path.stem!r} of {where}") for path in paths
+    }

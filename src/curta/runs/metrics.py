@@ -1,0 +1,84 @@
+"""metrics.jsonl: a line for each moment of training and member, whole or from some place on."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from curta.config import files, typed
+from curta.runs.results import Metric
+
+MOST = 1 << 20
+"""Most bytes that `read_since` reads at once."""
+
+TAIL = 1 << 16
+"""Bytes that are read for the last lines of all members."""
+
+
+class Part(NamedTuple):
+    """Lines after a cursor, the next cursor, whether from the start, and if more wait."""
+
+    rows: list[Metric]
+    cursor: str
+    anew: bool
+    more: bool
+
+
+def read(path: Path) -> list[Metric]:
+    """All lines in the order they were written; a torn last one is left out."""
+    *lines, last = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    rows = [_parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
+    return rows + _whole(last, path)
+
+
+def read_last(path: Path) -> list[Metric]:
+    """The last line of every member."""
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL))
+        lines = file.read().split(b"\n")
+    rows = (_parse(line, path) for line in lines[1 if size > TAIL else 0 : -1])
+    return list({row.member: row for row in rows}.values())
+
+
+def read_since(path: Path, cursor: str) -> Part:
+    """What was written after the cursor of the part before; all for "".
+
+    A cursor is a file's number and a place in it: a resumed run writes its file anew, and then
+    the lines are those from its beginning.
+    """
+    if not path.exists():
+        return Part([], "", anew=True, more=False)
+    with path.open("rb") as file:
+        number, size = str(path.stat().st_ino), file.seek(0, 2)
+        known, _, place = cursor.partition("-")
+        start = int(place) if known == number and place.isdecimal() else 0
+        start = start if start <= size else 0
+        file.seek(start)
+        text = file.read(MOST)
+    end = text.rfind(b"\n") + 1
+    rows = [_parse(line, path) for line in text[:end].splitlines()]
+    return Part(rows, f"{number}-{start + end}", start == 0, end > 0 and start + len(text) < size)
+
+
+def add(path: Path, rows: Iterable[Metric]) -> None:
+    """Writes lines below those that are there."""
+    files.append(path, typed.lines(rows))
+
+
+def cut(path: Path, step: int) -> float:
+    """Drops lines after `step`, which a resumed run writes again; seconds trained by then."""
+    rows = [row for row in read(path) if row.step <= step]
+    files.write(path, typed.lines(rows))
+    return max((row.seconds for row in rows), default=0.0)
+
+
+def _whole(line: bytes, path: Path) -> list[Metric]:
+    """A last line without its end counts if all of it is there."""
+    return [_parse(line, path)] if line.endswith(b"}") else []
+
+
+def _parse(line: bytes, path: Path, number: int | None = None) -> Metric:
+    where = "" if number is None else f", line {number},"
+    return typed.parse(Metric, line, f"run {path.parent.name!r}", f"{path.name}{where}")

@@ -1,0 +1,233 @@
+"""What a run and a comparison say of themselves: their JSON files are these as JSON."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from curta.evaluation.results import (
+    NamedProblem,
+    SliceSummary,
+    Span,
+    SummaryStatistics,
+    WholeTable,
+)
+from curta.problems.sizes import Split
+from curta.programs.user.userfiles import KeptFile
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an imported run comes from: the form of its files, their place, its name there."""
+
+    form: str
+    path: str
+    run: str
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """`run.json`: what is trained, on what, and how far it came.
+
+    `parameters` are those of one member, `trained_digits` the fewest and the most of any operand,
+    `stopped` the step at which a member's loss was no longer finite, by member; `ended` is the
+    step at which the training was good enough.
+    """
+
+    FORMAT: ClassVar[int] = 3
+    REMEDY: ClassVar[str] = "train it anew"
+
+    name: str
+    recipe: str
+    seeds: list[int]
+    status: str
+    created: str
+    versions: dict[str, str]
+    device: str
+    platform: str
+    steps: int
+    trained_digits: Span
+    operators: list[str]
+    structure: str
+    stopped: dict[int, int]
+    programs: tuple[str, ...] = ()
+    files: tuple[KeptFile, ...] = ()
+    track: tuple[str, ...] = ()
+    parameters: int | None = None
+    training_seconds: float | None = None
+    compile_seconds: float | None = None
+    ended: int | None = None
+    imported: Origin | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is left to train."""
+        return self.status in ("finished", "stopped")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
+
+    `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
+    those of training until then. What is validated stands in the line of that step.
+    """
+
+    step: int
+    member: int
+    loss: float | None
+    exact_match: float | None
+    seconds: float
+    validation_loss: float | None = None
+    validation_exact_match: float | None = None
+    validation_token_accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """What a task draws, how many of its problems a step has, and the rows of its table."""
+
+    settings: dict[str, Any]
+    problems_a_step: int
+    table_rows: int | None = None
+    trained_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """How problems are written, what each task draws, and the splits as they were counted."""
+
+    layout: str
+    vocabulary: list[str]
+    tasks: list[TaskSummary]
+    splits: list[Split]
+    programs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckpointFile:
+    """The newest checkpoint, as a file in the run's folder."""
+
+    step: int
+    file: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """Parameters of one member, by their shapes, and the file that holds all members."""
+
+    shapes: dict[str, list[int]]
+    checkpoint: CheckpointFile | None = None
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The last and the best value of one member, and the step of each."""
+
+    last: float
+    last_step: int
+    best: float
+    best_step: int
+
+
+Column = tuple[Ends | None, ...]
+"""For each member; None for one that has no value. Empty if none was ever recorded."""
+
+
+@dataclass(frozen=True)
+class TrainingSummary:
+    """Steps, and where every member's figures ended and were best."""
+
+    steps: int
+    steps_planned: int
+    problems: int
+    loss: Column = ()
+    exact_match: Column = ()
+    validation_loss: Column = ()
+    validation_exact_match: Column = ()
+
+
+@dataclass(frozen=True)
+class GridSummary:
+    """Mean and lowest cell of every member's grid."""
+
+    operator: str
+    max_digits: int
+    count: int
+    mean: SummaryStatistics
+    lowest_cell: SummaryStatistics
+
+
+@dataclass(frozen=True)
+class EvaluationSummary:
+    """The evaluation: figures of every row over the members, the grid in short, whole tables."""
+
+    lengths: list[SliceSummary]
+    grid: GridSummary | None = None
+    tables: tuple[WholeTable, ...] = ()
+    seed: int | None = None
+    num_recurrences: int | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """`summary.json`: what a run was and what was found; `hyperparameters` are recipe sections."""
+
+    FORMAT: ClassVar[int] = 2
+    REMEDY: ClassVar[str] = "evaluate it anew"
+
+    run: RunInfo
+    data: DataSummary
+    model: ModelSummary
+    hyperparameters: dict[str, Any]
+    training: TrainingSummary
+    results: EvaluationSummary
+    named: list[NamedProblem]
+
+
+@dataclass(frozen=True)
+class Unplaced:
+    """A size at which models of a recipe have no positions, and why."""
+
+    operator: str
+    size: str
+    digits: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """An entry of a comparison: what it is, its cost, its last training steps, its evaluation.
+
+    `changes` are those of its recipe's fields, `settings` the whole recipe as a table.
+    """
+
+    name: str
+    run: str
+    recipe: str
+    changes: dict[str, Any]
+    structure: str
+    settings: dict[str, Any]
+    status: str
+    lengths: list[SliceSummary]
+    unplaced: list[Unplaced]
+    steps: int | None = None
+    parameters: int | None = None
+    training_seconds: float | None = None
+    stopped: dict[int, int] | None = None
+    loss: SummaryStatistics | None = None
+    exact_match: SummaryStatistics | None = None
+
+
+@dataclass(frozen=True)
+class ComparisonResults:
+    """`comparison.json`: what is compared, and what is known of it by now."""
+
+    FORMAT: ClassVar[int] = 2
+    REMEDY: ClassVar[str] = "compare it anew"
+
+    name: str
+    title: str
+    summary: str
+    seeds: list[int]
+    swept: list[str]
+    rows: list[ComparisonRow]
