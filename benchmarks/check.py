@@ -17,6 +17,7 @@ from torch import nn
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
 from curta.training import trainer
 from curta.training.optimizers import HyperParams, transformation
 
@@ -58,7 +59,7 @@ Given = Callable[[Transformer, export.Arrays], Any]
 def _logits_of(recipe: Recipe) -> Given:
     """Curta's logits of a batch."""
     if isinstance(recipe.positions, Window):
-        return lambda model, columns: model.of_windows(columns["rows"])
+        return lambda model, columns: logits_of_windows(model, columns["rows"])
     (text,), bounds = export.texts(recipe, _keys()), export.bounds(recipe)
     given = export.batch(recipe, text)
     return lambda model, columns: model(given.tokens, given.where, given.queries, bounds)

@@ -21,6 +21,7 @@ from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
+from curta.model.windows import logits_of_windows
 from curta.problems.problem import Problem, parse
 from curta.runs import session
 from curta.training import records
@@ -143,7 +144,7 @@ def test_margins_are_those_of_the_model(planted: Trained, content: Certificate) 
     kept, rows = arrays(planted.run), slice(0, 40)
     for member in range(2):
         model = jax.tree.map(jnp.asarray, planted.run.model(member))
-        logits = np.asarray(model.of_windows(jnp.asarray(kept["rows"][rows])))
+        logits = np.asarray(logits_of_windows(model, jnp.asarray(kept["rows"][rows])))
         for logit, target, margin in zip(
             logits, kept["targets"][rows], kept["margin"][member, rows], strict=True
         ):

@@ -10,6 +10,7 @@ from curta.evaluation import memo as looked
 from curta.evaluation.memo import Memo
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
 from curta.training import trainer
 from tests import paper, tiny
 
@@ -35,7 +36,7 @@ def fresh(stacked: Transformer, rows: np.ndarray) -> Memo:
 
 
 def logits(stacked: Transformer, rows: np.ndarray) -> np.ndarray:
-    return np.asarray(jax.vmap(Transformer.of_windows, (0, None))(stacked, jnp.asarray(rows)))
+    return np.asarray(jax.vmap(logits_of_windows, (0, None))(stacked, jnp.asarray(rows)))
 
 
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:

@@ -16,6 +16,7 @@ from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import padded
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
 from curta.training import trainer
 from curta.training.records import padded_texts
 from tests import paper, tiny
@@ -56,7 +57,7 @@ def test_a_window_has_the_logits_of_its_query_in_the_whole_text(operator: str) -
     logits = jax.jit(lambda model: model(batch.tokens, batch.where, batch.queries, of.bounds))
     whole = np.asarray(logits(of.model))[np.asarray(batch.scored)]
     rows, _ = paper.rows([one for text in of.windows for one in text])
-    found = jax.jit(Transformer.of_windows)(of.model, jnp.asarray(rows))
+    found = jax.jit(logits_of_windows)(of.model, jnp.asarray(rows))
     np.testing.assert_allclose(found, whole, atol=2e-5)
 
 
@@ -77,7 +78,7 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
         return trainer.loss_and_exact(model, batch, of.bounds, keys, of.recipe.training)[0]
 
     def of_windows(model: Transformer) -> Array:
-        logits = model.of_windows(rows)
+        logits = logits_of_windows(model, rows)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
         return jnp.sum(weights * losses) / jnp.sum(weights)
 

@@ -15,6 +15,7 @@ from curta.frontends.run import Run
 from curta.layouts import ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
+from curta.model.inspection import all_logits
 from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.problems.problem import Problem
@@ -76,7 +77,7 @@ def logits(model: Transformer, texts: Sequence[Sequence[int]]) -> list[np.ndarra
 @jax.jit
 def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
     where = model.layout.where(Text(tokens, lengths, lengths))
-    return model.all_logits(tokens, where, ShapeBounds(0, 0, ()))
+    return all_logits(model, tokens, where, ShapeBounds(0, 0, ()))
 
 
 @lru_cache

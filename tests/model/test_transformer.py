@@ -14,6 +14,7 @@ from curta.config.recipe import Recipe
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import recipes
+from curta.model.decoding import decode_step, empty_cache
 from curta.model.positions.base import Encoding
 from curta.model.transformer import Transformer, parameters
 from curta.problems.problem import Problem
@@ -99,10 +100,10 @@ def cached_logits(model: Transformer, text: Text) -> Array:
 
     def write(cache: Any, slot: Array) -> tuple[Any, Array]:
         one = jax.tree.map(lambda part: part[:, slot][:, None], where)
-        cache, logits = model.decode_step(cache, text.tokens[:, slot][:, None], one)
+        cache, logits = decode_step(model, cache, text.tokens[:, slot][:, None], one)
         return cache, logits[:, 0]
 
-    cache = model.cache(where, bounds.total, bounds)
+    cache = empty_cache(model, where, bounds.total, bounds)
     return jnp.swapaxes(jax.lax.scan(write, cache, jnp.arange(bounds.total))[1], 0, 1)
 
 
@@ -132,7 +133,7 @@ def test_writing_into_a_cache_gives_the_logits_of_the_whole_text_in_every_design
 def test_a_cache_holds_the_heads_of_keys_for_each_loop() -> None:
     model = designed("rope", DESIGNS[2] | {"num_recurrences": 3})
     where = LAYOUT.where(TEXT)
-    cache = model.cache(where, 7, ROOM)
+    cache = empty_cache(model, where, 7, ROOM)
     assert [part.shape for part in cache.keys] == [(3, 4, 7, 2, 4)] * 2
 
 

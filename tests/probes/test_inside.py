@@ -16,6 +16,7 @@ from curta.frontends.run import Run
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
+from curta.model.inspection import attention_weights
 from curta.model.transformer import Transformer
 from curta.probes import attention
 from curta.probes.attention import SOURCES, Attention, look
@@ -126,7 +127,7 @@ def test_weights_are_the_softmax_of_queries_with_keys() -> None:
     model = tiny.drawn(tiny.with_encoding("nope"), layout)
     text = tiny.text(layout, [parse("12+34")], 9)
     bounds = layout.bounds("+", (2, 2))
-    found = model.attention_weights(text.tokens, layout.where(text), bounds)
+    found = attention_weights(model, text.tokens, layout.where(text), bounds)
     np.testing.assert_allclose(found[0, 0], by_hand(model, text), atol=1e-5)
 
 
@@ -207,7 +208,7 @@ def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
     bounds = dense.layout.bounds_of([parse("57+68")])
     model = member_of(dense, 1)
     text = tiny.text(model.layout, [parse("57+68")], bounds.total)
-    weights = model.attention_weights(text.tokens, model.layout.where(text), bounds)
+    weights = attention_weights(model, text.tokens, model.layout.where(text), bounds)
     assert [row["after"] + row["next"] for row in only(finding, block=0)] == [
         "=5", "52", "21", "1$",
     ]  # fmt: skip

@@ -16,6 +16,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.layouts.batches import padded
 from curta.layouts.texts import layout_of
+from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
@@ -327,7 +328,7 @@ def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     )
     places = np.asarray(trainer.draw_windows(data, keys.problems, RECIPE.training.batch))
     rows, targets = (np.asarray(part)[places] for part in data.shared)
-    logits = np.asarray(model.of_windows(jnp.asarray(rows)))
+    logits = np.asarray(logits_of_windows(model, jnp.asarray(rows)))
     right = logits[np.arange(len(rows)), targets]
     losses = np.log(np.exp(logits).sum(axis=1)) - right
     expected = losses.mean(), (logits.argmax(axis=1) == targets).mean()

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Int
 
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.batches import shown
-from curta.model.states import Cache
+from curta.model.decoding import Cache, decode_step, empty_cache
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
 
@@ -51,7 +51,9 @@ def complete(
     end = layout.end
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
-    cache, logits = model.decode_step(model.cache(where, bounds.total, bounds), tokens, where)
+    cache, logits = decode_step(
+        model, empty_cache(model, where, bounds.total, bounds), tokens, where
+    )
     first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
     written = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
     start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
@@ -65,7 +67,7 @@ def complete(
         state, role, coordinates = layout.step(now.state, token)
         index = jnp.minimum(prompts + now.step, bounds.total - 1)
         where = TokenPositions(index[:, None], role[:, None], coordinates[:, None])
-        cache, logits = model.decode_step(now.cache, token[:, None], where)
+        cache, logits = decode_step(model, now.cache, token[:, None], where)
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
 

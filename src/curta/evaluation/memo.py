@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
 from curta.programs.machine.table import WindowIndex, distinct
 
 BLOCKS = (64, 4096)
@@ -57,7 +58,7 @@ def _pass(
     stacked: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
 ) -> tuple[Array, Array, Array]:
     def one(model: Transformer) -> tuple[Array, Array, Array]:
-        logits = model.of_windows(rows)
+        logits = logits_of_windows(model, rows)
         right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
         others = jnp.where(jnp.arange(logits.shape[1]) == targets[:, None], -jnp.inf, logits)
         loss = jax.nn.logsumexp(logits, axis=1) - right

@@ -111,7 +111,7 @@ def _margins(
 
 
 def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
-    """As `Transformer.of_windows`, every cell calculated for itself, with errors at all places."""
+    """As `logits_of_windows`, every cell calculated for itself, with errors at all places."""
     config, attention = model.config, index_tree(model.attention, 0)
     x = _vectors(model, rows, sites)
     h = _normed(x, attention.gain, sites)

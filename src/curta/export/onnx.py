@@ -29,6 +29,7 @@ from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.automaton import Automaton
 from curta.layouts.base import END
 from curta.layouts.program import ProgramLayout
+from curta.model.inspection import all_logits
 from curta.model.transformer import Transformer
 
 OPSET = 21
@@ -57,7 +58,7 @@ def forward(
     model: Transformer, tokens: Int[Array, "batch length"], positions: Int[Array, "batch length"]
 ) -> Float[Array, "batch length tokens"]:
     """What the graph calculates, with no array whose size depends on the length alone."""
-    return model.all_logits(tokens, followed(model.layout, tokens, positions), UNBOUNDED)
+    return all_logits(model, tokens, followed(model.layout, tokens, positions), UNBOUNDED)
 
 
 def followed(

@@ -9,16 +9,12 @@ from jaxtyping import Array, Float, Int
 from curta.layouts import TokenPositions
 from curta.model.blocks import Flat
 
-
-class Cache(NamedTuple):
-    """Keys and values of all tokens so far, for each attention layer, and where they stand.
-
-    The same block has others in every loop.
-    """
-
-    keys: tuple[Float[Array, "loops batch slots heads features"], ...]
-    values: tuple[Float[Array, "loops batch slots heads features"], ...]
-    index: Any
+Tokens = Int[Array, "batch time"]
+Queries = Int[Array, "batch queries"]
+Logits = Float[Array, "batch queries vocabulary"]
+Heads = Float[Array, "batch time heads features"]
+KVHeads = Float[Array, "batch time remembered features"]
+Slots = Float[Array, "recurrences batch slots heads features"]
 
 
 class States(NamedTuple):

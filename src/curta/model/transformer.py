@@ -1,7 +1,8 @@
 """The transformer: token and role embeddings, attention layers, MLP-only layers, head.
 
-What a block does stands in `blocks.Block`. Here are the ways through all blocks (training, token
-by token with a cache, over windows, looking inside); they differ in how an attention layer attends.
+What a block does stands in `blocks.Block`, how the model is trained and asked here. The other
+ways through the blocks differ in how an attention layer attends: token by token with a cache
+(`decoding`), over windows (`windows`), and looking inside (`inspection`).
 
 Shapes: activations are kept two-dimensional, (tokens, width), through every
 linear layer and get their batch axis back only for attention; XLA on CPU copies
@@ -23,7 +24,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.program import ProgramLayout
 from curta.model import blocks, recurrence
 from curta.model.blocks import (
     MLP,
@@ -39,15 +39,8 @@ from curta.model.blocks import (
 from curta.model.deferred_init import Weight, draw, normal, rescaled
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
-from curta.model.positions.window import WindowEncoding
-from curta.model.states import Cache, States, pick, rows_of
+from curta.model.states import Heads, KVHeads, Logits, Queries, States, Tokens, pick, rows_of
 
-Tokens = Int[Array, "batch time"]
-Queries = Int[Array, "batch queries"]
-Logits = Float[Array, "batch queries vocabulary"]
-Heads = Float[Array, "batch time heads features"]
-KVHeads = Float[Array, "batch time remembered features"]
-Slots = Float[Array, "loops batch slots heads features"]
 Asked = tuple[Queries, VisibleKeys]
 Key = PRNGKeyArray | None
 
@@ -121,10 +114,10 @@ class Transformer(eqx.Module):
         be another in every call of one compiled program.
         """
         index = self.positions.index(where, bounds)
-        context = self._context(tokens, where, index, dropout_key)
+        context = self.context(tokens, where, index, dropout_key)
         masks = partial(self._masks, dropout_key, tokens=tokens.size)
         x, before = (
-            self._begin(context.entry),
+            self.begin(context.entry),
             (num_recurrences or self.config.num_recurrences) - 1,
         )
         # draws of dropout are slow to compile: not written out
@@ -148,64 +141,9 @@ class Transformer(eqx.Module):
         logits = h @ (self.characters().T * scale if self.head is None else self.head)
         return logits.reshape(*queries.shape, -1)
 
-    def all_logits(self, tokens: Tokens, where: TokenPositions, bounds: ShapeBounds) -> Logits:
-        """Logits for what follows every token. For other programs; no training comes this way."""
-        return self.logits(self._walk(tokens, where, bounds, self._attend)[0], tokens)
-
-    def attention_weights(
-        self, tokens: Tokens, where: TokenPositions, bounds: ShapeBounds
-    ) -> Float[Array, "layers batch heads time time"]:
-        """The share of each token (last axis) in what every token takes; loop after loop."""
-        return jnp.stack(self._walk(tokens, where, bounds, partial(self._attend, tell=True))[1])
-
-    def of_windows(self, rows: Int[Array, "batch cells"]) -> Float[Array, "batch vocabulary"]:
-        """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
-
-        The one attention layer is the first, so keys and values of a token depend on nothing
-        but the token: they are calculated once for the vocabulary and looked up.
-        """
-        entry = self._vocabulary()
-        context, attend = BlockContext(None, None, entry), partial(self._attend_windows, rows=rows)
-        x, context = self._blocks(0)(self._begin(entry), context, attend)
-        x = blocks.scan_blocks(self._blocks(slice(1, None)), x, context)
-        return self.logits(x, rows[None, :, 0])[0]
-
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
         """The same weights, with another number of loops."""
         return replace(self, config=replace(self.config, num_recurrences=num_recurrences))
-
-    def cache(self, where: TokenPositions, slots: int, bounds: ShapeBounds) -> Cache:
-        """An empty cache with `slots` tokens' room for each text of the batch."""
-        config = self.config
-        shape = (config.num_recurrences, len(where.index), slots, config.kv_heads, config.head_dim)
-        blanks = (jnp.zeros(shape),) * config.num_attention_layers
-        return Cache(blanks, blanks, self.positions.blank(where, slots, bounds))
-
-    def decode_step(
-        self, cache: Cache, tokens: Tokens, where: TokenPositions
-    ) -> tuple[Cache, Logits]:
-        """Appends tokens at the slots `where.index`; logits for what follows each of them."""
-        index = self.positions.insert(cache.index, where)
-        context = self._context(tokens, where, index)
-
-        def loop(number: Array | int, now: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
-            x, (keys, values, index) = now
-            attend = partial(self._attend, loop=number)
-            layers = [partial(attend, past=past) for past in zip(keys, values, strict=True)]
-            x, found = self._in_turn(x, context, layers)
-            keys, values = zip(*found, strict=True)
-            return x, Cache(keys, values, index)
-
-        now, num_recurrences = (
-            (self._begin(context.entry), cache._replace(index=index)),
-            self.config.num_recurrences,
-        )
-        x, cache = (
-            loop(0, now)
-            if num_recurrences == 1
-            else jax.lax.fori_loop(0, num_recurrences, loop, now)
-        )
-        return cache, self.logits(x, where.index)
 
     def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
@@ -213,14 +151,7 @@ class Transformer(eqx.Module):
             return self.tokens
         return jnp.asarray(self.layout.parts()) @ self.tokens
 
-    def _vocabulary(self) -> Float[Array, "tokens width"]:
-        """The vector of each token, its role's included."""
-        if self.roles is None:
-            return self.characters()
-        assert isinstance(self.layout, ProgramLayout)
-        return self.characters() + self.roles[self.layout.machine.role]
-
-    def _context(
+    def context(
         self, tokens: Tokens, where: TokenPositions, index: Any, key: Key = None
     ) -> BlockContext:
         return BlockContext(
@@ -239,7 +170,7 @@ class Transformer(eqx.Module):
         look = self.positions.visible_keys if self.config.causal else self.positions.everyone
         return look(index, queries)
 
-    def _begin(self, entry: Flat) -> Flat:
+    def begin(self, entry: Flat) -> Flat:
         """The state before the first block, to which an injected input is still to be added."""
         return entry if self.config.input_injection == "none" else jnp.zeros_like(entry)
 
@@ -248,7 +179,7 @@ class Transformer(eqx.Module):
         key, config = None if key is None else jax.random.fold_in(key, 1 + loop), self.config
         return blocks.dropout_mask(key, config, config.num_layers, 2, tokens, config.width)
 
-    def _blocks(self, which: int | slice, masks: DropoutMask = None) -> Block:
+    def block(self, which: int | slice, masks: DropoutMask = None) -> Block:
         """One block, or several of one sort, stacked."""
         first = which.start or 0 if isinstance(which, slice) else which
         attends = first < self.config.num_attention_layers
@@ -262,83 +193,54 @@ class Transformer(eqx.Module):
         """All blocks; if `last` are given, only they go on after the last keys and values."""
         num_attention_layers = self.config.num_attention_layers
         count = num_attention_layers - (last is not None)
-        x = blocks.scan_blocks(self._blocks(slice(count), masks), x, context, self._attend)
+        x = blocks.scan_blocks(self.block(slice(count), masks), x, context, self.attend)
         if last is not None:
             masks = jax.tree.map(jax.vmap(jax.vmap(partial(pick, queries=last[0]))), masks)
-            attend = partial(self._attend, only=last)
-            x, context = self._blocks(count, masks)(x, context, attend)
-        return blocks.scan_blocks(
-            self._blocks(slice(num_attention_layers, None), masks), x, context
-        )
+            attend = partial(self._attend_last, asked=last)
+            x, context = self.block(count, masks)(x, context, attend)
+        return blocks.scan_blocks(self.block(slice(num_attention_layers, None), masks), x, context)
 
-    def _in_turn(
+    def in_turn(
         self, x: Flat, context: BlockContext, attends: Iterable[Attend]
     ) -> tuple[Flat, Any]:
         """All blocks, written out one after the other, and what each attention layer found."""
         found = []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
-            x, one = self._blocks(number)(x, context, attend)
+            x, one = self.block(number)(x, context, attend)
             found.append(one)
         return x, found[: self.config.num_attention_layers]
 
-    def _walk(
-        self, tokens: Tokens, where: TokenPositions, bounds: ShapeBounds, attend: Attend
-    ) -> tuple[Flat, Any]:
-        """The state of all tokens after all loops, and what was found on the way."""
-        context = self._context(tokens, where, self.positions.index(where, bounds))
-        x, found = self._begin(context.entry), []
-        for _ in range(self.config.num_recurrences):
-            x, more = self._in_turn(x, context, [attend] * self.config.num_attention_layers)
-            found += more
-        return x, found
-
-    def _attend(
-        self, block: Block, x: Flat, context: BlockContext, only: Asked | None = None, *,
-        past: tuple[Slots, Slots] | None = None, loop: Array | int = 0, tell: bool = False,
-    ) -> Attended:  # fmt: skip
-        """How tokens of texts attend. Keys and values are those of `x`, and of the `past`, if any.
-
-        `only` these tokens have queries and go on, if they are given, with their links. What is
-        found is the longer past, the context of those tokens or, to `tell`, attention's weights.
-        """
-        found: Any = None
+    def attend(self, block: Block, x: Flat, context: BlockContext) -> Attended:
+        """Every token of `x` attends to the tokens of `x` that it sees."""
         keys, values = self.keys_values(block, x, context.where)
-        if past is not None:
-            spot = (loop, jnp.arange(len(keys))[:, None], context.where.index)
-            found = past[0].at[spot].set(keys), past[1].at[spot].set(values)
-            keys, values = blocks.index_tree(found, loop)
-        if only is not None:
-            x, entry = pick(x, only[0]), pick(context.entry, only[0])
-            context = found = BlockContext(only[1].queries, only[1], entry)
-        visible_keys, keys, values = (
-            context.visible_keys,
-            self.repeat_kv(keys),
-            self.repeat_kv(values),
-        )
-        (query,) = self._heads(block, x, visible_keys.queries.index.shape, "query")
-        query = self._scaled(self.positions.rotate(query, visible_keys.queries))
-        if tell:
-            found = self.positions.weights(block.positions, visible_keys, query, keys)
-        heads = self.positions.attend(block.positions, visible_keys, query, keys, values)
-        return x, context, heads.reshape(x.shape), found
+        return x, context, self.heads(block, x, context.visible_keys, keys, values), None
 
-    def _attend_windows(
-        self, block: Block, x: Flat, context: BlockContext, rows: Int[Array, "batch cells"]
-    ) -> Attended:
-        """`x` is the vocabulary; the first token of each window sees the window, and goes on."""
-        assert isinstance(self.positions, WindowEncoding)
-        query, keys, values = self._heads(block, x, (1, len(x)), "query", "key", "value")
-        tables = self._scaled(query)[0], self.repeat_kv(keys)[0], self.repeat_kv(values)[0]
-        heads = self.positions.of_windows(block.positions, rows, *tables)
-        x, context = x[rows[:, 0]], context._replace(entry=context.entry[rows[:, 0]])
-        return x, context, heads.reshape(len(rows), -1), context
+    def _attend_last(self, block: Block, x: Flat, context: BlockContext, asked: Asked) -> Attended:
+        """As `attend`; only the tokens that are asked for have queries, and go on."""
+        (queries, seen), (keys, values) = asked, self.keys_values(block, x, context.where)
+        x = pick(x, queries)
+        context = BlockContext(seen.queries, seen, pick(context.entry, queries))
+        return x, context, self.heads(block, x, seen, keys, values), context
+
+    def heads(
+        self, block: Block, x: Flat, seen: VisibleKeys, keys: KVHeads, values: KVHeads
+    ) -> Flat:
+        """What the tokens of `x` take from keys and values, head beside head."""
+        query = self.query(block, x, seen.queries)
+        keys, values = self.repeat_kv(keys), self.repeat_kv(values)
+        return self.positions.attend(block.positions, seen, query, keys, values).reshape(x.shape)
+
+    def query(self, block: Block, x: Flat, where: TokenPositions) -> Heads:
+        """The queries of all tokens of `x`."""
+        (query,) = self.project(block, x, where.index.shape, "query")
+        return self.scaled(self.positions.rotate(query, where))
 
     def keys_values(self, block: Block, x: Flat, where: TokenPositions) -> tuple[KVHeads, KVHeads]:
         """Keys and values of all tokens of `x`."""
-        keys, values = self._heads(block, x, where.index.shape, "key", "value")
+        keys, values = self.project(block, x, where.index.shape, "key", "value")
         return self.positions.rotate(keys, where), values
 
-    def _heads(self, block: Block, x: Flat, shape: tuple[int, ...], *names: str) -> list[Heads]:
+    def project(self, block: Block, x: Flat, shape: tuple[int, ...], *names: str) -> list[Heads]:
         """norm(x) times weights of these names, (tokens, width), as (batch, time, heads, features).
 
         Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads.
@@ -346,7 +248,7 @@ class Transformer(eqx.Module):
         h, features = blocks.normed(self.config, x, block.attention.gain), self.config.head_dim
         return [(h @ getattr(block.attention, n)).reshape(*shape, -1, features) for n in names]
 
-    def _scaled(self, query: Heads) -> Heads:
+    def scaled(self, query: Heads) -> Heads:
         """Queries for encodings, which divide scores by the root of the features."""
         return query if self.config.attention_scale else query * self.config.head_dim**0.5
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.layouts import Layout, ShapeBounds, Text
+from curta.model.inspection import attention_weights
 from curta.model.transformer import Transformer
 from curta.probes.base import Finding, Probe, Row, option
 from curta.probes.pictures import Panel
@@ -107,7 +108,7 @@ def look(subject: Subject, problem: Problem, bounds: ShapeBounds) -> Look:
 def weights(models: Transformer, text: Text, layout: Layout, bounds: ShapeBounds) -> Array:
     """Attention weights of all members."""
     where = layout.where(text)
-    return jax.lax.map(lambda one: one.attention_weights(text.tokens, where, bounds), models)
+    return jax.lax.map(lambda one: attention_weights(one, text.tokens, where, bounds), models)
 
 
 def sources(

@@ -26,6 +26,7 @@ from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Batch, errors, padded, whole
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
@@ -179,7 +180,7 @@ def window_objective(
     """This device's part of the mean loss over windows, and the share of them that are right."""
     chosen = _share(draw_windows(data, keys.problems, batch), shards)
     rows, targets = (part[chosen] for part in data.shared)
-    logits = model.of_windows(rows)
+    logits = logits_of_windows(model, rows)
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
     right = jnp.argmax(logits, axis=-1) == targets
     return jnp.sum(losses) / batch, jnp.sum(right).astype(jnp.float32) / batch

@@ -19,6 +19,7 @@ from curta.export.html.folded import refuse
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
 from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
 from curta.problems.sizes import Sizes
@@ -178,7 +179,7 @@ def logits(model: Transformer, rows: np.ndarray) -> np.ndarray:
 
 @jax.jit
 def _logits(model: Transformer, rows: jax.Array) -> jax.Array:
-    return model.of_windows(rows)
+    return logits_of_windows(model, rows)
 
 
 def page_logits(tab: Page, rows: np.ndarray) -> np.ndarray:

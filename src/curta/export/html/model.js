@@ -1,5 +1,5 @@
 // The forward pass of a transformer under a window: what follows a few tokens, nothing else.
-// What is calculated is what `Transformer.of_windows` says; queries, keys and values depend on the
+// What is calculated is what `model/windows.py` says; queries, keys and values depend on the
 // token alone and come as tables, gains and scales are folded into them and the matrices.
 
 const EPSILON = 1e-6;

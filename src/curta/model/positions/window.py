@@ -2,7 +2,7 @@
 
 What every role sees is found from recorded texts (`machine.finding`), or fixed by the recipe.
 With one attention layer a model is then a function of its window, so it is trained, examined
-and run on windows (`Transformer.of_windows`). Each cell of each role's window has a learned score
+and run on windows (`model.windows`). Each cell of each role's window has a learned score
 bias. A neighbour that is not there is a zero vector and is attended to like the others: without
 that, a query beside a token equal to its own would see just what it sees alone. Here is also the
 same as attention over whole texts, by a mask.

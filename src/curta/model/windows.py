@@ -1,0 +1,49 @@
+"""Over windows: a batch of rows, each a token and its neighbours, instead of texts."""
+
+from functools import partial
+
+from jaxtyping import Array, Float, Int
+
+from curta.layouts.program import ProgramLayout
+from curta.model.blocks import Attended, Block, BlockContext, Flat, scan_blocks
+from curta.model.positions.window import WindowEncoding
+from curta.model.transformer import Transformer
+
+
+def logits_of_windows(
+    model: Transformer, rows: Int[Array, "batch cells"]
+) -> Float[Array, "batch vocabulary"]:
+    """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
+
+    The one attention layer is the first, so keys and values of a token depend on nothing
+    but the token: they are calculated once for the vocabulary and looked up.
+    """
+    entry = _vocabulary(model)
+    context, attend = BlockContext(None, None, entry), partial(_attend, model, rows=rows)
+    x, context = model.block(0)(model.begin(entry), context, attend)
+    x = scan_blocks(model.block(slice(1, None)), x, context)
+    return model.logits(x, rows[None, :, 0])[0]
+
+
+def _attend(
+    model: Transformer,
+    block: Block,
+    x: Flat,
+    context: BlockContext,
+    rows: Int[Array, "batch cells"],
+) -> Attended:
+    """`x` is the vocabulary; the first token of each window sees the window, and goes on."""
+    assert isinstance(model.positions, WindowEncoding)
+    query, keys, values = model.project(block, x, (1, len(x)), "query", "key", "value")
+    tables = model.scaled(query)[0], model.repeat_kv(keys)[0], model.repeat_kv(values)[0]
+    heads = model.positions.of_windows(block.positions, rows, *tables)
+    x, context = x[rows[:, 0]], context._replace(entry=context.entry[rows[:, 0]])
+    return x, context, heads.reshape(len(rows), -1), context
+
+
+def _vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
+    """The vector of each token, its role's included."""
+    if model.roles is None:
+        return model.characters()
+    assert isinstance(model.layout, ProgramLayout)
+    return model.characters() + model.roles[model.layout.machine.role]
