@@ -31,7 +31,7 @@ class Trial:
 
     seconds: float
     memory: float
-    exact: list[float]
+    exact_match: list[float]
 
 
 def train(seeds: Sequence[int], steps: int) -> None:
@@ -103,12 +103,17 @@ def _one(from_cold: list[Trial], warm: list[Trial]) -> Table:
 def _row(name: str, trials: list[Trial]) -> list[str]:
     seconds = Spread.of([each.seconds for each in trials])
     memory = Spread.of([each.memory for each in trials])
-    return [name, str(seconds), str(memory), _shares([x for each in trials for x in each.exact])]
+    return [
+        name,
+        str(seconds),
+        str(memory),
+        _shares([x for each in trials for x in each.exact_match]),
+    ]
 
 
-def _shares(exact: list[float]) -> str:
+def _shares(exact_match: list[float]) -> str:
     """Such as `100 %`, or the lowest and the highest."""
-    low, high = (f"{100 * share:.4g}" for share in (min(exact), max(exact)))
+    low, high = (f"{100 * share:.4g}" for share in (min(exact_match), max(exact_match)))
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
@@ -127,8 +132,8 @@ def _many(cache: str, count: int, rounds: int, steps: int) -> Table:
 
 
 def _sum(trials: list[Trial]) -> Trial:
-    exact = [share for each in trials for share in each.exact]
-    return Trial(sum(t.seconds for t in trials), max(t.memory for t in trials), exact)
+    exact_match = [share for each in trials for share in each.exact_match]
+    return Trial(sum(t.seconds for t in trials), max(t.memory for t in trials), exact_match)
 
 
 if __name__ == "__main__":

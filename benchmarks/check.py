@@ -79,7 +79,9 @@ def _loss(recipe: Recipe) -> Given:
         return mean
     (text,), keys = export.texts(recipe, _keys()), trainer.step_keys(0, 0)
     given, bounds = export.batch(recipe, text), export.bounds(recipe)
-    return lambda model, _: trainer.loss_and_exact(model, given, bounds, keys, recipe.training)[0]
+    return lambda model, _: trainer.loss_and_exact_match(
+        model, given, bounds, keys, recipe.training
+    )[0]
 
 
 def _keys() -> jax.Array:

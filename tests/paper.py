@@ -73,8 +73,8 @@ def some(operator: str, digits: int, count: int) -> list[Problem]:
     size = tasks.as_size(digits, operator)
     return [
         problem
-        for category in tasks.categories(operator)[:2]
-        for problem in tasks.problems(operator, category, size, count, 3)
+        for slice_name in tasks.slices(operator)[:2]
+        for problem in tasks.problems(operator, slice_name, size, count, 3)
     ]
 
 

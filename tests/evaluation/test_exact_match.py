@@ -20,7 +20,7 @@ from curta.layouts import layout_named
 from curta.model.recipes import load
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import categories, problems
+from curta.problems.tasks import problems, slices
 from curta.training import trainer
 from tests import paper, tiny
 
@@ -144,7 +144,7 @@ def test_the_table_of_lengths_has_all_digits_slices_and_members(windowed: Models
     settings = Evaluation(digits=(2, 3), count=8, generated=8)
     table = [row for n in (2, 3) for row in exact_match.lengths(windowed, "+", n, settings)]
     assert [(row.operator, row.size, row.digits, row.slice_name) for row in table] == [
-        ("+", str(digits), digits, name) for digits in (2, 3) for name in categories("+")
+        ("+", str(digits), digits, name) for digits in (2, 3) for name in slices("+")
     ]
     for row in table:
         asked = problems("+", row.slice_name, (row.digits,) * 2, 8, settings.seed)

@@ -75,7 +75,7 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
 
     def of_texts(model: Transformer) -> Array:
         keys = trainer.step_keys(0, 0)
-        return trainer.loss_and_exact(model, batch, of.bounds, keys, of.recipe.training)[0]
+        return trainer.loss_and_exact_match(model, batch, of.bounds, keys, of.recipe.training)[0]
 
     def of_windows(model: Transformer) -> Array:
         logits = logits_of_windows(model, rows)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,12 @@ def test_a_published_layout_is_itself() -> None:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and nothing remembered in this process."""
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache, and nothing remembered in this process, nor after the test."""
     monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
     texts._of_programs.cache_clear()
-    return tmp_path / "machines"
+    yield tmp_path / "machines"
+    texts._of_programs.cache_clear()
 
 
 def same(one: tuple[Machine, Windows], other: tuple[Machine, Windows]) -> bool:

@@ -15,7 +15,7 @@ from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, as_size, categories, problems, sample
+from curta.problems.tasks import RANDOM, as_size, problems, sample, slices
 from tests import tiny
 
 BATCH = 4096
@@ -23,8 +23,8 @@ draw = jax.jit(lambda task, key: tasks.draw(task, key, BATCH), static_argnums=0)
 
 every_operator = pytest.mark.parametrize("symbol", tiny.ON_DEVICE)
 every_category = pytest.mark.parametrize(
-    ("symbol", "category"),
-    [(symbol, category) for symbol in tiny.ON_DEVICE for category in categories(symbol)],
+    ("symbol", "slice_name"),
+    [(symbol, slice_name) for symbol in tiny.ON_DEVICE for slice_name in slices(symbol)],
 )
 
 
@@ -154,7 +154,7 @@ def test_equal_tasks_have_equal_shares() -> None:
 
 @every_operator
 def test_categories_are_random_and_then_the_special_cases(symbol: str) -> None:
-    assert categories(symbol) == [RANDOM, *ARITHMETIC[symbol].cases]
+    assert slices(symbol) == [RANDOM, *ARITHMETIC[symbol].cases]
 
 
 # Test problems, as Python's ints.
@@ -169,22 +169,22 @@ def size_of(symbol: str, digits: int) -> tuple[int, ...]:
 
 
 @every_category
-def test_test_problems_are_a_pure_function_of_what_is_asked(symbol: str, category: str) -> None:
+def test_test_problems_are_a_pure_function_of_what_is_asked(symbol: str, slice_name: str) -> None:
     size = size_of(symbol, 6)
-    one = problems(symbol, category, size, 20, seed=3)
-    assert one == problems(symbol, category, size, 20, seed=3)
-    assert one[:5] == problems(symbol, category, size, 5, seed=3)
-    assert one != problems(symbol, category, size, 20, seed=4)
+    one = problems(symbol, slice_name, size, 20, seed=3)
+    assert one == problems(symbol, slice_name, size, 20, seed=3)
+    assert one[:5] == problems(symbol, slice_name, size, 5, seed=3)
+    assert one != problems(symbol, slice_name, size, 20, seed=4)
     assert len(set(one)) > 10
 
 
 @every_category
 @pytest.mark.parametrize("digits", [1, 40])
 def test_no_test_problem_is_longer_than_was_asked_for(
-    symbol: str, category: str, digits: int
+    symbol: str, slice_name: str, digits: int
 ) -> None:
     size = size_of(symbol, digits)
-    for problem in problems(symbol, category, size, 100, seed=1):
+    for problem in problems(symbol, slice_name, size, 100, seed=1):
         assert len(problem.operands) == len(size)
         assert max(widths(problem)) <= digits
         assert problem.operation.refuse(problem.operands) is None

@@ -16,9 +16,9 @@ from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
 from curta.report import figures, write_report
-from curta.report.categories import SLICES
 from curta.report.run_folder import Trained, read_run
 from curta.report.sections import DESCRIPTIONS
+from curta.report.slices import SLICES
 
 from . import sample
 from .parsed import Page, report, visible

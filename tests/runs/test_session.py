@@ -85,10 +85,12 @@ def test_rows_are_means_of_the_steps_they_cover() -> None:
     step = trainer.compiled(run.recipe, trainer.Written(run.layout, bounds), mesh)
     _, metrics = step(members, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(20))
     run.train()
-    for step, member, loss, exact in rows(run.folder.path):
+    for step, member, loss, exact_match in rows(run.folder.path):
         covered = slice(step - 10, step)
         assert loss == pytest.approx(float(metrics.loss[member, covered].mean()), abs=2e-6)
-        assert exact == pytest.approx(float(metrics.exact[member, covered].mean()), abs=2e-6)
+        assert exact_match == pytest.approx(
+            float(metrics.exact_match[member, covered].mean()), abs=2e-6
+        )
 
 
 def test_progress_is_shown_after_every_chunk() -> None:
@@ -187,7 +189,7 @@ def test_the_best_models_are_kept_and_not_the_last() -> None:
     run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
     scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
     for member in (0, 1):
-        seen = [(exact, -loss) for _, m, loss, exact in validations(run) if m == member]
+        seen = [(exact_match, -loss) for _, m, loss, exact_match in validations(run) if m == member]
         found = scores.exact_match.mean(axis=1)[member], -scores.loss[member]
         assert found == pytest.approx(max(seen), abs=1e-4)
 
@@ -322,7 +324,7 @@ def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: l
     run = trained(seeds=1, **table(**changes))
     assert checkpoints.steps(run.folder.checkpoints) == kept
     scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
-    seen = [(exact, -loss) for _, _, loss, exact in validations(run)]
+    seen = [(exact_match, -loss) for _, _, loss, exact_match in validations(run)]
     assert (scores.exact_match.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
     run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))
     run.train()

@@ -205,7 +205,7 @@ def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
     keys = trainer.step_keys(0, 0)
 
     def loss(model: Transformer) -> Any:
-        return trainer.loss_and_exact(model, batch, bounds, keys, PLAN)[0]
+        return trainer.loss_and_exact_match(model, batch, bounds, keys, PLAN)[0]
 
     def step(carry: Any, _: None) -> tuple[Any, Any]:
         model, state = carry

@@ -43,7 +43,9 @@ def learning(model: Transformer, settings: Training) -> Any:
     """Loss and gradient of a step with these keys, compiled once for all of them."""
 
     def loss(model: Transformer, keys: trainer.Keys) -> Array:
-        return trainer.loss_and_exact(model, padded(TEXT, WHERE, ROOM), ROOM, keys, settings)[0]
+        return trainer.loss_and_exact_match(model, padded(TEXT, WHERE, ROOM), ROOM, keys, settings)[
+            0
+        ]
 
     compiled = jax.jit(jax.value_and_grad(loss))
     return lambda keys: compiled(model, keys)

@@ -157,7 +157,7 @@ def test_members_on_their_own_devices_are_the_members_on_one(
     """Up to rounding: XLA arranges another program's additions in another order."""
     state, metrics = program(2, 2)(fresh(0, 1), 0, 4)
     np.testing.assert_allclose(metrics.loss, four[1].loss, atol=1e-5)
-    np.testing.assert_array_equal(metrics.exact, four[1].exact)
+    np.testing.assert_array_equal(metrics.exact_match, four[1].exact_match)
     assert tiny.same(program(2, 2)(fresh(0, 1), 0, 4), (state, metrics))
 
 
@@ -167,7 +167,7 @@ def test_a_batch_divided_over_devices_has_the_loss_of_the_whole_batch(
     """Up to rounding: each device adds up its own half first."""
     state, metrics = program(1, 2)(fresh(0), 0, 4)
     np.testing.assert_allclose(metrics.loss[0], four[1].loss[0], atol=1e-5)
-    np.testing.assert_array_equal(metrics.exact[0], four[1].exact[0])
+    np.testing.assert_array_equal(metrics.exact_match[0], four[1].exact_match[0])
     assert state.alive.all()
 
 
@@ -256,19 +256,19 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
     model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
     logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), bounds))
-    losses, flawless = [], []
+    losses, exact_match = [], []
     for row, (start, end) in enumerate(zip(text.prompts.tolist(), text.lengths.tolist())):  # noqa: B905
         right = []
         for index in range(start, end):
             scores, truth = logits[row, index - 1], int(text.tokens[row, index])
             losses.append(np.log(np.exp(scores).sum()) - scores[truth])
             right.append(scores.argmax() == truth)
-        flawless.append(all(right))
+        exact_match.append(all(right))
     where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
     batch = padded(text, where, bounds)
-    loss, exact = trainer.loss_and_exact(model, batch, bounds, keys, DENSE.training)
+    loss, exact_match = trainer.loss_and_exact_match(model, batch, bounds, keys, DENSE.training)
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
-    assert float(exact) == pytest.approx(np.mean(flawless))
+    assert float(exact_match) == pytest.approx(np.mean(exact_match))
 
 
 def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
@@ -278,7 +278,9 @@ def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> Non
     where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
     batch = padded(text, where, bounds)
     plain, numeric = (
-        trainer.loss_and_exact(model, batch, bounds, keys, replace(DENSE.training, loss=loss))[0]
+        trainer.loss_and_exact_match(
+            model, batch, bounds, keys, replace(DENSE.training, loss=loss)
+        )[0]
         for loss in ("answer", "numeric")
     )
     logits = np.asarray(model(batch.tokens, batch.where, batch.queries, bounds))
@@ -312,7 +314,7 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
         bounds = layout.bounds(task.operator, tasks.widest(task))
         text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
         batch = padded(text, layout.where(text), bounds)
-        parts.append(trainer.loss_and_exact(model, batch, bounds, keys, recipe.training))
+        parts.append(trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training))
     whole = alone(lambda: trainer.objective(model, recipe, how, Data(), keys, 1, lambda x: x))
     expected = np.array([0.25, 0.75]) @ np.array(parts)
     np.testing.assert_allclose(np.array(whole), expected, rtol=1e-5)

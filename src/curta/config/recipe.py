@@ -98,14 +98,16 @@ class Recipe:
                 )
 
     def _check_validation(self) -> None:
-        plan = self.training
-        if not plan.validate_every and (plan.keep == "best" or plan.stop_at is not None):
+        training = self.training
+        if not training.validate_every and (
+            training.keep == "best" or training.stop_at is not None
+        ):
             raise UserError("training.keep best and training.stop_at need training.validate_every")
         for task in self.tasks:
-            if plan.validate_every and 0 < task.held_out <= plan.validation:
+            if training.validate_every and 0 < task.held_out <= training.validation:
                 raise UserError(
                     f"task.held_out {task.held_out:,}: training.validation takes"
-                    f" {plan.validation:,} of them and the evaluation needs others"
+                    f" {training.validation:,} of them and the evaluation needs others"
                 )
 
     @property

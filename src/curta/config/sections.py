@@ -46,8 +46,9 @@ class Training:
     For a program `problems` are recorded for each member. Under a window training draws from
     their distinct windows, all alike (`uniform`) or by their `frequency` in the texts.
 
-    `recurrence_loss` says after which loops of a looped model the loss is taken (see `looping`),
-    `progressive_alpha` the share of the drawn number of loops in a progressive loss.
+    `recurrence_loss` says after which recurrences of a looped model the loss is taken (see
+    `training/recurrence_loss.py`), `progressive_alpha` the share of the drawn number of
+    recurrences in a progressive loss.
     """
 
     steps: Count = 1000

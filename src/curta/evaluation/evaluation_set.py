@@ -17,7 +17,7 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import RANDOM, as_size, problems
-from curta.problems.tasks import categories as known_slices
+from curta.problems.tasks import slices as known_slices
 from curta.programs.machine import Program
 from curta.programs.machine.sampling import draw, rare
 from curta.programs.user.kept import StoredTexts

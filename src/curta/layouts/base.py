@@ -1,7 +1,7 @@
 """The contract of a layout: how a problem is written down, token by token.
 
 A layout says three things. `write` and `read` are plain Python and obviously
-right; where they can, they follow from a `form` and a `reading`, which are data.
+right; where they can, they follow from a `prompt_format` and an `answer_pattern`, which are data.
 `tokens` writes a whole batch on the device, under `jit`. `automaton`, tables, follows a
 text from left to right and says of each token what part it plays (its role) and where it
 stands (its coordinates); since it sees only what came before, roles and coordinates are
@@ -118,23 +118,23 @@ class Layout(ABC):
                 f"layout {self.name!r} holds {self.longest} digits an operand, not {max(digits)}"
             )
 
-    def form(self, operator: str) -> PromptFormat:
+    def prompt_format(self, operator: str) -> PromptFormat:
         """How the operands of a problem are put together to its prompt."""
         return PromptFormat(OPERATIONS[operator].mark)
 
-    def reading(self, operator: str) -> AnswerPattern:
+    def answer_pattern(self, operator: str) -> AnswerPattern:
         """What of a completion is the answer."""
         return AnswerPattern()
 
     @property
     def is_declarative(self) -> bool:
-        """Whether form and reading say all: that prompts and answers are just what they tell."""
+        """Whether these two say all: prompts and answers follow from nothing else."""
         own = type(self)
         return own.prompt is Layout.prompt and own.read is Layout.read
 
     def prompt(self, problem: Problem) -> str:
         """The part of the text that is given to the model."""
-        return self.form(problem.operator).write(problem.operands)
+        return self.prompt_format(problem.operator).write(problem.operands)
 
     @abstractmethod
     def completion(self, problem: Problem) -> str:
@@ -147,7 +147,7 @@ class Layout(ABC):
     def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
         text, end, _ = completion.partition(END)
-        numbers = self.reading(operator).read(text) if end else None
+        numbers = self.answer_pattern(operator).read(text) if end else None
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod

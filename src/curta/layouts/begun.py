@@ -35,8 +35,8 @@ class Begun(DirectLayout):
     most = 2
     reverse = reverse_operands = False
 
-    def form(self, operator: str) -> PromptFormat:
-        return super().form(operator)._replace(before=BEGIN)
+    def prompt_format(self, operator: str) -> PromptFormat:
+        return super().prompt_format(operator)._replace(before=BEGIN)
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         bounds = super().bounds(operator, digits)

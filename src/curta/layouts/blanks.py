@@ -4,7 +4,7 @@ Operands stand in the usual order, right-aligned to the longer one; the answer i
 place wider and least significant digit first, with blanks after it. So the distance from
 an answer's digit to those that it is the sum of depends on the width and the place alone.
 The width is that of the problem, not one for all: a fixed one would be the longest sum
-that could ever be written, and no model could be examined beyond its training.
+that could ever be written, and no model could be evaluated beyond its training.
 """
 
 import jax.numpy as jnp
@@ -31,8 +31,8 @@ class Blanks(DirectLayout):
     padded = True
     fill = " "
 
-    def reading(self, operator: str) -> AnswerPattern:
-        reading = super().reading(operator)
+    def answer_pattern(self, operator: str) -> AnswerPattern:
+        reading = super().answer_pattern(operator)
         return reading._replace(pattern=f"{reading.pattern}{self.fill}*")
 
     def rule(self, state: State, character: str) -> Entry:

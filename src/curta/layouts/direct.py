@@ -63,13 +63,13 @@ class DirectLayout(RuledLayout):
     ahead = 0
     """Places that padded operands have before the first digit of the longest."""
 
-    def form(self, operator: str) -> PromptFormat:
+    def prompt_format(self, operator: str) -> PromptFormat:
         mark, turned = OPERATIONS[operator].mark, (self.reverse_operands,) * 2
         before, between = (mark, ",") if mark.isalpha() else ("", mark)
         fill = self.fill if self.padded else ""
         return PromptFormat(between, before, turned=turned, fill=fill, ahead=self.ahead)
 
-    def reading(self, operator: str) -> AnswerPattern:
+    def answer_pattern(self, operator: str) -> AnswerPattern:
         sign = "-?" if OPERATIONS[operator].signed else ""
         return AnswerPattern(f"({sign})({NUMBERS})", self.reverse)
 

@@ -1,6 +1,6 @@
 """`1234 + 5678 =6912$`: sums with spaces, and the same with spaces where none were seen.
 
-Both have the same characters, so a model trained on the one can be examined on the other.
+Both have the same characters, so a model trained on the one can be evaluated on the other.
 An answer may be written with any spaces: they are left out before it is read.
 Source: a Hugging Face stack for sums of four digits.
 """
@@ -41,8 +41,8 @@ class Spaced(DirectLayout):
         first, second = (self._apart(to_text(value)) for value in problem.operands)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
 
-    def reading(self, operator: str) -> AnswerPattern:
-        return super().reading(operator)._replace(drop=" ")
+    def answer_pattern(self, operator: str) -> AnswerPattern:
+        return super().answer_pattern(operator)._replace(drop=" ")
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         bounds = super().bounds(operator, digits)

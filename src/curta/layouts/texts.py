@@ -17,6 +17,7 @@ from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.sizes import Sizes
 from curta.programs.machine import Program, store
+from curta.programs.machine import survey as surveys
 from curta.programs.machine.machine import Machine, Neighbour, Windows
 from curta.programs.machine.survey import survey
 from curta.programs.user import registry
@@ -66,7 +67,7 @@ def _surveyed(
         found = survey(programs, sizes, others)
         return found.machine, found.windows
     named = [[(p.name, p.base, p.file) for p in some] for some in (programs, others)]
-    key = hashlib.sha256(repr((sizes, named)).encode())
+    key = hashlib.sha256(repr((sizes, named, surveys.TOKENS)).encode())
     for path in sources():
         key.update(path.read_bytes())
     path = cache_folder() / "machines" / f"{key.hexdigest()[:32]}.json"

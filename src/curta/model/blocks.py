@@ -35,8 +35,8 @@ class Attention(eqx.Module):
     """Weights of an attention layer, or of all of them, stacked along a leading axis."""
 
     query: Weight  # blocks width width
-    key: Weight  # blocks width remembered
-    value: Weight  # blocks width remembered
+    key: Weight  # blocks width kv_width
+    value: Weight  # blocks width kv_width
     out: Weight  # blocks width width
     gain: Gains
     after: Gains = None

@@ -15,7 +15,7 @@ Tree = TypeVar("Tree")
 def without_gradient(
     loop: Callable[[Tree, Flat, Array], Flat], tree: Tree, x: Flat, count: Int[Array, ""] | int
 ) -> Flat:
-    """The state after `count` loops from `x` on, of the model and all else in `tree`.
+    """The state after `count` recurrences from `x` on, of the model and all else in `tree`.
 
     No gradient goes through them, but it goes to `x` if there are none.
     """
@@ -30,11 +30,11 @@ def followed(
     loop: Callable[[Tree, Flat, Array], Flat],
     tree: Tree,
     x: Flat,
-    numbers: Int[Array, " loops"],
+    numbers: Int[Array, " recurrences"],
     read: Callable[[Flat], Array | None],
     written_out: int,
 ) -> tuple[Flat, Array | None]:
-    """The state after the loops of these numbers, and what is read of it after each, stacked.
+    """The state after the recurrences of these numbers, and what is read of it after each, stacked.
 
     `written_out` says how many stand one after the other in the compiled program.
     """

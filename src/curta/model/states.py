@@ -13,18 +13,18 @@ Tokens = Int[Array, "batch time"]
 Queries = Int[Array, "batch queries"]
 Logits = Float[Array, "batch queries vocabulary"]
 Heads = Float[Array, "batch time heads features"]
-KVHeads = Float[Array, "batch time remembered features"]
+KVHeads = Float[Array, "batch time kv_heads features"]
 Slots = Float[Array, "recurrences batch slots heads features"]
 
 
 class States(NamedTuple):
     """The queries' state after each loop but the last, if there are such, and after the last."""
 
-    earlier: Float[Array, "loops queries width"] | None
+    earlier: Float[Array, "recurrences queries width"] | None
     last: Flat
 
     def after(self, num_recurrences: Int[Array, ""]) -> Flat:
-        """The state after so many loops, at least one."""
+        """The state after so many recurrences, at least one."""
         if self.earlier is None:
             return self.last
         return jnp.concatenate([self.earlier, self.last[None]])[num_recurrences - 1]

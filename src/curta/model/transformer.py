@@ -7,7 +7,7 @@ ways through the blocks differ in how an attention layer attends: token by token
 Shapes: activations are kept two-dimensional, (tokens, width), through every
 linear layer and get their batch axis back only for attention; XLA on CPU copies
 whole layouts otherwise. Only what is scored is computed: after the keys of the
-last attention layer of the last loop, nothing but the queries goes on.
+last attention layer of the last recurrence, nothing but the queries goes on.
 """
 
 from collections.abc import Iterable
@@ -142,7 +142,7 @@ class Transformer(eqx.Module):
         return logits.reshape(*queries.shape, -1)
 
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
-        """The same weights, with another number of loops."""
+        """The same weights, with another number of recurrences."""
         return replace(self, config=replace(self.config, num_recurrences=num_recurrences))
 
     def characters(self) -> Float[Array, "characters width"]:

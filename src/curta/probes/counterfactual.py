@@ -111,9 +111,9 @@ class Counterfactual(Probe):
             return []
         sample = [
             problem
-            for category in (RANDOM, *IMPLIED_CASES)
+            for slice_name in (RANDOM, *IMPLIED_CASES)
             for problem in problems(
-                task.operator, category, tasks.widest(task), self.count, self.seed
+                task.operator, slice_name, tasks.widest(task), self.count, self.seed
             )
         ]
         changes = [change for p in sample for change in IMPLIED[task.operator](p, subject.layout)]

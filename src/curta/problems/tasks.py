@@ -97,14 +97,14 @@ def _from_table(task: Task, bits: UInt[Array, " batch"]) -> Numbers:
     return table(task).numbers(places.start + below(bits, len(places)))
 
 
-def categories(operator: str) -> list[str]:
+def slices(operator: str) -> list[str]:
     """Kinds of test problems: random ones, and each special case."""
     found = operation_named(operator)
     return [RANDOM, *(ARITHMETIC[operator] if found.on_device else found).cases]
 
 
 def problems(
-    operator: str, category: str, size: Sequence[int], count: int, seed: int
+    operator: str, slice_name: str, size: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
     """`count` test problems whose operands have `size` digits, a pure function of the arguments.
 
@@ -112,10 +112,10 @@ def problems(
     """
     asked = operation_named(operator)
     if not asked.on_device:
-        drawn = asked.tests(category, size, f"{seed} {category} {tuple(size)}")
+        drawn = asked.tests(slice_name, size, f"{seed} {slice_name} {tuple(size)}")
         return [Problem(operator, operands) for operands in islice(drawn, count)]
-    kind = categories(operator).index(category)
-    rng = np.random.default_rng([seed, *category.encode(), *operator.encode(), *size])
+    kind = slices(operator).index(slice_name)
+    rng = np.random.default_rng([seed, *slice_name.encode(), *operator.encode(), *size])
     bits = rng.integers(0, 1 << 32, (count, 2 * len(size) * max(size)), np.uint32)
     lengths = np.tile(np.array(size, np.int32), (count, 1))
     found = _examined(operator, lengths, bits, np.full(count, kind, np.int32))

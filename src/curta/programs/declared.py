@@ -65,10 +65,10 @@ class Declared(Operation):
     def value(self, numbers: Sequence[int]) -> Answer | None:
         return tuple(numbers) if self.form.answer.many else super().value(numbers)
 
-    def tests(self, category: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
+    def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
         """Random problems of just these sizes, or of one of the program's own cases."""
         program, rng = self._known, random.Random(f"{self.symbol} {seed}")
-        case = self.cases.get(category)
+        case = self.cases.get(slice_name)
         while True:
             sizes = Sizes.exactly(size)
             operands = case(rng, *size) if case else sampling.draw(program, sizes, rng)

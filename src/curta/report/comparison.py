@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from curta.config import files
 from curta.evaluation.results import SliceSummary, SummaryStatistics
 from curta.report import bands, sections, swept
-from curta.report.categories import slice_list
 from curta.report.compared import (
     Compared,
     compared_of,
@@ -34,6 +33,7 @@ from curta.report.markup import (
     table,
 )
 from curta.report.page import Shown, at_work, contents, moving, parts, pictures, placed, show
+from curta.report.slices import slice_list
 from curta.report.summary import MISSING, counted, duration, finite, listed, percent
 from curta.runs.results import ComparisonResults, ComparisonRow
 

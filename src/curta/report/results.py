@@ -5,10 +5,10 @@ from statistics import fmean, median
 
 from curta.evaluation.results import Generated, Grid, SliceResult, WholeTable
 from curta.problems.sizes import Split
-from curta.report.categories import slice_list
 from curta.report.heat import heat_map
 from curta.report.markup import Markup, cells, details, element, figure, heading_cells, join, table
 from curta.report.run_folder import Run
+from curta.report.slices import slice_list
 from curta.report.summary import (
     by_operator,
     by_size,

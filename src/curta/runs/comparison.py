@@ -33,7 +33,7 @@ Kind = TypeVar("Kind", bound="Comparison")
 
 
 class Comparison:
-    """A plan, and the folder that its runs lie in."""
+    """A specification, and the folder that its runs lie in."""
 
     session: type[Session] = Session
     """What its runs are made as."""
@@ -185,7 +185,7 @@ def _evaluate(row: Row, run: Session, say: Callable[[str], None]) -> None:
 
 
 def _row(row: Row, path: Path) -> ComparisonRow:
-    """A row of the plan, and what its run has found if it has begun."""
+    """A row of the specification, and what its run has found if it has begun."""
     waiting = ComparisonRow(
         name=row.name,
         run=row.folder,
@@ -221,7 +221,7 @@ def _found(row: ComparisonRow, folder: Folder) -> ComparisonRow:
 
 
 def _fits(path: Path, spec: ComparisonSpec) -> bool:
-    """Whether the plan can be carried out in that folder: what is there is part of it."""
+    """Whether the specification can be run in that folder: what is there is part of it."""
     if not path.exists():
         return True
     if not (path / COMPARISON).exists():
@@ -233,7 +233,7 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
 
 
 def _spec(path: Path) -> ComparisonSpec:
-    """The plan that comparison.json holds."""
+    """The specification that comparison.json holds."""
     found, where = read(path), f"comparison {path.name!r}"
     rows = tuple(_planned(row, where) for row in found.rows)
     return ComparisonSpec(found.title, found.summary, found.seeds, rows, tuple(found.swept))

@@ -1,12 +1,12 @@
-"""After which loops of a looped model the loss is taken, and through which gradients go.
+"""After which recurrences of a looped model the loss is taken, and through which gradients go.
 
-last: after the last loop.
-mixed: half of that, and half of the loss after a smaller number of loops, drawn for each
+last: after the last recurrence.
+mixed: half of that, and half of the loss after a smaller number of recurrences, drawn for each
 step. Both are read from one pass, which costs one more head and the states it reads.
-progressive: a share `alpha` is the loss after n loops without gradient and k with it, n
-uniform in 0..R-1 and k in 1..min(R - n, B) of R loops, B = max(R // 2, 1); the rest is the
-loss after all R, with gradient through the last B. The n loops are run and not kept, and B
-always follow of which k count: (R - 1) / 2 + B loops forward on average, and B backward.
+progressive: a share `alpha` is the loss after n recurrences without gradient and k with it, n
+uniform in 0..R-1 and k in 1..min(R - n, B) of R recurrences, B = max(R // 2, 1); the rest is the
+loss after all R, with gradient through the last B. The n recurrences are run and not kept, and B
+always follow of which k count: (R - 1) / 2 + B recurrences forward on average, and B backward.
 Source: Bansal et al., arXiv 2202.05826, in the form of McLeish et al., arXiv 2405.17399.
 """
 
@@ -32,7 +32,7 @@ class LossTerm(NamedTuple):
 def loss_terms(
     settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
 ) -> list[LossTerm]:
-    """The states whose losses are added; those with most loops come last.
+    """The states whose losses are added; those with most recurrences come last.
 
     `states` is the model's, of a batch; `key` is drawn from once a step.
     """

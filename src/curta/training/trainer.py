@@ -41,7 +41,7 @@ class Best(NamedTuple):
 
     model: Transformer
     loss: Float[Array, "*members"]
-    exact: Float[Array, "*members"]
+    exact_match: Float[Array, "*members"]
 
 
 class Member(NamedTuple):
@@ -67,7 +67,7 @@ class Metrics(NamedTuple):
     """
 
     loss: Float[Array, "*members steps"]
-    exact: Float[Array, "*members steps"]
+    exact_match: Float[Array, "*members steps"]
 
 
 class Keys(NamedTuple):
@@ -101,7 +101,7 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
     return jax.jit(jax.vmap(one))(seeds)
 
 
-def loss_and_exact(
+def loss_and_exact_match(
     model: Transformer,
     batch: Batch,
     bounds: ShapeBounds,
@@ -109,10 +109,10 @@ def loss_and_exact(
     settings: Training,
     total: Callable[[Array], Array] = lambda x: x,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Mean cross entropy over scored tokens, and the share of flawless problems.
+    """Mean cross entropy over scored tokens, and the share of problems with an exact match.
 
     `total` sums over the devices among which the batch is divided. Of a looped model, whose
-    loss may be taken after several numbers of recurrences, the most decide what is flawless.
+    loss may be taken after several numbers of recurrences, the most decide what matches.
     """
     where = model.positions.shift_batch(batch.where, keys.starts)
     key = keys.dropout if model.config.dropout else None
@@ -123,10 +123,10 @@ def loss_and_exact(
     ):
         logits = model.logits(state, batch.queries)
         losses = losses + share * _token_losses(settings, logits, batch.goals)
-    flawless = jnp.sum(errors(logits, batch) == 0).astype(jnp.float32)
+    exact_match = jnp.sum(errors(logits, batch) == 0).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
-    return loss, flawless / total(jnp.float32(len(batch.tokens)))
+    return loss, exact_match / total(jnp.float32(len(batch.tokens)))
 
 
 def _token_losses(
@@ -168,10 +168,10 @@ def objective(
         text = _text(recipe, written, data, own, number, shards)
         batch = _batch(model, recipe, text, bounds)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
-        values = loss_and_exact(model, batch, bounds, own, recipe.training, total)
+        values = loss_and_exact_match(model, batch, bounds, own, recipe.training, total)
         found.append([value * (share / recipe.training.batch) for value in values])
-    loss, exact = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
-    return loss, exact
+    loss, exact_match = (sum(column[1:], start=column[0]) for column in zip(*found, strict=True))
+    return loss, exact_match
 
 
 def window_objective(
@@ -224,12 +224,12 @@ def step(
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
     keys = step_keys(member.seed, number)
-    (loss, exact), gradients = learn(member.model, recipe, written, data, keys, shards, total)
-    loss, exact, gradients = total((loss, exact, gradients))
+    (loss, exact_match), gradients = learn(member.model, recipe, written, data, keys, shards, total)
+    loss, exact_match, gradients = total((loss, exact_match, gradients))
     chain = transformation(recipe.optimizer, member.hyperparams, recipe.training.steps)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
     model = optax.apply_updates(member.model, updates)
-    return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact)
+    return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact_match)
 
 
 def steps(
@@ -254,12 +254,14 @@ def steps(
     return kept._replace(alive=alive), metrics
 
 
-def improved(state: Member, loss: np.ndarray, exact: np.ndarray) -> Member:
+def improved(state: Member, loss: np.ndarray, exact_match: np.ndarray) -> Member:
     """Stacked members, each with the better of its best and its present model."""
     if state.best is None:
         return state
-    best, now = state.best, Best(state.model, jnp.asarray(loss), jnp.asarray(exact))
-    better = (now.exact > best.exact) | (now.exact == best.exact) & (now.loss < best.loss)
+    best, now = state.best, Best(state.model, jnp.asarray(loss), jnp.asarray(exact_match))
+    better = (now.exact_match > best.exact_match) | (now.exact_match == best.exact_match) & (
+        now.loss < best.loss
+    )
 
     def pick(new: Array, old: Array) -> Array:
         return jnp.where(better.reshape(-1, *[1] * (old.ndim - 1)), new, old)

@@ -395,7 +395,7 @@ def test_mistakes_in_a_probe_are_told_in_one_line(
 def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, Path]) -> None:
     run = curta.train(str(marked[0]), overrides=SHORT | {"training.steps": 2}, evaluate=False)
     rows = kept.stored(run.folder.path)
-    assert {(row.size, row.category) for row in rows} == {("4", "random"), ("8", "random")}
+    assert {(row.size, row.slice_name) for row in rows} == {("4", "random"), ("8", "random")}
     assert all(row.answer == Problem("digitsum", row.operands).truth for row in rows)
 
 

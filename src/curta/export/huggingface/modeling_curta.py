@@ -86,11 +86,11 @@ class Attention(SubLayer):
         super().__init__(design)
         width, self.heads = design["width"], design["heads"]
         self.features = width // self.heads
-        remembered = design.get("num_kv_heads") or self.heads
+        kv_heads = design.get("num_kv_heads") or self.heads
         self.scaled = design["attention_scale"]
         self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, remembered * self.features, bias=False)
-        self.value = nn.Linear(width, remembered * self.features, bias=False)
+        self.key = nn.Linear(width, kv_heads * self.features, bias=False)
+        self.value = nn.Linear(width, kv_heads * self.features, bias=False)
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x: Tensor, block: int, positions: Positions, spot: Spot) -> Tensor:

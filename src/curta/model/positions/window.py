@@ -1,7 +1,7 @@
 """The window: a query sees itself and a few neighbours, each a role and a displacement.
 
 What every role sees is found from recorded texts (`machine.finding`), or fixed by the recipe.
-With one attention layer a model is then a function of its window, so it is trained, examined
+With one attention layer a model is then a function of its window, so it is trained, evaluated
 and run on windows (`model.windows`). Each cell of each role's window has a learned score
 bias. A neighbour that is not there is a zero vector and is attended to like the others: without
 that, a query beside a token equal to its own would see just what it sees alone. Here is also the

@@ -47,7 +47,7 @@ class Operation(ABC):
     def truth(self, *operands: int) -> Answer:
         """The answer, by Python itself."""
 
-    def tests(self, category: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
+    def tests(self, slice_name: str, size: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
         """Test problems without end, of an operation that is not `on_device`."""
         raise NotImplementedError
 

@@ -33,7 +33,7 @@ from curta.programs.user.userfiles import KeptFile
 PROBLEMS = "problems.jsonl"
 
 COUNT = 20
-"""Problems of each size and category that are kept, at most."""
+"""Problems of each size and slice that are kept, at most."""
 
 TOKENS = 20_000
 """Tokens of these, at most, but for one problem."""
@@ -123,7 +123,7 @@ class Stored:
 
     operator: str
     size: str
-    category: str
+    slice_name: str
     operands: tuple[int, ...]
     answer: Answer
     tokens: tuple[int, ...]
@@ -146,14 +146,16 @@ class StoredTexts(Recorder):
                 return list(one.tokens), one.prompt
         raise refusal(self.run)
 
-    def problems(self, operator: str, size: int | str, category: str, count: int) -> list[Problem]:
-        """Kept problems of one size and category; UserError if there are none of the size."""
+    def problems(
+        self, operator: str, size: int | str, slice_name: str, count: int
+    ) -> list[Problem]:
+        """Kept problems of one size and slice; UserError if there are none of the size."""
         mine = [one for one in stored(self.run.path) if one.operator == operator]
         sized = [one for one in mine if one.size == str(size)]
         if not sized:
             there = ", ".join(dict.fromkeys(one.size for one in mine if one.size)) or "no size"
             raise UserError(f"problems of {there} digits are kept, not of {size}; {self.refused}")
-        found = [one for one in sized if one.category == category]
+        found = [one for one in sized if one.slice_name == slice_name]
         return [Problem(one.operator, one.operands) for one in found[:count]]
 
     @property
@@ -178,18 +180,18 @@ class _Absent(Mapping[str, NoReturn]):
 
 
 def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recorder) -> None:
-    """Keeps problems with their right texts, each with its size and category."""
+    """Keeps problems with their right texts, each with its size and slice."""
     lines = []
     for _, group in itertools.groupby(problems, lambda one: (one[2].operator, *one[:2])):
         spare = TOKENS
-        for size, category, problem in itertools.islice(group, COUNT):
+        for size, slice_name, problem in itertools.islice(group, COUNT):
             tokens, prompt = record.record(problem.operator, problem.operands)
             if spare < TOKENS and len(tokens) > spare:
                 break
             spare -= len(tokens)
             operands, told = list(problem.operands), _plain(problem.truth)
-            row = [problem.operator, size, category, operands, told, tokens, prompt]
-            names = ("operator", "size", "category", "operands", "answer", "tokens", "prompt")
+            row = [problem.operator, size, slice_name, operands, told, tokens, prompt]
+            names = ("operator", "size", "slice", "operands", "answer", "tokens", "prompt")
             lines.append(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
     files.write(path / PROBLEMS, "".join(line + "\n" for line in lines))
 
@@ -207,7 +209,7 @@ def _read(file: Path, changed: int) -> tuple[Stored, ...]:
 
 def _problem(row: Mapping[str, Any]) -> Stored:
     return Stored(
-        row["operator"], row["size"], row["category"], tuple(row["operands"]),
+        row["operator"], row["size"], row["slice"], tuple(row["operands"]),
         _answer(row["answer"]), tuple(row["tokens"]), row["prompt"],
     )  # fmt: skip
 
