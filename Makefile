@@ -1,9 +1,11 @@
-# make demo   train an adder and see it calculate
-# make test   the quick tests    make test-all  the rest: browser, exports, benchmarks
-# make lint   style and types
-# make bench  the benchmarks     make pictures  those of README and docs
-# make results  train and certify every program, and its controls; writes docs/results
-# make clean  remove the environment
+# make demo      train an adder and see it calculate
+# make test      the quick tests
+# make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings
+# make lint      style and types
+# make bench     the benchmarks; writes benchmarks/RESULTS.md
+# make pictures  the pictures of README and docs; writes docs/images
+# make results   train and certify every program, and the controls; writes docs/results
+# make clean     remove the environment
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \

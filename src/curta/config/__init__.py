@@ -1,1 +1,1 @@
-"""Recipes and what everything rests on: errors, files. Nothing here needs JAX."""
+"""Recipes, their sections and the files that come with Curta; errors, files, registries. No JAX."""

@@ -1,1 +1,1 @@
-"""Exact match, generation, and certificates."""
+"""What trained members get right: exact match, generation, certificates."""

@@ -1,4 +1,4 @@
-"""Trained runs for other programs. A new form is one file and one line here."""
+"""Trained runs for other programs, pages, data sets. A new form is one file and one line here."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""The ways in: Python, the command line, a server."""
+"""The ways in: Python (`api`, `run`), the command line (`cli`), a server (`serve`)."""

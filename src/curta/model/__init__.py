@@ -1,1 +1,1 @@
-"""The transformer."""
+"""The transformer, its position encodings, and recipes checked as a whole (`recipes`)."""

@@ -1,1 +1,1 @@
-"""Problems, their truth by Python, and how they are drawn."""
+"""Problems as text and values, their truth by plain Python, and how they are drawn."""

@@ -1,4 +1,4 @@
-"""Turns the folder of a training run, or of a comparison, into a report on its own.
+"""Pages and figures of a run, or of a comparison, that need nothing but themselves.
 
 Only the files of the folder are read: a report can be written anywhere, later,
 without the code or the device that trained the model.

@@ -1,1 +1,1 @@
-"""Run folders, sessions, and comparisons."""
+"""Run folders, checkpoints, sessions that train and evaluate, comparisons, trackers."""

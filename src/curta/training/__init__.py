@@ -1,1 +1,1 @@
-"""Data, loss, step, and the compiled chunk of steps."""
+"""What is trained on, loss, step, the compiled chunk of steps, optimisers, devices."""
