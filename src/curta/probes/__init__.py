@@ -87,7 +87,7 @@ def options(name: str) -> list[tuple[str, str, type, Any]]:
     ]
 
 
-def examined(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
+def tasks_for(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
     """The tasks of a recipe that a probe can examine."""
     if probe.unfit(recipe.model):
         return []
@@ -106,7 +106,7 @@ def examine(
 
     kind = probe_named(name)
     probe, asked = kind(**options), _asked(run, members)
-    tasks = examined(kind, run.recipe)
+    tasks = tasks_for(kind, run.recipe)
     if not tasks:
         raise UserError(_refusal(run, kind))
     table = _table(run, probe, asked, _found(probe, Subject(run, asked, tasks)))

@@ -118,7 +118,7 @@ def problems(
     rng = np.random.default_rng([seed, *slice_name.encode(), *operator.encode(), *size])
     bits = rng.integers(0, 1 << 32, (count, 2 * len(size) * max(size)), np.uint32)
     lengths = np.tile(np.array(size, np.int32), (count, 1))
-    found = _examined(operator, lengths, bits, np.full(count, kind, np.int32))
+    found = _drawn_on_device(operator, lengths, bits, np.full(count, kind, np.int32))
     return [Problem(operator, operands) for operands in _ints(found)]
 
 
@@ -213,7 +213,7 @@ def _sampled(task: Task, count: int) -> Numbers:
     return draw(task, jax.random.key(0), count)
 
 
-_examined = partial(jax.jit, static_argnums=0)(_drawn)
+_drawn_on_device = partial(jax.jit, static_argnums=0)(_drawn)
 
 
 def _ints(found: Numbers) -> list[tuple[int, ...]]:

@@ -237,11 +237,11 @@ def probe_table(table: "ProbeTable") -> Table:
 
 def probes_list(run: "Run") -> Table:
     """Every probe in a line, with the operations of the run that it applies to."""
-    from curta.probes import PROBES, examined
+    from curta.probes import PROBES, tasks_for
 
     view = Table("probe", "applies to", "what it asks", box=None, padding=(0, 2, 0, 0))
     for name, probe in PROBES.items():
-        operators = " ".join(task.operator for task in examined(probe, run.recipe))
+        operators = " ".join(task.operator for task in tasks_for(probe, run.recipe))
         view.add_row(name, Text(operators or "nothing here"), probe.summary)
     return view
 

@@ -212,7 +212,7 @@ def _direct(layout: "Layout", problem: "Problem") -> Group:
     roles, coordinates = np.asarray(where.role[0]), np.asarray(where.coordinates[0])
     colours = [COLOURS[role % len(COLOURS)] for role in roles]
     symbols = [layout.characters[token] for token in tokens]
-    view = Table("index", "token", "kind", *layout.axes, "scored")
+    view = Table("index", "token", "role", *layout.axes, "scored")
     for i, symbol in enumerate(symbols):
         role = Text(layout.roles[roles[i]].name, colours[i])
         places = [str(value) for value in coordinates[i]]
