@@ -43,7 +43,7 @@ small = {
 
 def show(now):
     if now.step % 500 == 0:
-        print(f"step {now.step} of {now.steps}, exact on training problems {now.exact}")
+        print(f"step {now.step} of {now.steps}, exact match on training problems {now.exact_match}")
 
 
 run = curta.train("addition", seeds=2, overrides=small, show=show)
