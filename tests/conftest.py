@@ -35,6 +35,7 @@ from curta.training import devices  # noqa: E402
 devices.configure()
 jax.config.update("jax_num_cpu_devices", 2)  # also where there are more cores
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
 def lenient(chain: Callable[..., optax.GradientTransformation]) -> Callable[..., Any]:
