@@ -14,7 +14,7 @@ from curta.model.transformer import Transformer
 def norm(name: str, x: Array, gain: Array | None) -> Array:
     centred = x if name == "rms" else x - x.mean(-1, keepdims=True)
     scaled = centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
-    return scaled if gain is None else scaled * gain
+    return scaled if gain is None else scaled * gain[None]
 
 
 def attention(model: Transformer, block: int, h: Array) -> Array:

@@ -25,13 +25,16 @@ class Spot(NamedTuple):
     place: int
 
 
+followed = jax.jit(lambda layout, text: layout.where(text), static_argnums=0)
+
+
 def spots(layout: Layout, problem: Problem) -> list[Spot]:
     """Role and first coordinate of every written character, as the device sees them."""
     digits, count = layout.longest or WIDTH, len(problem.operands)
     bounds = tiny.bounds(layout, digits, problem.operator, count)
     text = tiny.text(layout, [problem], bounds.total)
-    where = layout.where(text)
-    roles = [layout.roles[role].name for role in where.role[0, : text.lengths[0]].tolist()]
+    where, lengths = jax.device_get((followed(layout, text), text.lengths))
+    roles = [layout.roles[role].name for role in where.role[0, : lengths[0]].tolist()]
     places = where.coordinates[0, :, 0].tolist()
     return [Spot(*spot) for spot in zip(roles, places, strict=False)]
 

@@ -82,6 +82,11 @@ def designed(name: str, config: dict[str, Any]) -> Transformer:
     return tiny.drawn(recipe, layout_of(recipe))
 
 
+def stretched(leaf: Array) -> Array:
+    """Gains that are no ones, and every feature of another size."""
+    return leaf * jnp.broadcast_to(jnp.linspace(0.5, 1.5, leaf.shape[-1]), leaf.shape)
+
+
 def tiny_model(name: str, num_attention_layers: int) -> Transformer:
     return designed(name, {"num_attention_layers": num_attention_layers})
 
@@ -277,7 +282,7 @@ def test_fewer_queries_have_the_same_logits_in_every_design(
 def test_padding_after_a_text_does_not_change_its_logits(name: str) -> None:
     model = tiny_model(name, 1)
     text, bounds = GIVEN[model.layout.name]
-    there = jnp.arange(bounds.total) < text.lengths[:, None]
+    there = jnp.arange(bounds.total)[None] < text.lengths[:, None]
     refilled = text._replace(tokens=jnp.where(there, text.tokens, 7))
     one, two = logits(model, text), logits(model, refilled)
     for row, length in enumerate(text.lengths.tolist()):
@@ -406,7 +411,7 @@ def test_a_block_is_attention_then_mlp_by_the_textbook(
 def test_a_design_is_the_textbook_s(config: dict[str, Any]) -> None:
     """Blocks one after the other, loop by loop, head by head; gains are no ones."""
     drawn = designed("nope", config)
-    model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), drawn)
+    model = jax.tree.map(stretched, drawn)
     where, found = LAYOUT.where(TEXT), logits(model, TEXT)
     for row, length in enumerate(TEXT.lengths.tolist()):
         expected = textbook.whole(model, TEXT.tokens[row, :length], where.role[row, :length])
@@ -423,7 +428,7 @@ def test_a_normalised_residual_is_norm_of_sum_of_state_and_sublayer_of_norm() ->
         "role_embeddings": False, "tie_embeddings": True, "gated": True,
         "norm_placement": "post_residual", "attention_scale": False, "activation": "gelu",
     })  # fmt: skip
-    model = jax.tree.map(lambda leaf: leaf * jnp.linspace(0.5, 1.5, leaf.shape[-1]), model)
+    model = jax.tree.map(stretched, model)
     attention, mlp = (jax.tree.map(lambda leaf: np.asarray(leaf[0]), part)
                       for part in (model.attention, model.mlp))  # fmt: skip
 

@@ -48,8 +48,13 @@ def foretold(model: Transformer, line: str) -> np.ndarray:
     layout = model.layout
     text = tiny.text(layout, [parse(line)], 30)
     bounds = layout.bounds_of([parse(line)])
-    logits = model(text.tokens, layout.where(text), tiny.every_index(text), bounds)
-    return np.asarray(jax.nn.softmax(logits, axis=-1))[0]
+
+    @jax.jit
+    def chances(model: Transformer) -> jax.Array:
+        logits = model(text.tokens, layout.where(text), tiny.every_index(text), bounds)
+        return jax.nn.softmax(logits, axis=-1)
+
+    return np.asarray(chances(model))[0]
 
 
 def alone(model: Transformer) -> Models:
@@ -139,14 +144,19 @@ def test_weights_are_those_that_attention_uses(name: str) -> None:
         tiny.with_encoding(name, model__num_attention_layers=num_attention_layers), layout
     )
     text = tiny.text(layout, tiny.random_sums(3, 4), 16)
-    where, bounds = layout.where(text), layout.bounds("+", (4, 4))
-    positions, time = model.positions, 16
-    visible_keys = positions.visible_keys(positions.index(where, bounds), where)
-    q, k = jax.random.normal(jax.random.key(0), (2, 3, time, 2, time))
-    layer = jax.tree.map(lambda leaf: leaf[-1], positions.layers)
-    names = jnp.broadcast_to(jnp.eye(time)[None, :, None], (3, time, 2, time))
-    used = positions.attend(layer, visible_keys, q, k, names)
-    weights = positions.weights(layer, visible_keys, q, k)
+    bounds, positions, time = layout.bounds("+", (4, 4)), model.positions, 16
+
+    @jax.jit
+    def attended() -> tuple[jax.Array, jax.Array]:
+        where = layout.where(text)
+        visible_keys = positions.visible_keys(positions.index(where, bounds), where)
+        q, k = jax.random.normal(jax.random.key(0), (2, 3, time, 2, time))
+        layer = jax.tree.map(lambda leaf: leaf[-1], positions.layers)
+        names = jnp.broadcast_to(jnp.eye(time)[None, :, None], (3, time, 2, time))
+        used = positions.attend(layer, visible_keys, q, k, names)
+        return used, positions.weights(layer, visible_keys, q, k)
+
+    used, weights = attended()
     np.testing.assert_allclose(jnp.swapaxes(weights, 1, 2), used, atol=1e-6)
     if name == "window":  # the rest goes to neighbours that are not there
         assert (weights.sum(-1) <= 1 + 1e-5).all()

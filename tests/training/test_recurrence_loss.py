@@ -66,7 +66,9 @@ def by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Array:
 
 
 def learned_by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Any:
-    return jax.value_and_grad(by_hand)(model, no_grad_recurrences, taught)
+    return jax.jit(jax.value_and_grad(by_hand), static_argnums=(1, 2))(
+        model, no_grad_recurrences, taught
+    )
 
 
 def near(one: Any, other: Any) -> bool:

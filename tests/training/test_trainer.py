@@ -255,20 +255,26 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
     """Cross entropy in NumPy over the completion only, from the logits of all tokens."""
     model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
-    logits = np.asarray(model(text.tokens, LAYOUT.where(text), tiny.every_index(text), bounds))
-    losses, exact_match = [], []
+    asked = jax.jit(lambda: model(text.tokens, LAYOUT.where(text), tiny.every_index(text), bounds))
+    logits, tokens = np.asarray(asked()), np.asarray(text.tokens)
+    losses, flawless = [], []
     for row, (start, end) in enumerate(zip(text.prompts.tolist(), text.lengths.tolist())):  # noqa: B905
         right = []
         for index in range(start, end):
-            scores, truth = logits[row, index - 1], int(text.tokens[row, index])
+            scores, truth = logits[row, index - 1], int(tokens[row, index])
             losses.append(np.log(np.exp(scores).sum()) - scores[truth])
             right.append(scores.argmax() == truth)
-        exact_match.append(all(right))
-    where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
-    batch = padded(text, where, bounds)
-    loss, exact_match = trainer.loss_and_exact_match(model, batch, bounds, keys, DENSE.training)
+        flawless.append(all(right))
+    keys = trainer.step_keys(0, 0)
+
+    @jax.jit
+    def found() -> tuple[jax.Array, jax.Array]:
+        batch = padded(text, LAYOUT.where(text), bounds)
+        return trainer.loss_and_exact_match(model, batch, bounds, keys, DENSE.training)
+
+    loss, exact = found()
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-5)
-    assert float(exact_match) == pytest.approx(np.mean(exact_match))
+    assert float(exact) == pytest.approx(np.mean(flawless))
 
 
 def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> None:
@@ -308,15 +314,17 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
     layout, how = layout_of(recipe), written(recipe)
     assert recipe.shares == (2, 6)
     model, keys = tiny.drawn(recipe, layout), trainer.step_keys(3, 0)
-    parts = []
-    for number, (task, share) in enumerate(zip(recipe.tasks, recipe.shares, strict=True)):
+
+    def part(number: int) -> tuple[jax.Array, jax.Array]:
+        task, share = recipe.tasks[number], recipe.shares[number]
         data = jax.random.fold_in(keys.problems, number) if number else keys.problems
         bounds = layout.bounds(task.operator, tasks.widest(task))
         text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
         batch = padded(text, layout.where(text), bounds)
-        parts.append(trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training))
+        return trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training)
+
     whole = alone(lambda: trainer.objective(model, recipe, how, Data(), keys, 1, lambda x: x))
-    expected = np.array([0.25, 0.75]) @ np.array(parts)
+    expected = np.array([0.25, 0.75]) @ np.array(jax.jit(lambda: [part(0), part(1)])())
     np.testing.assert_allclose(np.array(whole), expected, rtol=1e-5)
 
 

@@ -60,7 +60,7 @@ def _pass(
     def one(model: Transformer) -> tuple[Array, Array, Array]:
         logits = logits_of_windows(model, rows)
         right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
-        others = jnp.where(jnp.arange(logits.shape[1]) == targets[:, None], -jnp.inf, logits)
+        others = jnp.where(jnp.arange(logits.shape[1])[None] == targets[:, None], -jnp.inf, logits)
         loss = jax.nn.logsumexp(logits, axis=1) - right
         return jnp.argmax(logits, axis=1), loss, right - jnp.max(others, axis=1)
 

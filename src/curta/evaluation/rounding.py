@@ -168,7 +168,7 @@ def _attended(
 def _normed(x: Array, gain: Array | None, sites: Sites) -> Array:
     """Root mean square 1, times a gain. A sum of squares loses half as much under a root."""
     y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
-    y = y if gain is None else y * gain
+    y = y if gain is None else y * jnp.expand_dims(gain, tuple(range(y.ndim - 1)))
     return sites(y, (_gamma(x.shape[-1] + 3) / 2 + (FUNCTION + 3) * UNIT) * jnp.abs(y))
 
 

@@ -296,7 +296,7 @@ def _points(text: str) -> np.ndarray:
 
 def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
     """A number, least significant digit first. Digit tokens are the digits' own values."""
-    return Piece(digits, jnp.arange(digits.shape[1]) < lengths[:, None])
+    return Piece(digits, jnp.arange(digits.shape[1])[None] < lengths[:, None])
 
 
 def headless(piece: Piece) -> Piece:

@@ -39,7 +39,7 @@ def padded(text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bo
     """
     if not causal:
         return _at_once(text, where, bounds)
-    queries = text.prompts[:, None] - 1 + jnp.arange(bounds.completion)
+    queries = text.prompts[:, None] - 1 + jnp.arange(bounds.completion)[None]
     scored = queries + 1 < text.lengths[:, None]
     last = text.tokens.shape[1] - 1
     rows = jnp.arange(len(queries))[:, None]

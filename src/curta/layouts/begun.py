@@ -67,5 +67,5 @@ class BegunLeft(Begun):
 
     def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         free = bounds.prompt - 2 - jnp.sum(operands.lengths, axis=1, keepdims=True)
-        valid = jnp.arange(bounds.prompt) < free
+        valid = jnp.arange(bounds.prompt)[None] < free
         return [Piece(jnp.full(valid.shape, self.characters.index(BEGIN)), valid)]

@@ -14,7 +14,7 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Role
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import AnswerPattern
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers, places
 
 BLANK = len(DirectLayout.roles)
 
@@ -42,6 +42,6 @@ class Blanks(DirectLayout):
         return super().rule(state, character)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
-        beyond = jnp.arange(numbers.digits.shape[-1]) >= numbers.lengths[..., None]
+        beyond = places(numbers.digits) >= numbers.lengths[..., None]
         digits = jnp.where(beyond, self.characters.index(self.fill), numbers.digits)
         return super()._fit(numbers._replace(digits=digits), widest)

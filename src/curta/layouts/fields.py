@@ -73,7 +73,7 @@ class Fields(RuledLayout):
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
         values = _fitted(operands.digits, WIDTH)
-        blank = jnp.arange(WIDTH) >= operands.lengths[..., None]
+        blank = jnp.arange(WIDTH)[None, None] >= operands.lengths[..., None]
         first, second = jnp.moveaxis(jnp.where(blank, self._code(" "), values)[..., ::-1], 1, 0)
         result = ARITHMETIC[operator].answer(operands._replace(digits=values))
         answer = _fitted(result.numbers.digits[:, 0], GROUPS)

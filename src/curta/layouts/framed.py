@@ -54,7 +54,7 @@ class Framed(DirectLayout):
         written = jnp.sum(operands.lengths, axis=1) + 2
         longest = jnp.max(operands.lengths, axis=1)
         width = 2 * jnp.maximum(-(-longest // STEP) * STEP, LEAST) + 3
-        free = jnp.arange(bounds.prompt) < (width - written)[:, None]
+        free = jnp.arange(bounds.prompt)[None] < (width - written)[:, None]
         filling = Piece(jnp.full(free.shape, self.characters.index(FILL)), free)
         answer = ARITHMETIC[operator].answer(operands).numbers
         work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]

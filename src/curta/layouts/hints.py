@@ -99,7 +99,7 @@ class Hints(DirectLayout):
     def _number(
         self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"], reverse: bool
     ) -> Piece:
-        places = lengths[:, None] - 1 - jnp.arange(digits.shape[1])  # from the most significant
+        places = lengths[:, None] - 1 - jnp.arange(digits.shape[1])[None]  # from the left
         first = self.characters.index(HINTS[0])
         pair = [number(tokens, lengths) for tokens in (first + places, digits)]
         pair = pair if reverse else [flipped(piece) for piece in pair]

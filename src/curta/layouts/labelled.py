@@ -24,7 +24,7 @@ from curta.layouts.base import (
     sign,
 )
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers, places
 from curta.problems.decimals import to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
@@ -77,8 +77,8 @@ class Labelled(RuledLayout):
             piece for place in reversed(range(count)) for piece in self._labelled(operands, place)
         ]
         answer = ARITHMETIC[operator].answer(operands).numbers
-        places = jnp.sum(answer.digits * 10 ** jnp.arange(answer.digits.shape[-1]), axis=-1)
-        letters = flipped(Piece(self._code("a") - 1 + places, answer.lengths > 0))
+        order = jnp.sum(answer.digits * 10 ** places(answer.digits), axis=-1)
+        letters = flipped(Piece(self._code("a") - 1 + order, answer.lengths > 0))
         end = self._code(END)
         return join(prompt, [letters, sign(end, batch)], bounds.total, end)
 

@@ -174,8 +174,8 @@ class ProgramLayout(Layout):
     ) -> tuple[Int[Array, "batch states"], TokenPositions]:
         """As a sum of moves since the last home, all tokens at once; see `Machine.positions`."""
         home, offset = (jnp.asarray(part)[tokens] for part in self.machine.moves)
-        total, index = jnp.cumsum(offset, axis=1), jnp.arange(tokens.shape[1])
-        since = jax.lax.cummax(jnp.where(home, index[:, None], 0), axis=1)
+        total, index = jnp.cumsum(offset, axis=1), jnp.arange(tokens.shape[1])[None]
+        since = jax.lax.cummax(jnp.where(home, index[..., None], 0), axis=1)
         before = jnp.take_along_axis(total - offset, since, axis=1)
         position = total - before
         written = index < lengths[:, None]

@@ -77,7 +77,7 @@ class Spaced(DirectLayout):
     def _spread(
         self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]
     ) -> list[Piece]:
-        first = jnp.arange(digits.shape[1]) == lengths[:, None] - 1
+        first = jnp.arange(digits.shape[1])[None] == lengths[:, None] - 1
         gap = [self._sign(character, len(digits)) for character in self.within]
         return [flipped(Piece(digits, first)), *gap, flipped(number(digits, lengths - 1))]
 

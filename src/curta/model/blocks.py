@@ -135,7 +135,7 @@ def normed(config: ModelConfig, x: Flat, gain: Float[Array, " width"] | None) ->
     if config.norm != "rms":
         x = x - jnp.mean(x, axis=-1, keepdims=True)
     x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
-    return x if gain is None else x * gain
+    return x if gain is None else x * gain[None]
 
 
 def dropout_mask(key: PRNGKeyArray | None, config: ModelConfig, *shape: int) -> DropoutMask:

@@ -56,7 +56,7 @@ class Table:
 def numbers(values: Int[Array, "batch operands"], high: int) -> Numbers:
     """Whole numbers up to `high` as digits."""
     powers = jnp.array([10**place for place in range(len(str(high)))], jnp.int32)
-    found = values[:, :, None] // powers % 10
+    found = values[:, :, None] // powers[None, None] % 10
     return Numbers(found, digits.length(found))
 
 

@@ -70,9 +70,9 @@ def draw(task: Task, key: PRNGKeyArray, batch: int) -> Numbers:
     operands, width = len(bounds), max(high for _, high in bounds)
     bits = jax.random.bits(key, (batch, 2 + operands * (1 + 2 * width)))
     choices, lengths, bits = jnp.split(bits, [2, 2 + operands], axis=1)
-    low, high = jnp.array(bounds).T
+    low, high = jnp.array(bounds).T[:, None]
     few, many = counts(task)
-    there = jnp.arange(operands) < few + below(choices[:, :1], many - few + 1)
+    there = jnp.arange(operands)[None] < few + below(choices[:, :1], many - few + 1)
     lengths = jnp.where(there, low + below(lengths, high - low + 1), 0)
     kinds = _plan(task.operator, task.special, choices[:, 1])
     return _drawn(task.operator, lengths, bits, kinds)

@@ -27,7 +27,7 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.arithmetic.digits import Numbers, places
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import Table, mixed
@@ -152,9 +152,9 @@ def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
 def fingerprint(numbers: Numbers) -> UInt[Array, " batch"]:
     """A hash of each problem's operands, whatever their order and the width of the arrays."""
     digits, lengths = numbers
-    places = jnp.arange(digits.shape[-1])
-    marks = jnp.where(places < lengths[..., None], digits + 1, 0).astype(jnp.uint32)
-    factors = mixed(places.astype(jnp.uint32), 0, KEY)
+    place = places(digits)
+    marks = jnp.where(place < lengths[..., None], digits + 1, 0).astype(jnp.uint32)
+    factors = mixed(place.astype(jnp.uint32), 0, KEY)
     whole = jnp.sum(marks * factors, axis=-1, dtype=jnp.uint32)
     each = jnp.where(lengths > 0, mixed(whole, 1, KEY), jnp.uint32(0))
     return mixed(jnp.sum(each, axis=-1, dtype=jnp.uint32), 2, KEY)

@@ -57,4 +57,4 @@ def sloped(
     slopes: Float[Array, " heads"], visible_keys: VisibleKeys
 ) -> Float[Array, "#batch heads queries keys"]:
     away = distances(one_for_all(visible_keys)).astype(jnp.float32)
-    return -slopes[:, None, None] * away[:, None]
+    return -slopes[None, :, None, None] * away[:, None]

@@ -41,7 +41,7 @@ class CoupledEncoding(Encoding):
 
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
-        return replace(where, coordinates=where.coordinates + start)
+        return replace(where, coordinates=where.coordinates + start[None, None])
 
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         rows = where.coordinates + 1  # the lowest coordinate is -1

@@ -91,8 +91,11 @@ class FIREEncoding(Encoding):
         near = jnp.log(jnp.abs(maps.scale * (query - key)) + 1)
         far = jnp.log(jnp.abs(maps.scale * jnp.maximum(query, least)) + 1)
         relative = (near / (far + 1e-6))[..., None]
-        features = jax.nn.relu(relative * maps.up + maps.up_bias)
-        return jnp.moveaxis(features @ maps.down + maps.down_bias, -1, 1)
+        up, up_bias, down_bias = (
+            part[None, None, None] for part in (maps.up, maps.up_bias, maps.down_bias)
+        )
+        features = jax.nn.relu(relative * up + up_bias)
+        return jnp.moveaxis(features @ maps.down + down_bias, -1, 1)
 
     def _positions(self, where: TokenPositions, number: Array) -> Float[Array, "batch time"]:
         """Where tokens stand for one block: at what was drawn for it, else at their index."""

@@ -24,7 +24,7 @@ class RoPEEncoding(Encoding):
     def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
         half = heads.shape[-1] // 2
         frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-        angles = where.index[:, :, None, None].astype(jnp.float32) * frequencies
+        angles = where.index[:, :, None, None].astype(jnp.float32) * frequencies[None, None, None]
         cos, sin = jnp.cos(angles), jnp.sin(angles)
         left, right = heads[..., :half], heads[..., half:]
         return jnp.concatenate([left * cos - right * sin, right * cos + left * sin], axis=-1)

@@ -28,6 +28,6 @@ class SinusoidalEncoding(Encoding):
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         half = self.width // 2
         frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-        angles = where.index[:, :, None].astype(jnp.float32) * frequencies
+        angles = where.index[:, :, None].astype(jnp.float32) * frequencies[None, None]
         pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
         return pairs.reshape(*where.index.shape, self.width)

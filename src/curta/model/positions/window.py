@@ -72,8 +72,8 @@ class WindowEncoding(Encoding):
         time = jnp.where(
             visible_keys.mask & (cell < self.cells), visible_keys.keys.index[:, None], -1
         )
-        mine = jnp.minimum(cell, self.cells - 1)
-        each = jnp.where(mine[..., None] == jnp.arange(self.cells), time[..., None], -1)
+        mine, cells = jnp.minimum(cell, self.cells - 1), self._all_cells()
+        each = jnp.where(mine[..., None] == cells, time[..., None], -1)
         newest = jnp.take_along_axis(jnp.max(each, axis=2), mine, axis=2)
         return visible_keys._replace(mask=(time >= 0) & (time == newest))
 
@@ -90,11 +90,14 @@ class WindowEncoding(Encoding):
         """The share of each key; what is missing to 1 goes to neighbours that are not there."""
         scores = self.scores(layer, visible_keys, q, k)
         cell = jnp.where(visible_keys.mask, self._cell(visible_keys), self.cells)
-        there = jnp.any(cell[..., None] == jnp.arange(self.cells), axis=2)
+        there = jnp.any(cell[..., None] == self._all_cells(), axis=2)
         bias = self.table(layer)[visible_keys.queries.role]
         absent = jnp.where(there[..., None], HIDDEN, bias)
         every = jnp.concatenate([scores, jnp.moveaxis(absent, -1, 1)], axis=-1)
         return jax.nn.softmax(every, axis=-1)[..., : k.shape[1]]
+
+    def _all_cells(self) -> Int[Array, "1 1 1 cells"]:
+        return jnp.arange(self.cells)[None, None, None]
 
     @property
     def _program(self) -> ProgramLayout:

@@ -71,7 +71,7 @@ def _places(operands: Numbers) -> Result:
     there = jnp.sort(operands.lengths > 0, axis=1, descending=True)
     places = jnp.where(there, 1 + digits.order(operands), 0)
     powers = 10 ** jnp.arange(len(str(places.shape[1])))
-    written = places[..., None] // powers % 10
+    written = places[..., None] // powers[None, None] % 10
     lengths = jnp.where(there, digits.length(written), 0)
     return Result(Numbers(written, lengths), jnp.zeros(len(places), bool))
 

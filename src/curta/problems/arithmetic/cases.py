@@ -15,7 +15,7 @@ def unequal(operands: Numbers, noise: Noise) -> Numbers:
     """All operands but one are shorter than they were."""
     lengths, count = operands.lengths, operands.lengths.shape[1]
     shorter = jnp.minimum(lengths, 1 + below(noise[..., 0], jnp.maximum(lengths - 1, 1)))
-    kept = jnp.arange(count) == below(noise[:, :1, -1] >> 8, count)
+    kept = jnp.arange(count)[None] == below(noise[:, :1, -1] >> 8, count)
     return cut(Numbers(operands.digits, jnp.where(kept, lengths, shorter)))
 
 
@@ -36,10 +36,10 @@ def equal(operands: Numbers, noise: Noise) -> Numbers:
 def near(operands: Numbers, noise: Noise) -> Numbers:
     """Every operand is the first but for one digit."""
     same = equal(operands, noise)
-    width = same.digits.shape[-1]
     place = below(noise[..., 0], jnp.maximum(same.lengths, 1))[..., None]
     moved = (same.digits + 1 + below(noise, 9)) % 10
-    changed = (jnp.arange(width) == place) & (jnp.arange(same.digits.shape[1]) > 0)[:, None]
+    later = (jnp.arange(same.digits.shape[1]) > 0)[None, :, None]
+    changed = (digits.places(same.digits) == place) & later
     return cut(Numbers(jnp.where(changed, moved, same.digits), same.lengths))
 
 
@@ -75,7 +75,7 @@ def carry(operands: Numbers, noise: Noise) -> Numbers:
     whole = below(noise[:, 0, :1] >> 8, 2) > 0
     nines = whole | (below(noise[:, 1], 5) > 0)
     second = jnp.where(nines, 9 - first, operands.digits[:, 1])
-    lowest = whole & (jnp.arange(first.shape[-1]) == 0)
+    lowest = whole & (digits.places(first) == 0)
     first = jnp.where(lowest, jnp.maximum(first, 1), first)
     second = jnp.where(lowest, 10 - first, second)
     return cut(Numbers(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
@@ -107,7 +107,7 @@ def nines(operands: Numbers, noise: Noise) -> Numbers:
 def trailing_zeros(operands: Numbers, noise: Noise) -> Numbers:
     """Every operand ends in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
-    kept = jnp.arange(operands.digits.shape[-1]) >= zeros
+    kept = digits.places(operands.digits) >= zeros
     return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
 
 
@@ -119,7 +119,7 @@ def few_digits(operands: Numbers, noise: Noise) -> Numbers:
 
 def sparse(operands: Numbers, noise: Noise) -> Numbers:
     """Zeros between the first and the last digit of every operand, as in 10...02."""
-    places = jnp.arange(operands.digits.shape[-1])
+    places = digits.places(operands.digits)
     kept = (places == 0) | (places == operands.lengths[..., None] - 1)
     return cut(operands._replace(digits=jnp.where(kept, operands.digits, 0)))
 
@@ -166,7 +166,7 @@ def _least(operands: Numbers) -> Array:
 
 def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
     count = operands.lengths.shape[1]
-    chosen = jnp.arange(count) == below(noise[:, :1, 0], count)
+    chosen = jnp.arange(count)[None] == below(noise[:, :1, 0], count)
     there = chosen & (operands.lengths > 0)
     lengths = jnp.where(there, 1, operands.lengths)
     return cut(Numbers(jnp.where(there[..., None], digit, operands.digits), lengths))
@@ -176,7 +176,7 @@ def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
     """A multiple of the second operand that is no longer than the first."""
     first, second = operands.digits[:, 0], operands.digits[:, 1]
     places = operands.lengths[:, :1] - operands.lengths[:, 1:2]
-    factor = jnp.where(jnp.arange(first.shape[-1]) < jnp.maximum(places, 1), first, 0)
+    factor = jnp.where(digits.places(first) < jnp.maximum(places, 1), first, 0)
     product = digits.multiply(factor, second)
     too_long = (places < 0) | (digits.length(product)[:, None] > operands.lengths[:, :1])
     return jnp.where(too_long, 0, product[:, : first.shape[-1]])

@@ -122,24 +122,27 @@ def reverse(
     digits: Int[Array, "*batch width"], lengths: Int[Array, "*batch"]
 ) -> Int[Array, "*batch width"]:
     """The first `lengths` digits in opposite order."""
-    places = jnp.arange(digits.shape[-1])
-    source = lengths[..., None] - 1 - places
+    source = lengths[..., None] - 1 - places(digits)
     turned = jnp.take_along_axis(digits, jnp.maximum(source, 0), axis=-1)
     return jnp.where(source >= 0, turned, 0)
 
 
 def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
     """Number of digits without leading zeros; zero itself has one digit."""
-    places = jnp.arange(1, digits.shape[-1] + 1)
-    return jnp.maximum(1, jnp.max(jnp.where(digits > 0, places, 0), axis=-1))
+    return jnp.maximum(1, jnp.max(jnp.where(digits > 0, 1 + places(digits), 0), axis=-1))
 
 
 def cut(numbers: Numbers) -> Numbers:
     """Digits cut to the lengths; a leading zero becomes a one, but zero itself stays."""
-    places, lengths = jnp.arange(numbers.digits.shape[-1]), numbers.lengths[..., None]
-    leading = (places == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
+    place, lengths = places(numbers.digits), numbers.lengths[..., None]
+    leading = (place == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
     digits = jnp.where(leading, 1, numbers.digits)
-    return Numbers(jnp.where(places < lengths, digits, 0), numbers.lengths)
+    return Numbers(jnp.where(place < lengths, digits, 0), numbers.lengths)
+
+
+def places(digits: Int[Array, "*batch width"]) -> Int[Array, "*#batch width"]:
+    """0, 1, 2, ... along the last axis, and one for every other."""
+    return jnp.expand_dims(jnp.arange(digits.shape[-1]), tuple(range(digits.ndim - 1)))
 
 
 def _ripple(place: Callable[[Array, Array], tuple[Array, Any]], columns: Array) -> Any:
