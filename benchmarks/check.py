@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
@@ -44,7 +45,7 @@ def differences(recipe: Recipe) -> dict[str, float]:
     expected, gradients = jax.jit(jax.value_and_grad(_loss(recipe)))(model, columns)
     value = loss(ours, batch)
     value.backward()
-    found = {name: p.grad.numpy() for name, p in ours.named_parameters()}
+    found = {n: p.grad.numpy() for n, p in ours.named_parameters() if p.grad is not None}
     return {
         "logits": _logits(recipe, model, columns, ours, batch),
         "loss": abs(float(expected) - value.item()),
@@ -59,7 +60,7 @@ Given = Callable[[Transformer, export.Arrays], Any]
 def _logits_of(recipe: Recipe) -> Given:
     """Curta's logits of a batch."""
     if isinstance(recipe.positions, Window):
-        return lambda model, columns: logits_of_windows(model, columns["rows"])
+        return lambda model, columns: logits_of_windows(model, jnp.asarray(columns["rows"]))
     (text,), bounds = export.texts(recipe, _keys()), export.bounds(recipe)
     given = export.batch(recipe, text)
     return lambda model, columns: model(given.tokens, given.where, given.queries, bounds)

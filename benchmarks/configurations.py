@@ -36,7 +36,7 @@ def _plain(digits: int, positions: str, batch: int, **model: Any) -> dict[str, A
         "layout": "plain",
         "task.digits": [digits, digits],
         "positions.name": positions,
-        "model.num_attention_layers": model["blocks"],
+        "model.num_attention_layers": model["num_layers"],
         "model.activation": "gelu",
         "optimizer.learning_rate": 1e-3,
         "training.batch": batch,

@@ -35,7 +35,7 @@ class Size:
     vocabulary: int
     width: int
     heads: int
-    blocks: int
+    num_layers: int
     num_attention_layers: int
     mlp_ratio: int
     activation: str
@@ -126,7 +126,7 @@ class WindowAttention(Attention):
         self.register_buffer("known", torch.tensor(size.known), persistent=False)
         self.bias = nn.Parameter(torch.empty(size.heads, self.known.numel()))
 
-    def forward(self, x: Tensor, rows: Tensor) -> Tensor:
+    def forward(self, x: Tensor, rows: Tensor) -> Tensor:  # type: ignore[override]
         """From the vectors of the vocabulary to those of each window's query."""
         own = rows[:, 0]
         q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)

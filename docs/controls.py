@@ -39,12 +39,12 @@ RESULTS = Path(__file__).parent / "results" / "controls.json"
 SEEDS = (0, 1, 2)
 SIZES = {"addition": (10, 20, 100), "multiplication": (6, 10, 20)}
 COUNT = 100
-DENSE = {
+DENSE: dict[str, dict[str, Any]] = {
     "rope": {"positions.name": "rope"},
     "nope": {"positions.name": "nope"},
     "abacus": {"positions.name": "abacus", "positions.rows": 512},
 }
-WHOLE = {
+WHOLE: dict[str, dict[str, Any]] = {
     "addition": {
         "model.num_layers": 2, "model.num_attention_layers": 2, "optimizer.learning_rate": 0.003,
         "training.batch": 128, "training.steps": 3000, "training.problems": 40_000,

@@ -63,6 +63,7 @@ def measured(recipe: str) -> dict[str, Any]:
         seconds = _seconds(recipe)
         run = api.train(recipe, seeds)
         info, found = run.folder.read_info(), run.folder.read_evaluation()
+        assert found is not None
         return {
             "command": f"curta train {recipe} --seeds {seeds}",
             "commit": _commit(),
@@ -90,7 +91,8 @@ def _seconds(recipe: str) -> list[float]:
         begun = time.perf_counter()
         run = api.begin(recipe, 1, None, {})
         run.train()
-        found.append(round(time.perf_counter() - begun - run.folder.read_info().compile_seconds, 2))
+        compiling = run.folder.read_info().compile_seconds or 0.0
+        found.append(round(time.perf_counter() - begun - compiling, 2))
     print(f"{recipe}: {median(found[1:]):.1f} s a seed", flush=True)
     return found[1:]
 

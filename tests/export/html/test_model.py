@@ -138,7 +138,7 @@ def test_a_published_layout_and_more_loops_are_refused() -> None:
     with pytest.raises(UserError, match="positions 'window' only"):
         refuse(tiny.drawn(dense, layout_of(dense)))
     with pytest.raises(UserError, match=r"model\.num_recurrences 2"):
-        refuse(shipped("addition")[1].looped(2))
+        refuse(shipped("addition")[1].with_recurrences(2))
 
 
 def test_leaving_tokens_out_is_as_never_having_written_them(tab: Page, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Reports in a real browser: what moves, what is looked into, and the model that writes."""
 
 import base64
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
