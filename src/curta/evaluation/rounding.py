@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import ACTIVATIONS, index_tree
+from curta.model.blocks import index_tree
+from curta.model.layers import ACTIVATIONS
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.blocks import Attended, Block, BlockContext, Flat, index_tree
+from curta.model.blocks import Attended, Block, BlockContext, index_tree
+from curta.model.layers import Flat
 from curta.model.states import KVHeads, Logits, Slots, Tokens
 from curta.model.transformer import Transformer
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.blocks import Attend, Attended, Block, BlockContext, Flat
+from curta.model.blocks import Attend, Attended, Block, BlockContext
+from curta.model.layers import Flat
 from curta.model.states import Logits, Tokens
 from curta.model.transformer import Transformer
 

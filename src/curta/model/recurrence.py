@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.model.blocks import Flat
+from curta.model.layers import Flat
 
 Tree = TypeVar("Tree")
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from curta.layouts import TokenPositions
-from curta.model.blocks import Flat
+from curta.model.layers import Flat
 
 Tokens = Int[Array, "batch time"]
 Queries = Int[Array, "batch queries"]

@@ -24,19 +24,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model import blocks, recurrence
-from curta.model.blocks import (
-    MLP,
-    Attend,
-    Attended,
-    Attention,
-    Block,
-    BlockContext,
-    DropoutMask,
-    Flat,
-    Going,
-)
+from curta.model import blocks, layers, recurrence
+from curta.model.blocks import Attend, Attended, Block, BlockContext, Going
 from curta.model.deferred_init import Weight, draw, normal, rescaled
+from curta.model.layers import MLP, Attention, DropoutMask, Flat
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
 from curta.model.states import Heads, KVHeads, Logits, Queries, States, Tokens, pick, rows_of
@@ -66,19 +57,17 @@ class Transformer(eqx.Module):
         width, characters = config.width, len(layout.characters)
         vectors = layout.parts().shape[1] if config.compositional_embeddings else characters
         shape = Shape(layout, width, config.heads, config.num_attention_layers)
+        roles = normal(len(layout.roles), width, scale=1.0)
+        head = normal(width, characters, scale=width**-0.5)
         with jax.ensure_compile_time_eval():  # what is not drawn is constant
             model = cls(
                 tokens=normal(vectors, width, scale=1.0),
-                roles=normal(len(layout.roles), width, scale=1.0)
-                if config.role_embeddings
-                else None,
+                roles=roles if config.role_embeddings else None,
                 positions=build_positions(positions, shape),
-                attention=blocks.attention(config),
-                mlp=blocks.mlp(config),
+                attention=layers.attention(config),
+                mlp=layers.mlp(config),
                 gain=None if config.norm == "plain" else jnp.ones(width),
-                head=None
-                if config.tie_embeddings
-                else normal(width, characters, scale=width**-0.5),
+                head=None if config.tie_embeddings else head,
                 config=config,
                 layout=layout,
             )
@@ -116,10 +105,7 @@ class Transformer(eqx.Module):
         index = self.positions.index(where, bounds)
         context = self.context(tokens, where, index, dropout_key)
         masks = partial(self._masks, dropout_key, tokens=tokens.size)
-        x, before = (
-            self.begin(context.entry),
-            (num_recurrences or self.config.num_recurrences) - 1,
-        )
+        x, before = self.begin(context.entry), (num_recurrences or self.config.num_recurrences) - 1
         # draws of dropout are slow to compile: not written out
         written_out = 0 if dropout_key is not None else blocks.UNROLLED // self.config.num_layers
 
@@ -137,7 +123,7 @@ class Transformer(eqx.Module):
 
     def logits(self, state: Flat, queries: Queries) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
-        h, scale = blocks.normed(self.config, state, self.gain), self.config.width**-0.5
+        h, scale = layers.normed(self.config, state, self.gain), self.config.width**-0.5
         logits = h @ (self.characters().T * scale if self.head is None else self.head)
         return logits.reshape(*queries.shape, -1)
 
@@ -164,7 +150,7 @@ class Transformer(eqx.Module):
             x = x + rows_of(self.roles, where.role)
         x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
         key = None if key is None else jax.random.fold_in(key, 0)
-        return blocks.dropout(self.config, x, blocks.dropout_mask(key, self.config, *x.shape))
+        return layers.dropout(self.config, x, layers.dropout_mask(key, self.config, *x.shape))
 
     def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         look = self.positions.visible_keys if self.config.causal else self.positions.everyone
@@ -177,7 +163,7 @@ class Transformer(eqx.Module):
     def _masks(self, key: Key, loop: Array | int, tokens: int) -> DropoutMask:
         """What dropout leaves of each block's two sub-layers in this loop; None if all."""
         key, config = None if key is None else jax.random.fold_in(key, 1 + loop), self.config
-        return blocks.dropout_mask(key, config, config.num_layers, 2, tokens, config.width)
+        return layers.dropout_mask(key, config, config.num_layers, 2, tokens, config.width)
 
     def block(self, which: int | slice, masks: DropoutMask = None) -> Block:
         """One block, or several of one sort, stacked."""
@@ -245,7 +231,7 @@ class Transformer(eqx.Module):
 
         Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads.
         """
-        h, features = blocks.normed(self.config, x, block.attention.gain), self.config.head_dim
+        h, features = layers.normed(self.config, x, block.attention.gain), self.config.head_dim
         return [(h @ getattr(block.attention, n)).reshape(*shape, -1, features) for n in names]
 
     def scaled(self, query: Heads) -> Heads:

@@ -5,7 +5,8 @@ from functools import partial
 from jaxtyping import Array, Float, Int
 
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import Attended, Block, BlockContext, Flat, scan_blocks
+from curta.model.blocks import Attended, Block, BlockContext, scan_blocks
+from curta.model.layers import Flat
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 

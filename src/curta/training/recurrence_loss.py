@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from curta.config.sections import Training
-from curta.model.blocks import Flat
+from curta.model.layers import Flat
 from curta.model.states import States
 
 

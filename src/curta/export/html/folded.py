@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import normed
+from curta.model.layers import normed
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 

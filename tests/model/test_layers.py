@@ -1,4 +1,4 @@
-"""Parts of a block: dropout, norms, and initial weights."""
+"""Layers of a block: dropout, norms, and initial weights."""
 
 from unittest import mock
 
@@ -10,7 +10,7 @@ import pytest
 from curta.config.model import ModelConfig
 from curta.config.positions import Learned, NoPE, Positions
 from curta.layouts import layout_named
-from curta.model import blocks
+from curta.model import layers
 from curta.model.transformer import Transformer
 from tests import tiny
 
@@ -19,14 +19,14 @@ LAYOUT = layout_named("coupled")
 
 def test_dropout_leaves_its_share_scaled_up_so_that_the_mean_stays() -> None:
     config, x, key = ModelConfig(dropout=0.3), jnp.full((400, 500), 2.0), jax.random.key(0)
-    found = np.asarray(blocks.dropout(config, x, blocks.dropout_mask(key, config, *x.shape)))
+    found = np.asarray(layers.dropout(config, x, layers.dropout_mask(key, config, *x.shape)))
     np.testing.assert_allclose(np.unique(found), [0.0, 2 / 0.7], rtol=1e-6)
     assert found.mean() == pytest.approx(2.0, abs=0.02)  # eight standard deviations
 
 
 def test_without_dropout_or_without_a_key_nothing_is_drawn() -> None:
-    assert blocks.dropout_mask(jax.random.key(0), ModelConfig(), 3, 4) is None
-    assert blocks.dropout_mask(None, ModelConfig(dropout=0.5), 3, 4) is None
+    assert layers.dropout_mask(jax.random.key(0), ModelConfig(), 3, 4) is None
+    assert layers.dropout_mask(None, ModelConfig(dropout=0.5), 3, 4) is None
 
 
 @pytest.mark.parametrize("gains", [True, False])
@@ -34,7 +34,7 @@ def test_a_layer_norm_leaves_mean_0_and_deviation_1(gains: bool) -> None:
     """With its gain ("layer") and without any parameter ("plain")."""
     x = 3.0 + 5.0 * jax.random.normal(jax.random.key(0), (50, 64))
     gain = jnp.full(64, 2.0) if gains else None
-    found = np.asarray(blocks.normed(ModelConfig(norm="layer" if gains else "plain"), x, gain))
+    found = np.asarray(layers.normed(ModelConfig(norm="layer" if gains else "plain"), x, gain))
     np.testing.assert_allclose(found.mean(-1), 0, atol=1e-5)
     np.testing.assert_allclose(found.std(-1), 2.0 if gains else 1.0, rtol=1e-5)
 
