@@ -408,6 +408,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return runs / "run"
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
     unbroken: Path, runs_folder: Path
 ) -> None:
