@@ -53,6 +53,17 @@ BANDS = (
 )
 """Lower edge, name and colour of the steps of a grid: a perfect cell is told from the next best."""
 
+DESCRIPTIONS = {
+    "learning": "Loss on a logarithmic axis and exact match against training step: "
+    "one thin line per member and the median as a thick line; validation dashed.",
+    "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
+    "operator: every member in its hardest slice and the median over members. "
+    "The table above holds the values of every slice.",
+    "grid": "Heat map of the median exact match for every pair of operand lengths.",
+    "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
+}
+"""What each figure shows, for readers who cannot see it."""
+
 TOLD = "told: "
 """Begins the id of what a page names when it is pointed at."""
 
