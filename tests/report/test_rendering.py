@@ -9,7 +9,7 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-import curta
+from curta.report import rendering
 from curta.report.rendering import environment, render
 
 from . import sample
@@ -19,7 +19,7 @@ EVIL = "<script>alert(1)</script>"
 
 
 def templates() -> Iterator[str]:
-    folder = Path(curta.__file__).parent / "templates"
+    folder = Path(rendering.__file__).parent / "templates"
     return (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
 
 

@@ -32,32 +32,15 @@ from curta.runs.results import ComparisonResults, ComparisonRow
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIGURES = {
-    "by": (
-        "What the swept values do",
-        "Loss at the end of training and exact match, within and beyond the lengths of "
-        "training, of every member, with their median as a line and their range as a band.",
-        "Small marks: every member; large ones: their median; shaded or drawn out: the "
-        "least to the greatest. Exact match is the mean over the sizes and slices of the "
-        "evaluation.",
-    ),
-    "lengths": (
-        "Exact match by length",
-        "Exact match in the hardest slice against operand length: a panel for each "
-        "entry, the median over members as a line and their range as a band.",
-        "Every member in its hardest slice. Grey: the medians of the other entries. "
-        "Shaded: operands as long as in training. A cross: the models have no positions there.",
-    ),
-    "learning": (
-        "Learning curves",
-        "Loss and exact match on training problems against training step: a row of "
-        "panels for each entry, the median over members as a line and their range as a band.",
-        "Means over ten steps on the problems drawn during training, which differ "
-        "where entries are trained on different problems. Grey: the medians of the other "
-        "entries.",
-    ),
+DESCRIPTIONS = {
+    "by": "Loss at the end of training and exact match, within and beyond the lengths of "
+    "training, of every member, with their median as a line and their range as a band.",
+    "lengths": "Exact match in the hardest slice against operand length: a panel for each "
+    "entry, the median over members as a line and their range as a band.",
+    "learning": "Loss and exact match on training problems against training step: a row of "
+    "panels for each entry, the median over members as a line and their range as a band.",
 }
-"""Kinds of figures: their title, what each shows for readers who cannot see it, and a caption."""
+"""What each kind of figure shows, for readers who cannot see it."""
 
 STATES = {"waiting": "not trained yet", "training": "in training", "interrupted": "interrupted",
           "stopped": "stopped", "finished": "not evaluated"}  # fmt: skip
@@ -65,21 +48,6 @@ STATES = {"waiting": "not trained yet", "training": "in training", "interrupted"
 
 Cell = Range | str
 """Exact match over members, or why there is none."""
-
-
-class Figures(NamedTuple):
-    """Figures of one kind by the names of their files."""
-
-    title: str
-    plots: dict[str, Markup]
-    caption: str
-
-
-class Results(NamedTuple):
-    """For every entry a cell for each size of each operator."""
-
-    sizes: dict[str, list[str]]
-    rows: list[tuple[ComparisonRow, list[Cell]]]
 
 
 class SliceRow(NamedTuple):
@@ -94,7 +62,6 @@ class Slices(NamedTuple):
     """The names of all slices; by operator and entry a row for each slice."""
 
     present: set[str]
-    sizes: dict[str, list[str]]
     tables: dict[str, dict[str, list[SliceRow]]]
 
 
@@ -165,6 +132,7 @@ def render_comparison(
     body = render(
         "comparison/page.html",
         results=compared.results,
+        sizes=compared.sizes,
         members=_members(compared),
         devices=list(dict.fromkeys(info.device for info in known)),
         titles=titles,
@@ -180,14 +148,14 @@ def _parts(
 ) -> list[tuple[str, str, Any]]:
     """The title of each part in the contents, its template, and its data if there is any."""
     recipes = {} if runs else {name: run.recipe for name, run in compared.runs.items()}
-    drawn = {name: _figures(plots, name) for name in FIGURES}
+    drawn = {kind: _figures(plots, kind) for kind in DESCRIPTIONS}
     return [
         ("Results", "comparison/results.html", _results(compared)),
-        ("Let them calculate", "report/work.html", work.body),
-        ("Swept values", "comparison/figures.html", drawn["by"]),
-        ("By length", "comparison/figures.html", drawn["lengths"]),
+        ("Let them calculate", "run/work.html", work.body),
+        ("Swept values", "comparison/swept.html", drawn["by"]),
+        ("By length", "comparison/lengths.html", drawn["lengths"]),
         ("By slice", "comparison/slices.html", _slices(compared)),
-        ("Learning", "comparison/figures.html", drawn["learning"]),
+        ("Learning", "comparison/learning.html", drawn["learning"]),
         ("Side by side", "comparison/differences.html", differences(compared)),
         ("Recipes", "comparison/recipes.html", recipes),
         *(
@@ -197,15 +165,13 @@ def _parts(
     ]
 
 
-def _figures(plots: dict[str, Figure], kind: str) -> Figures | None:
+def _figures(plots: dict[str, Figure], kind: str) -> dict[str, Markup]:
     """The figures of one kind, as parts of the page."""
-    title, says, caption = FIGURES[kind]
-    found = {
-        name: inline_svg(plot, name.replace(".", "-"), says)
+    return {
+        name: inline_svg(plot, name.replace(".", "-"), DESCRIPTIONS[kind])
         for name, plot in plots.items()
         if name.partition("-")[0] == kind
     }
-    return Figures(title, found, caption) if found else None
 
 
 def _members(compared: Compared) -> str:
@@ -216,10 +182,10 @@ def _members(compared: Compared) -> str:
     return f"{min(map(len, seeds))} to {max(map(len, seeds))}"
 
 
-def _results(compared: Compared) -> Results:
+def _results(compared: Compared) -> list[tuple[ComparisonRow, list[Cell]]]:
+    """Every entry with a cell for each size of each operator."""
     columns = [(operator, size) for operator, sizes in compared.sizes.items() for size in sizes]
-    rows = [(row, [_exact_match(row, *one) for one in columns]) for row in compared.rows]
-    return Results(compared.sizes, rows)
+    return [(row, [_exact_match(row, *one) for one in columns]) for row in compared.rows]
 
 
 def _exact_match(row: ComparisonRow, operator: str, size: str) -> Cell:
@@ -241,7 +207,7 @@ def _slices(compared: Compared) -> Slices | None:
         operator: {row.name: _slice_rows(row, operator, sizes) for row in compared.rows}
         for operator, sizes in compared.sizes.items()
     }
-    return Slices(present, compared.sizes, tables)
+    return Slices(present, tables)
 
 
 def _slice_rows(row: ComparisonRow, operator: str, sizes: list[str]) -> list[SliceRow]:

@@ -8,8 +8,8 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from curta.evaluation.results import Grid, Span
-from curta.report.figures import BANDS, DESCRIPTIONS, band, median_cells
+from curta.evaluation.results import Grid
+from curta.report.figures import BANDS, DESCRIPTIONS, band, cells_trained_on, median_cells
 from curta.report.run_folder import Run, Trained
 
 SIDE, LEFT, BELOW = 400, 52, 44
@@ -125,14 +125,10 @@ def _row(line: int, values: list[float]) -> list[Rect]:
 
 def _frame(digits: list[int], trained: Trained) -> Rect | None:
     """Around the cells whose operands both have a length that was trained on."""
-    up, across = (_inside(digits, span) for span in (trained.first, trained.others))
+    up, across = cells_trained_on(digits, trained)
     if not (up and across):
         return None
     side = SIDE / len(digits)
     return Rect(
         LEFT + across[0] * side, SIDE - (up[-1] + 1) * side, len(across) * side, len(up) * side
     )
-
-
-def _inside(digits: list[int], span: Span) -> list[int]:
-    return [index for index, length in enumerate(digits) if span[0] <= length <= span[1]]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.evaluation.results import SliceSummary
+from curta.report.rendering import render
 
 WIDTH = 520
 """Pixels that a picture is wide on a page; it has twice as many."""
@@ -25,8 +26,6 @@ class Rows(list[dict[str, Any]]):
 
     def _repr_html_(self, about: str = "") -> str:
         """The table, below a line about what it is of."""
-        from curta.report.rendering import render
-
         return render("notebook.html", rows=self, about=about)
 
 

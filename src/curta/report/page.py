@@ -105,7 +105,7 @@ def render_report(shown: Shown, work: Part) -> str:
     found = ({"work": work.body} if work.body else {}) | parts(shown, "")
     titles = {f"part-{name}": TITLES[name] for name in found}
     sentence = certified.headline(shown.certified.content) if shown.certified else ""
-    body = render("report/run.html", run=shown.run, sentence=sentence, parts=found, titles=titles)
+    body = render("run/page.html", run=shown.run, sentence=sentence, parts=found, titles=titles)
     title = f"{shown.run.name}: training report"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 

@@ -1,4 +1,4 @@
-"""HTML from the templates in `curta/templates`, which escape all that is not HTML already.
+"""HTML from the templates beside this module, which escape all that is not HTML already.
 
 A module computes what a page shows and hands it to a template. `Markup` is for parts that are
 rendered and for the package's own scripts and stylesheets, never for text of a user.
@@ -30,7 +30,7 @@ def environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("curta"),
+        loader=PackageLoader("curta.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
