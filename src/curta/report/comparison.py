@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from curta.config import files
 from curta.evaluation.results import SliceSummary
 from curta.report import bands, swept
 from curta.report.compared import (
@@ -23,7 +22,7 @@ from curta.report.compared import (
 from curta.report.differences import differences
 from curta.report.document import Part, document
 from curta.report.images import inline_svg
-from curta.report.page import Shown, moving, parts, pictures, show
+from curta.report.page import Section, Shown, moving, parts, show, write_page
 from curta.report.rendering import render
 from curta.report.run_folder import Run
 from curta.report.summary import MISSING, finite, listed
@@ -90,14 +89,8 @@ def write_together(
 
 
 def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Part) -> Path:
-    """Writes `report.html` and its figures; all is rendered before a file is touched."""
     plots = draw(compared)
-    content = {"report.html": render_comparison(compared, plots, runs, work).encode()} | pictures(
-        plots
-    )
-    for name, data in content.items():
-        files.write(folder / name, data)
-    return folder / "report.html"
+    return write_page(folder, render_comparison(compared, plots, runs, work), plots)
 
 
 def draw(compared: Compared) -> dict[str, Figure]:
@@ -125,9 +118,7 @@ def render_comparison(
     compared: Compared, plots: dict[str, Figure], runs: Mapping[str, Shown], work: Part
 ) -> str:
     """The whole page as text."""
-    found = _parts(compared, plots, runs, work)
-    titles = {f"part-{n}": title for n, (title, _, part) in enumerate(found) if part}
-    parts = {f"part-{n}": pair for n, (_, *pair) in enumerate(found) if pair[1]}
+    found = enumerate(_sections(compared, plots, runs, work))
     known = [run.info for run in compared.runs.values()]
     body = render(
         "comparison/page.html",
@@ -135,18 +126,17 @@ def render_comparison(
         sizes=compared.sizes,
         members=_members(compared),
         devices=list(dict.fromkeys(info.device for info in known)),
-        titles=titles,
-        parts=parts,
+        sections=[Section(f"part-{number}", *one) for number, one in found if one[-1]],
         STATES=STATES,
     )
     title = f"{compared.results.title}: comparison"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
-def _parts(
+def _sections(
     compared: Compared, plots: dict[str, Figure], runs: Mapping[str, Shown], work: Part
 ) -> list[tuple[str, str, Any]]:
-    """The title of each part in the contents, its template, and its data if there is any."""
+    """The title of each section in the contents, its template, and its data if there is any."""
     recipes = {} if runs else {name: run.recipe for name, run in compared.runs.items()}
     drawn = {kind: _figures(plots, kind) for kind in DESCRIPTIONS}
     return [

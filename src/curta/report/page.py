@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -53,6 +53,15 @@ class Shown:
     certified: certified.Certified | None = None
 
 
+class Section(NamedTuple):
+    """A section of a page: its id, its title in the contents, its template and what it shows."""
+
+    id: str
+    title: str
+    template: str
+    part: Any
+
+
 def write_report(folder: Path, work: Part | None = None, out: Path | None = None) -> Path:
     """Writes `report.html` and its figures as PNG and SVG files, by default into the run's folder.
 
@@ -61,17 +70,17 @@ def write_report(folder: Path, work: Part | None = None, out: Path | None = None
     the last one as it was.
     """
     shown = show(folder)
-    page = render_report(shown, work or Part()).encode()
-    content = {"report.html": page} | pictures(_figures(shown))
+    return write_page(out or folder, render_report(shown, work or Part()), _figures(shown))
+
+
+def write_page(folder: Path, text: str, plots: Mapping[str, Figure]) -> Path:
+    """Writes `report.html` and its figures; all is rendered before the first file is touched."""
+    content = {"report.html": text.encode()}
+    content |= {f"{name}.png": png(figure) for name, figure in plots.items()}
+    content |= {f"{name}.svg": svg(figure) for name, figure in plots.items()}
     for name, data in content.items():
-        files.write((out or folder) / name, data)
-    return (out or folder) / "report.html"
-
-
-def pictures(plots: Mapping[str, Figure]) -> dict[str, bytes]:
-    """Figures as files, by the names of these."""
-    drawn = {f"{name}.png": png(figure) for name, figure in plots.items()}
-    return drawn | {f"{name}.svg": svg(figure) for name, figure in plots.items()}
+        files.write(folder / name, data)
+    return folder / "report.html"
 
 
 def show(folder: Path) -> Shown:
@@ -103,9 +112,12 @@ def _figures(shown: Shown) -> dict[str, Figure]:
 def render_report(shown: Shown, work: Part) -> str:
     """The whole page as text."""
     found = ({"work": work.body} if work.body else {}) | parts(shown, "")
-    titles = {f"part-{name}": TITLES[name] for name in found}
+    sections = [
+        Section(f"part-{name}", TITLES[name], f"run/{name}.html", part)
+        for name, part in found.items()
+    ]
     sentence = certified.headline(shown.certified.content) if shown.certified else ""
-    body = render("run/page.html", run=shown.run, sentence=sentence, parts=found, titles=titles)
+    body = render("run/page.html", run=shown.run, sentence=sentence, sections=sections)
     title = f"{shown.run.name}: training report"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 
