@@ -5,7 +5,7 @@ from pathlib import Path
 
 from curta.report import write_report
 
-VOID = {"meta"}
+VOID = {"input", "link", "meta"}
 
 
 class Page(HTMLParser):

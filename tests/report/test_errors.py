@@ -61,8 +61,10 @@ def test_of_a_long_text_what_stands_around_is_kept() -> None:
     assert found.at == 500
     assert found.written == written[500 - AROUND : 500 + AROUND]
     assert found.written[500 - found.start] == "x"
-    marked = errors.written(found)
-    assert marked.startswith(f"<code>…{right[500 - errors.AROUND : 500]}<mark>x</mark>")
+    place = errors.place_of(found)
+    assert place.before == f"…{right[500 - errors.AROUND : 500]}"
+    assert place.wrote == "x"
+    assert place.after == f"{right[501 : 501 + errors.AROUND]}…"
 
 
 def test_the_first_wrong_token_is_marked_and_named(tmp_path: Path) -> None:
@@ -109,11 +111,12 @@ def test_what_was_written_is_text(tmp_path: Path) -> None:
 def test_a_symbol_is_marked_with_what_it_carries() -> None:
     found = first_error([0, 1, 2], [0, 2, 2], ["4", "7¹", "7"])
     assert found is not None
-    assert errors.written(found).startswith("<code>4<mark>7¹</mark>")
-    assert found.token == 1
+    place = errors.place_of(found)
+    assert (place.before, place.wrote, place.token) == ("4", "7¹", 2)
 
 
-def test_a_token_that_differs_in_its_move_alone_is_named_so() -> None:
+def test_a_token_that_differs_in_its_move_alone_is_named_so(tmp_path: Path) -> None:
     found = first_error([0, 1], [0, 2], ["4", "7", "7"])
     assert found is not None
-    assert errors._told(found).count("with another role or move") == 1
+    one = error("1+1", "3$", "2$") | {"first_error": as_json(found)}
+    assert "token 2: a 7 with another role or move" in visible(page(tmp_path, [one]))

@@ -82,5 +82,6 @@ def test_examples_come_from_every_part_of_the_evaluation(tmp_path: Path) -> None
 def test_answers_of_every_kind_are_compared(
     answer: str, truth: str, marked: str, verdict: str
 ) -> None:
-    assert examples.marked(answer, truth) == marked
+    pieces = examples.marked(answer, truth)
+    assert "".join(text if right else f"<mark>{text}</mark>" for text, right in pieces) == marked
     assert examples.verdict(answer, truth) == verdict

@@ -24,7 +24,7 @@ class Cells(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.found:
-            self.found[-1] += data
+            self.found[-1] += data.strip()
 
 
 def test_rows_are_drawn_as_a_table_and_escaped() -> None:

@@ -16,8 +16,8 @@ from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
 from curta.report import figures, write_report
+from curta.report.figures import DESCRIPTIONS
 from curta.report.run_folder import Trained, read_run
-from curta.report.sections import DESCRIPTIONS
 from curta.report.slices import SLICES
 
 from . import sample
@@ -208,7 +208,7 @@ def test_facts_and_recipe_are_shown(page: Page) -> None:
     ):
         assert fact in text
     assert sample.INFO["structure"] in text
-    assert "operator = &quot;+&quot;" in page.source
+    assert 'operator = "+"' in text
 
 
 def test_validation_is_told_member_by_member(tmp_path: Path, page: Page) -> None:

@@ -11,7 +11,6 @@ from curta.evaluation.results import Certificate, Evaluation
 from curta.export import html
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
-from curta.report.markup import element
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
 from curta.runs import checkpoints, comparison
 from curta.runs.comparison_spec import Row
@@ -41,7 +40,7 @@ class Run(Session):
 
     def _repr_html_(self) -> str:
         about = f"Run {self.name}: {self.folder.read_info().status}, seeds {self.seeds}"
-        return element("p", about) + self.read_rows()._repr_html_()
+        return self.read_rows()._repr_html_(about)
 
     def prepare(self) -> None:
         """Begins what its certificate and its report need besides weights, while it trains."""
@@ -81,7 +80,7 @@ class Run(Session):
 
         Raises UserError for a model that a page cannot carry.
         """
-        text = html.render(self.recipe, self.model(member), self.name, member)
+        text = html.render_page(self.recipe, self.model(member), self.name, member)
         path = out or self.folder.path / f"page-{member}.html"
         files.write(path, text)
         return path
@@ -111,8 +110,7 @@ class Comparison(comparison.Comparison):
         return Rows({"name": row.name} | slice_row(one) for row, one in found)
 
     def _repr_html_(self) -> str:
-        title = element("p", f"Comparison {self.name}: {self.spec.title}")
-        return title + self.read_rows()._repr_html_()
+        return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")
 
     def run_comparison(
         self,

@@ -53,6 +53,17 @@ BANDS = (
 )
 """Lower edge, name and colour of the steps of a grid: a perfect cell is told from the next best."""
 
+DESCRIPTIONS = {
+    "learning": "Loss on a logarithmic axis and exact match against training step: "
+    "one thin line per member and the median as a thick line; validation dashed.",
+    "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
+    "operator: every member in its hardest slice and the median over members. "
+    "The table above holds the values of every slice.",
+    "grid": "Heat map of the median exact match for every pair of operand lengths.",
+    "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
+}
+"""What each figure shows, for readers who cannot see it."""
+
 TOLD = "told: "
 """Begins the id of what a page names when it is pointed at."""
 
@@ -323,7 +334,7 @@ def _box(axes: Axes, digits: Sequence[int], trained: Trained | None) -> None:
 
     if trained is None:
         return
-    upwards, across = (_inside(digits, span) for span in (trained.first, trained.others))
+    upwards, across = cells_trained_on(digits, trained)
     if not (upwards and across):
         return
     corner = across[0] - 0.5, upwards[0] - 0.5
@@ -333,9 +344,11 @@ def _box(axes: Axes, digits: Sequence[int], trained: Trained | None) -> None:
     axes.add_patch(frame)
 
 
-def _inside(digits: Sequence[int], span: Span) -> list[int]:
-    """Indices of the lengths within a span."""
-    return [index for index, length in enumerate(digits) if span[0] <= length <= span[1]]
+def cells_trained_on(digits: Sequence[int], trained: Trained) -> tuple[list[int], list[int]]:
+    """Indices of the lengths of the first and of the second operand that were trained on."""
+    (low, high), (least, most) = trained.first, trained.others
+    first = [index for index, length in enumerate(digits) if low <= length <= high]
+    return first, [index for index, length in enumerate(digits) if least <= length <= most]
 
 
 def legend(figure: Figure, *panels: Axes, columns: int = 4) -> None:

@@ -5,11 +5,11 @@ shows single members. Cells hold how many problems are right, so that nothing is
 """
 
 from itertools import groupby
+from statistics import fmean
+from typing import Any, NamedTuple
 
-from curta.evaluation.results import Grid, Span
-from curta.report.document import data
-from curta.report.figures import BANDS, band, median_cells
-from curta.report.markup import Markup, element
+from curta.evaluation.results import Grid
+from curta.report.figures import BANDS, DESCRIPTIONS, band, cells_trained_on, median_cells
 from curta.report.run_folder import Run, Trained
 
 SIDE, LEFT, BELOW = 400, 52, 44
@@ -18,25 +18,91 @@ NAMED = 10
 """Most lengths that are named along an axis."""
 
 
-def heat_map(run: Run, grid: Grid, says: str) -> Markup:
-    """The map of the median, its legend, and the counts of every member."""
-    digits, cells = grid.digits, median_cells(grid.exact_match)
+class Rect(NamedTuple):
+    """Neighbouring cells of one colour, or a frame around cells."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    band: int = 0
+
+
+class Member(NamedTuple):
+    """One member's cells; `at` are the operand lengths of its lowest one."""
+
+    member: int
+    mean: float
+    perfect: int
+    cells: int
+    lowest: float
+    at: tuple[int, int]
+
+
+class Map(NamedTuple):
+    """The drawing: rows of cells from its upper edge down, and lengths with their places."""
+
+    says: str
+    rows: list[list[Rect]]
+    names: list[tuple[str, float]]
+    frame: Rect | None
+    cell: float
+    data: dict[str, Any]
+    side: int = SIDE
+    left: int = LEFT
+    below: int = BELOW
+
+
+class Section(NamedTuple):
+    """A grid, its map and a row for each member."""
+
+    grid: Grid
+    trained: Trained | None
+    map: Map
+    members: list[Member]
+    worst: Member
+    """The member with the lowest cell of all, which a median would hide."""
+
+
+def section(run: Run) -> Section | None:
+    """The section's data; None for an evaluation without a grid."""
+    grid = run.evaluation.grid
+    if grid is None:
+        return None
     trained = run.trained.get(grid.operator)
-    box = f"0 0 {LEFT + SIDE + 8} {SIDE + BELOW}"
-    drawn = element(
-        "svg",
-        element("g", *_rows(cells), class_="cells", transform=_scaled(digits)),
-        *(element("g", *_names(digits, down), class_="names") for down in (True, False)),
-        _frame(digits, trained),
-        viewBox=box, role="img", aria_label=says,
-    )  # fmt: skip
-    held = {
+    members = [_member(grid, number) for number in range(len(grid.exact_match))]
+    worst = min(members, key=lambda one: (one.lowest, one.at, one.member))
+    return Section(grid, trained, _map(grid, trained), members, worst)
+
+
+def _member(grid: Grid, number: int) -> Member:
+    values = {
+        (first, second): value
+        for first, row in zip(grid.digits, grid.exact_match[number], strict=True)
+        for second, value in zip(grid.digits, row, strict=True)
+    }
+    lowest, at = min((value, at) for at, value in values.items())
+    perfect = sum(value >= 1 for value in values.values())
+    return Member(number, fmean(values.values()), perfect, len(values), lowest, at)
+
+
+def _map(grid: Grid, trained: Trained | None) -> Map:
+    digits, lines = grid.digits, reversed(median_cells(grid.exact_match))
+    side, step = SIDE / len(digits), -(-len(digits) // NAMED)
+    data = {
         "digits": digits,
         "count": grid.count,
         "edges": [edge for edge, _, _ in BANDS],
         "correct": _counts(grid),
     }
-    return element("div", _legend(trained), drawn, data(held), class_="heat")
+    return Map(
+        DESCRIPTIONS["grid"],
+        rows=[_row(line, values) for line, values in enumerate(lines)],
+        names=[(f"{digits[i]:,}", (i + 0.5) * side) for i in range(step - 1, len(digits), step)],
+        frame=_frame(digits, trained) if trained else None,
+        cell=side,
+        data=data,
+    )
 
 
 def _counts(grid: Grid) -> list[list[list[int]]]:
@@ -47,73 +113,22 @@ def _counts(grid: Grid) -> list[list[list[int]]]:
     ]
 
 
-def _scaled(digits: list[int]) -> str:
-    return f"translate({LEFT} 0) scale({SIDE / len(digits):.6g})"
-
-
-def _rows(cells: list[list[float]]) -> list[Markup]:
-    """The map from its upper edge down, where the longest first operands are."""
-    return [_row(line, values) for line, values in enumerate(reversed(cells))]
-
-
-def _row(line: int, values: list[float]) -> Markup:
+def _row(line: int, values: list[float]) -> list[Rect]:
     """One line of cells, neighbours of a colour as one."""
     parts, at = [], 0
     for level, same in groupby(map(band, values)):
         wide = len(list(same))
-        place = {"x": f"{at}", "y": f"{line}", "width": f"{wide}", "height": "1"}
-        parts.append(element("rect", class_=f"band-{level}", **place))
+        parts.append(Rect(at, line, wide, 1, level))
         at += wide
-    return element("g", *parts)
+    return parts
 
 
-def _names(digits: list[int], down: bool) -> list[Markup]:
-    """Lengths along an axis, and what they are."""
-    side, step = SIDE / len(digits), -(-len(digits) // NAMED)
-    named = range(step - 1, len(digits), step)
-    if down:
-        return [
-            *(_text(f"{digits[i]:,}", LEFT - 6, SIDE + 4 - (i + 0.5) * side, "end") for i in named),
-            element(
-                "text", "digits of the first operand", text_anchor="middle",
-                transform=f"translate(13 {SIDE / 2}) rotate(-90)",
-            ),
-        ]  # fmt: skip
-    return [
-        *(_text(f"{digits[i]:,}", LEFT + (i + 0.5) * side, SIDE + 16, "middle") for i in named),
-        _text("digits of the second operand", LEFT + SIDE / 2, SIDE + 36, "middle"),
-    ]
-
-
-def _text(text: str, x: float, y: float, anchor: str) -> Markup:
-    return element("text", text, x=f"{x:.4g}", y=f"{y:.4g}", text_anchor=anchor)
-
-
-def _frame(digits: list[int], trained: Trained | None) -> Markup:
+def _frame(digits: list[int], trained: Trained) -> Rect | None:
     """Around the cells whose operands both have a length that was trained on."""
-    if trained is None:
-        return Markup()
-    up, across = (_inside(digits, span) for span in (trained.first, trained.others))
+    up, across = cells_trained_on(digits, trained)
     if not (up and across):
-        return Markup()
+        return None
     side = SIDE / len(digits)
-    return element(
-        "rect", class_="frame", x=f"{LEFT + across[0] * side:.5g}",
-        y=f"{SIDE - (up[-1] + 1) * side:.5g}", width=f"{len(across) * side:.5g}",
-        height=f"{len(up) * side:.5g}",
-    )  # fmt: skip
-
-
-def _inside(digits: list[int], span: Span) -> list[int]:
-    return [index for index, length in enumerate(digits) if span[0] <= length <= span[1]]
-
-
-def _legend(trained: Trained | None) -> Markup:
-    bands = [
-        element("li", element("span", class_=f"swatch band-{level}"), name)
-        for level, (_, name, _) in enumerate(BANDS)
-    ]
-    framed = (
-        [element("li", element("span", class_="swatch framed"), "trained on")] if trained else []
+    return Rect(
+        LEFT + across[0] * side, SIDE - (up[-1] + 1) * side, len(across) * side, len(up) * side
     )
-    return element("ul", *bands, *framed, class_="bands", aria_label="Exact match")

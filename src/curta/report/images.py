@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree
 
+from markupsafe import Markup
+
 from curta.report.figures import TOLD
-from curta.report.markup import Markup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,8 +17,6 @@ from jaxtyping import Bool, Int
 
 from curta.programs.machine.drawing import NONE, neighbour_name
 from curta.report.certified import Certified, Table
-from curta.report.document import data
-from curta.report.markup import Markup, element, join
 
 LEVELS = 10
 """Colours of values; a sign has one of its own."""
@@ -73,14 +71,43 @@ def learned(certified: Certified) -> list[Learned]:
     ]
 
 
-def maps(certified: Certified) -> Markup:
-    """The maps of all roles beside each other, and which roles always write the same."""
+class Map(NamedTuple):
+    """One role's map: its cells along both sides, its paths by the names of their colours."""
+
+    role: str
+    sides: str
+    down: Cell | None
+    across: Cell
+    left: int
+    width: int
+    height: int
+    paths: list[tuple[str, str]]
+    data: dict[str, Any]
+    cell: int = CELL
+
+
+class Maps(NamedTuple):
+    """All maps and their legend; of roles that see nothing that varies, what follows them.
+
+    These come as (role, tokens, whether a member is wrong).
+    """
+
+    legend: dict[int, str]
+    maps: list[Map]
+    constant: list[tuple[str, list[str], bool]]
+
+
+def maps(certified: Certified) -> Maps:
+    """The maps of all roles, and which roles always write the same."""
     found = learned(certified)
     told = [one for one in found if one.across is not None]
-    alike = [one for one in found if one.across is None]
-    packed = _packed(told)
-    drawn = (_map(one, held) for one, held in zip(told, packed, strict=True))
-    return join([_legend(told), element("div", *drawn, class_="maps"), *map(_always, alike)])
+    drawn = [_map(one, held) for one, held in zip(told, _packed(told), strict=True)]
+    constant = [
+        (one.role, [text for _, text, _ in one.next.tokens],
+         bool((one.table.token != one.table.targets).any()))
+        for one in found if one.across is None
+    ]  # fmt: skip
+    return Maps(_legend(told), drawn, constant)
 
 
 def _of_role(certified: Certified, role: str, mine: Bool[np.ndarray, " windows"]) -> Learned:
@@ -190,32 +217,18 @@ def pack(columns: Int[np.ndarray, "columns rows"]) -> str:
     return base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode()
 
 
-def _map(one: Learned, held: dict[str, Any]) -> Markup:
+def _map(one: Learned, held: dict[str, Any]) -> Map:
     """One role's map with its data."""
     assert one.across is not None
     down = one.cells[one.down] if one.down is not None else None
     across = one.cells[one.across]
     left = 22 + 8 * max(map(len, down.symbols if down else ["1"]))
     width, height = left + CELL * len(across.symbols), CELL * len(down.symbols if down else [""])
-    says = f"What is written after {one.role}, against {_sides(one)}"
-    scaled = f"translate({left} 0) scale({CELL})"
-    drawn = element(
-        "svg",
-        element("g", *_paths(one), class_="squares", transform=scaled),
-        element("g", *_names(across, down, left, width, height), class_="names"),
-        viewBox=f"0 0 {width + 2} {height + 40}", width=f"{width + 2}", role="img", aria_label=says,
-    )  # fmt: skip
-    head = element("h4", element("code", one.role), f": {_sides(one)}")
-    return element("div", head, drawn, data(held), class_="learned")
+    sides = f"{down.name} by {across.name}" if down else across.name
+    return Map(one.role, sides, down, across, left, width, height, _paths(one), held)
 
 
-def _sides(one: Learned) -> str:
-    assert one.across is not None
-    across = one.cells[one.across].name
-    return f"{one.cells[one.down].name} by {across}" if one.down is not None else across
-
-
-def _paths(one: Learned) -> list[Markup]:
+def _paths(one: Learned) -> list[tuple[str, str]]:
     """A path of squares for each colour, over them those that are wrong or were never shown."""
     assert one.across is not None
     x = one.cells[one.across].classes
@@ -231,46 +244,13 @@ def _paths(one: Learned) -> list[Markup]:
         if held_out[mine].any():
             squares.setdefault("held-out", []).append(f"M{place[1] + 0.82:g} {place[0] + 0.18:g}h0")
     order = sorted(squares, key=lambda name: name == "held-out")
-    return [element("path", class_=name, d="".join(squares[name])) for name in order]
+    return [(name, "".join(squares[name])) for name in order]
 
 
-def _names(across: Cell, down: Cell | None, left: int, width: int, height: int) -> list[Markup]:
-    """Symbols along both sides, and what they are."""
-    middle, ends = {"text_anchor": "middle"}, {"text_anchor": "end"}
-    found = [
-        element("text", symbol, x=f"{left + CELL * (i + 0.5):g}", y=f"{height + 14}", **middle)
-        for i, symbol in enumerate(across.symbols)
-    ]
-    found.append(
-        element("text", across.name, x=f"{(left + width) / 2:g}", y=f"{height + 32}", **middle)
-    )
-    if down is None:
-        return found
-    found += [
-        element("text", symbol, x=f"{left - 4}", y=f"{CELL * (i + 0.5) + 4:g}", **ends)
-        for i, symbol in enumerate(down.symbols)
-    ]
-    turned = f"translate(12 {height / 2:g}) rotate(-90)"
-    return [*found, element("text", down.name, transform=turned, **middle)]
-
-
-def _always(one: Learned) -> Markup:
-    """A role that sees nothing that varies."""
-    written = join(element("code", text) for _, text, _ in one.next.tokens)
-    wrong = ", which is wrong in a member" if (one.table.token != one.table.targets).any() else ""
-    return element("p", element("code", one.role), " is always followed by ", written, f"{wrong}.")
-
-
-def _legend(found: Sequence[Learned]) -> Markup:
-    """Values, signs, wrong ones and those never shown."""
+def _legend(found: Sequence[Learned]) -> dict[int, str]:
+    """What the colours of values and of signs stand for, of those that occur."""
     used = {level for one in found for _, _, level in one.next.tokens}
     names = {level: f"{level}" for level in range(LEVELS)} | {SIGN: "a sign"}
     if any(one.next.top >= LEVELS for one in found):
         names |= {0: "low", LEVELS - 1: "high"}
-    items = [_swatch(f"value-{level}", names[level]) for level in sorted(used)]
-    items += [_swatch("wrong", "wrong"), _swatch("held-out", "some never shown in training")]
-    return element("ul", *items, class_="bands", aria_label="What is written")
-
-
-def _swatch(name: str, says: str) -> Markup:
-    return element("li", element("span", class_=f"swatch {name}"), says)
+    return {level: names[level] for level in sorted(used)}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.evaluation.results import SliceSummary
-from curta.report.markup import element, heading_cells
+from curta.report.rendering import render
 
 WIDTH = 520
 """Pixels that a picture is wide on a page; it has twice as many."""
@@ -24,12 +24,9 @@ class Picture:
 class Rows(list[dict[str, Any]]):
     """Rows of a table, each with the same keys; a notebook draws the table."""
 
-    def _repr_html_(self) -> str:
-        if not self:
-            return "No rows yet."
-        head = element("tr", heading_cells(*self[0]))
-        body = [element("tr", *(element("td", _text(v)) for v in row.values())) for row in self]
-        return element("table", element("thead", head), element("tbody", *body))
+    def _repr_html_(self, about: str = "") -> str:
+        """The table, below a line about what it is of."""
+        return render("notebook.html", rows=self, about=about)
 
 
 def find_pictures(folder: Path) -> dict[str, Picture]:
@@ -44,9 +41,3 @@ def slice_row(row: SliceSummary) -> dict[str, Any]:
     asked = {"operator": row.operator, "size": row.size, "slice": row.slice_name}
     figures = {"median": found.median, "min": found.min, "max": found.max}
     return asked | {"count": row.count} | figures
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)

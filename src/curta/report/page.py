@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
 
 from curta.config import files
-from curta.report import certificate, certified, charts, figures, probed, results, sections, trails
+from curta.report import certificate, certified, charts, figures, heat, trails
 from curta.report.document import Part, document, own
 from curta.report.errors import errors
 from curta.report.examples import examples
 from curta.report.images import inline_svg, png, svg
-from curta.report.markup import Markup, demoted, element, join
-from curta.report.named import named
+from curta.report.learning import learning
+from curta.report.rendering import render
 from curta.report.run_folder import Run, read_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACES = {
+TITLES = {
     "work": "Let it calculate",
     "certificate": "Certificate",
     "results": "Exact match",
@@ -34,8 +36,7 @@ PLACES = {
     "examples": "Examples",
     "recipe": "Recipe",
 }
-"""The parts of a report in their order, as they are called in its list of contents."""
-
+"""The parts of a report in their order, each a template, as its list of contents calls them."""
 
 MOVING = ("heat", "player", "learned")
 """What a script of the same name makes alive."""
@@ -52,6 +53,15 @@ class Shown:
     certified: certified.Certified | None = None
 
 
+class Section(NamedTuple):
+    """A section of a page: its id, its title in the contents, its template and what it shows."""
+
+    id: str
+    title: str
+    template: str
+    part: Any
+
+
 def write_report(folder: Path, work: Part | None = None, out: Path | None = None) -> Path:
     """Writes `report.html` and its figures as PNG and SVG files, by default into the run's folder.
 
@@ -60,16 +70,17 @@ def write_report(folder: Path, work: Part | None = None, out: Path | None = None
     the last one as it was.
     """
     shown = show(folder)
-    content = {"report.html": render(shown, work or Part()).encode()} | pictures(_figures(shown))
+    return write_page(out or folder, render_report(shown, work or Part()), _figures(shown))
+
+
+def write_page(folder: Path, text: str, plots: Mapping[str, Figure]) -> Path:
+    """Writes `report.html` and its figures; all is rendered before the first file is touched."""
+    content = {"report.html": text.encode()}
+    content |= {f"{name}.png": png(figure) for name, figure in plots.items()}
+    content |= {f"{name}.svg": svg(figure) for name, figure in plots.items()}
     for name, data in content.items():
-        files.write((out or folder) / name, data)
-    return (out or folder) / "report.html"
-
-
-def pictures(plots: Mapping[str, Figure]) -> dict[str, bytes]:
-    """Figures as files, by the names of these."""
-    drawn = {f"{name}.png": png(figure) for name, figure in plots.items()}
-    return drawn | {f"{name}.svg": svg(figure) for name, figure in plots.items()}
+        files.write(folder / name, data)
+    return folder / "report.html"
 
 
 def show(folder: Path) -> Shown:
@@ -83,7 +94,9 @@ def show(folder: Path) -> Shown:
     proof = certified.read(folder)
     if proof is not None:
         plots["certificate"] = certificate.growth(proof.content)
-    return Shown(run, trails.read(folder, run), plots, probed.draw(run), proof)
+    drawn = {name: one.picture for name, one in run.probes.items()}
+    probes = {name: charts.draw(picture) for name, picture in drawn.items() if picture}
+    return Shown(run, trails.read(folder, run), plots, probes, proof)
 
 
 def _figures(shown: Shown) -> dict[str, Figure]:
@@ -93,57 +106,43 @@ def _figures(shown: Shown) -> dict[str, Figure]:
         found["grid"] = figures.grid(shown.run.evaluation.grid, shown.run.trained)
     if shown.trails is not None:
         found["trails"] = charts.draw(trails.picture(shown.trails))
-    return found | {f"{probed.FOLDER}/{name}": plot for name, plot in shown.probes.items()}
+    return found | {f"probes/{name}": plot for name, plot in shown.probes.items()}
 
 
-def render(shown: Shown, work: Part) -> str:
+def render_report(shown: Shown, work: Part) -> str:
     """The whole page as text."""
-    run, found = shown.run, parts(shown, "") | {"work": at_work(work)}
-    main = [placed(f"part-{name}", found[name]) for name in PLACES if found[name]]
-    links = {f"part-{name}": title for name, title in PLACES.items() if found[name]}
-    header = sections.header(run, certificate.said(shown.certified))
-    body = join([header, contents(links), element("main", *main), sections.footer()])
-    title = f"{run.name}: training report"
+    found = ({"work": work.body} if work.body else {}) | parts(shown, "")
+    sections = [
+        Section(f"part-{name}", TITLES[name], f"run/{name}.html", part)
+        for name, part in found.items()
+    ]
+    sentence = certified.headline(shown.certified.content) if shown.certified else ""
+    body = render("run/page.html", run=shown.run, sentence=sentence, sections=sections)
+    title = f"{shown.run.name}: training report"
     return document(title, [Part(body, work.style, work.script), *moving(body)])
 
 
-def parts(shown: Shown, prefix: str) -> dict[str, Markup]:
-    """The parts of a run's report but for the model at work; empty where there is no data.
+def parts(shown: Shown, prefix: str) -> dict[str, Any]:
+    """What each part of a run's report shows, by the name of its template, where there is data.
 
     `prefix` sets the ids of figures apart where a page has those of several runs.
     """
     run, plots = shown.run, _inlined(shown.plots, prefix)
-    return {
+    evaluation = run.evaluation
+    found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
-        "results": results.results(run, plots.get("lengths")),
-        "grid": results.grid(run, sections.DESCRIPTIONS["grid"]),
+        "results": plots.get("lengths"),
+        "grid": heat.section(run),
         "errors": errors(run),
-        "tables": results.tables(run),
-        "named": named(run),
-        "learning": sections.learning(run, plots.get("learning")),
+        "tables": evaluation.tables or None,
+        "named": evaluation.named or None,
+        "learning": learning(run, plots.get("learning")),
         "trails": trails.section(shown.trails, run.metrics),
-        "probes": probed.section(run, _probes(shown, prefix)),
-        "examples": examples(run),
-        "recipe": sections.recipe(run),
+        "probes": _probes(shown, prefix) if run.probes else None,
+        "examples": examples(evaluation.examples),
+        "recipe": run.recipe or None,
     }
-
-
-def at_work(work: Part) -> Markup:
-    """The section in which a model calculates."""
-    if not work.body:
-        return Markup()
-    return element("section", element("h2", PLACES["work"]), demoted(work.body))
-
-
-def contents(links: Mapping[str, str]) -> Markup:
-    """Where in the page its parts begin."""
-    items = (element("li", element("a", title, href=f"#{name}")) for name, title in links.items())
-    return element("nav", element("ul", *items), aria_label="Contents", class_="contents")
-
-
-def placed(name: str, part: Markup) -> Markup:
-    """A part that the list of contents leads to."""
-    return element("div", part, id=name, class_="part")
+    return {name: part for name, part in found.items() if part is not None}
 
 
 def moving(body: Markup) -> list[Part]:
@@ -153,7 +152,7 @@ def moving(body: Markup) -> list[Part]:
 
 def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:
     return {
-        name: inline_svg(figure, f"{prefix}{name}", sections.DESCRIPTIONS[name])
+        name: inline_svg(figure, f"{prefix}{name}", figures.DESCRIPTIONS[name])
         for name, figure in plots.items()
     }
 

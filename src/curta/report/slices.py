@@ -4,10 +4,6 @@ The descriptions lie here and not with the operations, so that a report needs
 nothing but the files of its run; a test holds them against the operations' cases.
 """
 
-from collections.abc import Iterable
-
-from curta.report.markup import Markup, element
-
 SLICES = {
     "random": "all digits drawn at random",
     "unequal": "all operands but one are shorter",
@@ -38,13 +34,3 @@ SLICES = {
     "one": "one operand is one",
     "held out": "problems of a table that were never trained on",
 }
-
-
-def slice_list(present: Iterable[str]) -> Markup:
-    """The slices that occur and what each of them is."""
-    found = set(present)
-    return element("ul", *(_item(*pair) for pair in SLICES.items() if pair[0] in found))
-
-
-def _item(name: str, meaning: str) -> Markup:
-    return element("li", element("strong", name), f": {meaning}")

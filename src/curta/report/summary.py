@@ -1,7 +1,7 @@
 """Summaries of exact-match values, and how numbers are written on the page."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from curta.evaluation.results import SliceResult
@@ -16,13 +16,25 @@ def finite(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
-def percent(share: float) -> str:
-    """A share in percent to one decimal; only all is 100.0 and only none is 0.0."""
+def percent(share: float | None) -> str:
+    """A share in percent to one decimal; only all is 100.0, only none 0.0; a dash for None."""
+    if share is None:
+        return MISSING
     if 0.9995 <= share < 1:
         return ">99.9"
     if 0 < share < 0.0005:
         return "<0.1"
     return f"{100 * share:.1f}"
+
+
+def number(value: float | None) -> str:
+    """`1,234`; a dash for None."""
+    return MISSING if value is None else f"{value:,}"
+
+
+def significant(value: float | None, digits: int) -> str:
+    """A number to so many digits: `0.00123`; a dash for None."""
+    return MISSING if value is None else f"{value:.{digits}g}"
 
 
 def perplexity(value: float) -> str:
@@ -43,8 +55,10 @@ def cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def duration(seconds: float) -> str:
-    """Seconds as people say them: `2.4 s`, `3 min 20 s`, `1 h 5 min`."""
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: `2.4 s`, `3 min 20 s`, `1 h 5 min`; a dash for None."""
+    if seconds is None:
+        return MISSING
     if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -89,6 +103,16 @@ def trained_on(trained: Trained) -> str:
     first, others, operands = trained
     lengths = span(others) if first == others else f"{_bounds(first)} by {span(others)}"
     return f"{_bounds(operands)} numbers of {lengths}" if operands else lengths
+
+
+def trained_tasks(trained: Mapping[str, Trained]) -> str:
+    """Operators with the lengths they were trained on; those alike are named together."""
+    lengths: dict[str, list[str]] = {}
+    for operator, task in trained.items():
+        lengths.setdefault(trained_on(task), []).append(operator)
+    if len(lengths) == 1:
+        return next(iter(lengths))
+    return "; ".join(f"{' '.join(same)} {text}" for text, same in lengths.items())
 
 
 def span(bounds: Sequence[int]) -> str:

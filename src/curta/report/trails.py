@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,8 +17,6 @@ from jaxtyping import Float, Int
 from curta.probes.pca import principal
 from curta.probes.pictures import Picture
 from curta.programs.machine.machine import Machine
-from curta.report.document import data
-from curta.report.markup import Markup, element, saved
 from curta.report.run_folder import Run
 from curta.report.summary import finite
 from curta.runs.results import Metric
@@ -123,17 +121,25 @@ def picture(trails: Trails) -> Picture:
     }
 
 
-def player(trails: Trails, metrics: Sequence[Metric]) -> Markup:
-    """All members' ways, with a button, and a slider over the steps."""
-    moments = {"steps": trails.steps, "losses": list(_losses(trails.steps, metrics))}
-    panels = (_panel(number, member, trails.names) for number, member in enumerate(trails.members))
-    return element(
-        "div",
-        element("div", class_="controls row", hidden=""),
-        element("div", *panels, class_="ways"),
-        data(moments),
-        class_="player",
-    )
+class Drawing(NamedTuple):
+    """All members, each with a title and the points of every digit's way; data for the script."""
+
+    members: list[tuple[str, list[tuple[str, list[list[int]]]]]]
+    role: str
+    data: dict[str, Any]
+    size: int = SIZE
+
+
+def section(trails: Trails | None, metrics: Sequence[Metric]) -> Drawing | None:
+    """The section's data; None for a run that kept no vectors."""
+    if trails is None:
+        return None
+    data = {"steps": trails.steps, "losses": list(_losses(trails.steps, metrics))}
+    members = [
+        (_title(number, one), list(zip(trails.names, _placed(one.paths).tolist(), strict=True)))
+        for number, one in enumerate(trails.members)
+    ]
+    return Drawing(members, trails.role, data)
 
 
 def _losses(steps: Sequence[int], metrics: Sequence[Metric]) -> Iterator[float | None]:
@@ -149,15 +155,6 @@ def _losses(steps: Sequence[int], metrics: Sequence[Metric]) -> Iterator[float |
         yield None if last is None else float(f"{last:.3g}")
 
 
-def _panel(number: int, member: Member, names: Sequence[str]) -> Markup:
-    title = _title(number, member)
-    says = f"The vectors of the digits of {title}: thin lines from a circle to a diamond."
-    placed = _placed(member.paths)
-    ways = (_way(name, path) for name, path in zip(names, placed, strict=True))
-    drawn = element("svg", *ways, viewBox=f"0 0 {SIZE} {SIZE}", role="img", aria_label=says)
-    return element("figure", drawn, element("figcaption", title))
-
-
 def _title(number: int, member: Member) -> str:
     return f"member {number}: {member.share:.0%} of variance"
 
@@ -167,36 +164,3 @@ def _placed(paths: Paths) -> np.ndarray:
     low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
     scale = (SIZE - 2 * INSIDE) / max(float((high - low).max()), 1e-9)
     return np.rint((paths - (low + high) / 2) * scale * (1, -1) + SIZE / 2).astype(int)
-
-
-def _way(name: str, path: np.ndarray) -> Markup:
-    """One line with its ends and, at the last of them, the digit."""
-    points = path.tolist()
-    (first, last), line = (points[0], points[-1]), " ".join(f"{x},{y}" for x, y in points)
-    return element(
-        "g",
-        element("polyline", points=line, class_="way"),
-        element("circle", cx=f"{first[0]}", cy=f"{first[1]}", r="12", class_="start"),
-        element("path", d=f"M{last[0]} {last[1] - 20}l20 20-20 20-20-20z", class_="end"),
-        element("text", name, x=f"{last[0] + 18}", y=f"{last[1] - 12}"),
-    )
-
-
-def section(trails: Trails | None, metrics: Sequence[Metric]) -> Markup:
-    """The ways, and what they are."""
-    if trails is None:
-        return Markup()
-    which = f" that is written as {trails.role}" if trails.role else ""
-    says = (
-        f"The vector of each digit{which}, as the model uses it, from its random start "
-        "(circle) to the end of training (diamond), in the plane in which the member's last "
-        "vectors vary most. Every member has a plane of its own; left and right, up and down "
-        "mean nothing."
-    )
-    return element(
-        "section",
-        element("h2", "How the digits' vectors moved"),
-        element("p", says),
-        player(trails, metrics),
-        element("p", saved("trails.png, trails.svg"), class_="legend"),
-    )

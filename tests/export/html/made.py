@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from curta.config.recipe import Recipe, with_overrides
 from curta.config.task import Task
-from curta.export.html.assembled import render
+from curta.export.html.assembled import render_page
 from curta.export.html.folded import refuse
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
@@ -148,7 +148,7 @@ def page(folder: Path, made: Recipe, model: Transformer) -> Path:
     """The file of the page."""
     refuse(model)
     path = folder / "page.html"
-    path.write_text(render(made, model, "made", 0), encoding="utf-8")
+    path.write_text(render_page(made, model, "made", 0), encoding="utf-8")
     return path
 
 

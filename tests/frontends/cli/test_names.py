@@ -14,7 +14,7 @@ SECONDS = 2.0
 
 CODE = (
     "import sys; from curta.frontends.cli import main; code = main(sys.argv[1:]);"
-    "assert not {'jax', 'equinox', 'optax'} & set(sys.modules); sys.exit(code)"
+    "assert not {'jax', 'equinox', 'optax', 'jinja2'} & set(sys.modules); sys.exit(code)"
 )
 
 HELP = [

@@ -5,6 +5,6 @@ layer): its machine is data, which `machine.js` runs. `folded.py` is the weights
 else that the page must know, and the `.js` files the page itself.
 """
 
-from curta.export.html.assembled import Carried, at_work, render
+from curta.export.html.assembled import Carried, at_work, render_page
 
-__all__ = ["Carried", "at_work", "render"]
+__all__ = ["Carried", "at_work", "render_page"]

@@ -46,6 +46,10 @@ class Compared:
     entries: tuple[str, ...]
     rows: tuple[Row, ...]
 
+    @property
+    def finished(self) -> int:
+        return sum(row.info is not None and row.info.over for row in self.rows)
+
 
 def run_folders() -> dict[Name, Path]:
     """The folder of every run, alone or in a comparison; all that may be asked for by name."""

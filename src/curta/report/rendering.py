@@ -1,0 +1,70 @@
+"""HTML from the templates beside this module, which escape all that is not HTML already.
+
+A module computes what a page shows and hands it to a template. `Markup` is for parts that are
+rendered and for the package's own scripts and stylesheets, never for text of a user.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from curta.programs.machine import drawing
+from curta.report import summary
+from curta.report.examples import marked, verdict
+from curta.report.figures import BANDS
+from curta.report.slices import SLICES
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@cache
+def environment() -> Environment:
+    """What all pages are made with; a name that a template does not know is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("curta.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    made.filters |= {filter.__name__: filter for filter in FILTERS}
+    made.globals |= GLOBALS
+    return made
+
+
+def render(template: str, /, **values: Any) -> Markup:
+    """A template with these values, as HTML that another template takes as it is."""
+    return Markup(environment().get_template(template).render(values))
+
+
+def digest(text: str) -> str:
+    """The hash by which a security policy names a script or a stylesheet of the page."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+FILTERS = (
+    digest, drawing.ruled, marked, median, summary.by_operator, summary.by_size, summary.cell,
+    summary.counted, summary.duration, summary.hardest, summary.listed, summary.minute,
+    summary.number, summary.percent, summary.perplexity, summary.significant, summary.trained_on,
+    summary.trained_tasks, verdict,
+)  # fmt: skip
+"""Functions that templates apply to values, by their own names."""
+
+GLOBALS = {
+    "BANDS": BANDS,
+    "GAP": drawing.GAP,
+    "MISSING": summary.MISSING,
+    "NONE": drawing.NONE,
+    "SLICES": SLICES,
+}

@@ -1,0 +1,72 @@
+"""What all templates share: they escape what they are given, and know all names that they use."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
+
+from curta.report import rendering
+from curta.report.rendering import environment, render
+
+from . import sample
+from .parsed import Page, report, visible
+
+EVIL = "<script>alert(1)</script>"
+
+
+def templates() -> Iterator[str]:
+    folder = Path(rendering.__file__).parent / "templates"
+    return (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+
+
+@pytest.mark.parametrize("name", sorted(templates()))
+def test_every_template_is_found_and_can_be_read(name: str) -> None:
+    assert environment().get_template(name).name == name
+
+
+def test_text_is_escaped_and_what_is_rendered_is_not() -> None:
+    for given, shown in ((EVIL, "&lt;script&gt;"), (Markup("<b>x</b>"), "<b>x</b>")):
+        found = render("serve/refusal.html", title="No", reason=given)
+        assert isinstance(found, Markup)
+        assert f"<p>{shown}" in found
+    assert environment().autoescape is True
+
+
+def test_a_name_that_a_template_does_not_know_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="reason"):
+        render("serve/refusal.html", title="No")
+
+
+def test_data_of_a_script_cannot_end_it() -> None:
+    template = environment().from_string("<script>{{ value|tojson }}</script>")
+    text = template.render(value={"é": [EVIL, 1, None]})
+    assert text.count("<") == 2
+    assert "é" in text
+    assert json.loads(text.removeprefix("<script>").removesuffix("</script>")) == {
+        "é": [EVIL, 1, None]
+    }
+
+
+def test_the_name_of_a_program_is_text_in_a_report(tmp_path: Path) -> None:
+    sample.write_run(tmp_path, recipe=EVIL, operators=[EVIL])
+    found = report(tmp_path)
+    assert EVIL in visible(found)
+    assert EVIL not in found.source
+
+
+def test_the_name_of_a_program_is_text_in_a_page_that_calculates() -> None:
+    operation = {"name": EVIL, "trained": [1, 4]}
+    design: dict[str, Any] = {"parameters": 1, "structure": EVIL, "operations": {EVIL: operation}}
+    designs = [{"run": EVIL, "design": design, "names": [EVIL]}]
+    found = Page(
+        render(
+            "export/part.html", designs=designs, weights=["AAAA"], members=1,
+            refused={EVIL: EVIL}, several=True,
+        )
+    )  # fmt: skip
+    assert EVIL not in found.source
+    assert {script["type"] for script in found.all("script")} == {"application/json", "text/plain"}
