@@ -17,7 +17,6 @@ from curta.programs.proof.overlap import Overlap
 Away = tuple[int | None, ...]
 """How far the pen is from the token on each axis; None once it went home."""
 
-
 ANYTHING = -1
 """On a square of a pattern: any token of its role, or none."""
 
@@ -105,8 +104,10 @@ class Chains:
                 done.append(self._anything(self._different(patterns, state.cells)[0], cells, open_))
                 continue
             patterns, tags = self._different(patterns, state.cells)
-            made, source = self.overlap.after(state.role, state.rows[rows], token, tags)
-            going.append(State(to, away, made, patterns[tags[source]], state.cells))
+            made = self.overlap.after(state.role, state.rows[rows], token, tags)
+            going.append(
+                State(to, away, made.values, patterns[tags[made.source]], state.cells)
+            )
         return going
 
     def _away(self, away: Away, token: int) -> Away:
@@ -125,6 +126,7 @@ class Chains:
         """Enters a token where it is written; the squares that may still be empty and change.
 
         After home it is not known here where a token stands: any square of its role may be it.
+        `patterns` end with a column for each of `cells`, and are changed in place.
         """
         machine, open_ = self.overlap.machine, []
         role = int(machine.role[token])
@@ -163,7 +165,7 @@ class Chains:
     def _different(
         self, rows: Int[np.ndarray, "n cells"], of: tuple[Cell, ...]
     ) -> tuple[Int[np.ndarray, "m cells"], Int[np.ndarray, " n"]]:
-        """Each row once, and which of them each row is."""
+        """Each row once, and which of them each row is: of a, b, a these are a, b and 0, 1, 0."""
         codes = self.overlap.coder.code(rows, of, zones=False)
         _, first, tags = np.unique(codes, return_index=True, return_inverse=True)
         return rows[first], tags.ravel()

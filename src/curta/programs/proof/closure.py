@@ -63,7 +63,7 @@ from curta.programs.machine.table import WindowTable, distinct
 from curta.programs.proof.beside import at_home
 from curta.programs.proof.chains import Chains
 from curta.programs.proof.order import Order, TooManyError
-from curta.programs.proof.overlap import Overlap
+from curta.programs.proof.overlap import Overlap, Rows
 from curta.programs.proof.rules import Rules
 from curta.programs.proof.spelling import Speller
 from curta.programs.proof.views import Coder, TooWideError, Views, Zones, layouts, shifted
@@ -258,9 +258,7 @@ class Proof:
 
     def _start(self) -> None:
         """The views of the prompt's last sign: nothing is written yet."""
-        sign = self.rules.format.parts[-1]
-        assert isinstance(sign, Sign)
-        role = next(n for n, r in enumerate(self.machine.roles) if r.name == sign.name)
+        role = self.step.start
         token = self.rules.candidates(role)[:1].astype(np.int32)
         lies = self.rules.places[role]
         at = lies.sign or ()
@@ -268,21 +266,21 @@ class Proof:
         rows = np.tile([*token, *at], (last - at[lies.along] + 1, 1)).astype(np.int32)
         rows[:, len(token) + lies.along] += np.arange(len(rows))
         layout = self.views[role].layout
-        rows, source = self.step.complete(
-            layout, [layout.cells[0]], rows, np.zeros(len(rows), np.int64), first=True
-        )
-        self._enter(role, rows, np.full((len(source), 2), -1))
+        begun = Rows(layout.cells[:1], rows, np.zeros(len(rows), np.int64))
+        found = self.step.complete(layout, begun, first=True).values
+        self._enter(role, found, np.full((len(found), 2), -1))
 
     def _enter(
         self, role: int, rows: Int[np.ndarray, "n columns"], parents: Int[np.ndarray, "n 2"]
-    ) -> int:
+    ) -> None:
+        """Adds views of a role; raises UnprovableError for one on a square of the prompt."""
         if len(rows) and role not in self._reached_first:
             self._reached_first.append(role)
         at = rows[:, -len(self.machine.axes) :]
         if role != self.step.start and self.rules.inside(role, at).any():
             raise UnprovableError("something is written on squares of the prompt")
         codes = self.step.coder.code(rows, self.views[role].layout.cells)
-        return self.views[role].add(rows, codes, parents)
+        self.views[role].add(rows, codes, parents)
 
     def _leans(self, role: int, token: int) -> bool:
         """Whether what is around a token also follows from what was written there before."""
@@ -324,18 +322,14 @@ class Proof:
             chosen = np.arange(len(rows)) if all_ and token in self._leaning[role] else new
             mine = chosen[targets[chosen] == token]
             if len(mine):
-                made, source = self.step.after(role, rows[mine], token)
-                parents = np.stack([np.full(len(source), role), mine[source]], axis=1)
-                self._enter(int(self.machine.role[token]), made, parents)
+                made = self.step.after(role, rows[mine], token)
+                before = mine[made.source]
+                parents = np.stack([np.full_like(before, role), before], axis=1)
+                self._enter(int(self.machine.role[token]), made.values, parents)
 
     @cached_property
     def _speller(self) -> Speller:
         return Speller(self.rules, {r: views.layout.cells for r, views in self.views.items()})
-
-    @cached_property
-    def _moves(self) -> list[tuple[list[bool], list[int]]]:
-        home, offset = self.machine.moves
-        return list(zip(home.tolist(), offset.tolist(), strict=True))
 
     def opened(self) -> list[tuple[tuple[int, ...], tuple[int, ...] | None]]:
         """The windows that are not in the list, each once, and the problem that leads to it."""
@@ -355,12 +349,10 @@ class Proof:
         while place >= 0:
             way.append((role, self.views[role].rows[place].tolist()))
             role, place = self.views[role].parents[place].tolist()
-        at, shown = way[-1][1][-len(self.machine.axes) :], []
+        at, shown = np.array(way[-1][1][-len(self.machine.axes) :]), []
         for step, (of, row) in enumerate(reversed(way)):
-            if step:
-                home, offset = self._moves[row[0]]
-                at = [o if h else x + o for x, h, o in zip(at, home, offset, strict=True)]
-            shown.append((of, row, at))
+            at = self.machine.advance(at, np.array(row[0])) if step else at
+            shown.append((of, row, at.tolist()))
         return self._speller.operands(shown)
 
 

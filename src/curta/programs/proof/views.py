@@ -155,7 +155,11 @@ class Zones:
         return self.high - self.low + 1
 
     def step(self, home: bool, offset: int) -> Bool[np.ndarray, "zones zones"]:
-        """Which zones lead to which by a move; both ends stand for all squares beyond."""
+        """Which zones lead to which by a move; both ends stand for all squares beyond.
+
+        >>> Zones(0, 2).step(home=False, offset=1).astype(int).tolist()
+        [[1, 1, 0], [0, 0, 1], [0, 0, 1]]
+        """
         table = np.zeros((self.count, self.count), bool)
         for zone in range(self.low, self.high + 1):
             to = offset if home else zone + offset
@@ -216,21 +220,24 @@ class Views:
         rows: Int[np.ndarray, "n columns"],
         codes: Int[np.ndarray, " n"],
         parents: Int[np.ndarray, "n 2"],
-    ) -> int:
-        """Enters the rows that are not here yet; how many."""
+    ) -> None:
+        """Enters the rows that are not here yet, by their codes; `parents` are a role and a row."""
         codes, first = np.unique(codes, return_index=True)
         fresh = ~among(codes, self.codes)
         new = np.sort(first[fresh])
         self.rows = np.concatenate([self.rows, rows[new]])
         self.parents = np.concatenate([self.parents, parents[new]])
         self.codes = np.sort(np.concatenate([self.codes, codes[fresh]]))
-        return len(new)
 
 
 def among(
     values: Int[np.ndarray, " n"], known: Int[np.ndarray, " sorted"]
 ) -> Bool[np.ndarray, " n"]:
-    """Which values are among the known ones, which are in order."""
+    """Which values are among the known ones, which are in order.
+
+    >>> among(np.array([5, 6]), np.array([1, 5, 9])).tolist()
+    [True, False]
+    """
     if not len(known):
         return np.zeros(len(values), bool)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
