@@ -20,7 +20,7 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.operations.base import Operation
 from curta.programs.machine.plain import Number, Plain
 from curta.programs.machine.sheet import Prompts, Written
-from curta.programs.machine.writing import write_all
+from curta.programs.machine.writing import LookOf, write_all
 
 FIRST = re.compile(r"[1-9][0-9]*([-+*%])[1-9]")
 LONGEST = 1000
@@ -77,10 +77,11 @@ def answers(models: Models, member: int, text: str) -> list[str] | None:
     table = layout.plain(lines.operator)
     if table is None or type(OPERATIONS[lines.operator]).refuse is not Operation.refuse:
         return None
-    found: list[str] = [""] * len(lines.operands[0].begin)
+    found, known = [""] * len(lines.operands[0].begin), memo.look(member)
+    look: LookOf = lambda rows, _: known(rows)
     for chosen in _chosen(lines):
         asked = prompts(lines, table, chosen)
-        written = write_all(layout.machine, layout.windows, memo.look(member), asked)
+        written = write_all(layout.machine, layout.windows, look, asked)
         told = answered(written, table, layout.end)
         if told is None:
             return None

@@ -9,7 +9,6 @@ windows.safetensors    every window, what follows it, what each member writes, w
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +18,13 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.evaluation import catalogue, memo, rounding
-from curta.evaluation.catalogue import Found
+from curta.evaluation.catalogue import CONFIDENCE, Found
 from curta.evaluation.results import (
-    WINDOWS,
     Certificate,
     ClosureResult,
     Listing,
     MemberWindows,
     OperandSizes,
-    OperatorListing,
     RoleWindows,
     Rounding,
     WrongWindow,
@@ -35,16 +32,12 @@ from curta.evaluation.results import (
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
-from curta.problems.sizes import Sizes
-from curta.programs.machine.machine import Machine
+from curta.programs.machine.machine import neighbour_name
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.table import WindowIndex, WindowTable
 
 SHOWN = 20
 """Wrong windows of a member that are told one by one."""
-
-CONFIDENCE = 0.99
-"""Of the bound on what a list lacks."""
 
 Say = Callable[[str], None]
 
@@ -111,14 +104,6 @@ def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None)
     return Prepared(found, together(list(found.values())))
 
 
-def windows_in(path: Path) -> Int[np.ndarray, "windows cells"]:
-    """The windows of the certificate in a run's folder; none if it has no certificate."""
-    path = path / WINDOWS
-    if not path.exists():
-        return np.zeros((0, 0), np.int32)
-    return safetensors.numpy.load_file(path)["rows"]
-
-
 def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
     """All members on all windows."""
     found = memo.calculate(models.stacked, listed.rows, listed.targets)
@@ -162,7 +147,7 @@ def _content(
         unwritable=[str(problem) for one in every for problem in one.unwritable],
         listing=_listing(every),
         closure=_closure(found),
-        operators={operator: _operator(one) for operator, one in found.items()},
+        operators={operator: one.listing for operator, one in found.items()},
         rounding=_rounding(judged),
         roles=_roles(layout, listed),
         members=[_member(number, seed, judged) for number, seed in enumerate(seeds)],
@@ -176,22 +161,24 @@ def _content(
 
 def _listing(found: Sequence[Found]) -> Listing:
     """What was recorded, all operators together; the bound is that of the worst of them."""
+    each = [one.listing for one in found]
     return Listing(
-        problems=sum(one.problems for one in found),
-        tokens=sum(one.tokens for one in found),
-        sizes={one.operator: _sizes(one.sizes[-1]) for one in found},
-        once=sum(one.once for one in found),
-        bound=max(one.bound for one in found),
-        good_turing=max(one.once / max(1, one.drawn) for one in found),
+        problems=sum(one.problems for one in each),
+        tokens=sum(one.tokens for one in each),
+        sizes={one.operator: _sizes(one.listing.sizes[-1]) for one in found},
+        once=sum(one.once for one in each),
+        bound=max(one.bound for one in each),
+        good_turing=max(one.once / max(1, one.drawn) for one in each),
         confidence=CONFIDENCE,
         growth=_growth([one.curve for one in found]),
     )
 
 
-def _sizes(sizes: Sizes) -> str:
+def _sizes(sizes: OperandSizes) -> str:
     """The largest sizes: `1..40 digits`, for several numbers `2..20 of 1..32 digits`."""
     few, many = sizes.operands
-    digits = " and ".join(f"{low}..{high}" for low, high in dict.fromkeys(sizes[:2]))
+    spans = dict.fromkeys([sizes.first, sizes.others])
+    digits = " and ".join(f"{low}..{high}" for low, high in spans)
     return f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
 
 
@@ -207,33 +194,14 @@ def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]
 
 def _closure(found: dict[str, Found]) -> ClosureResult:
     """What came of the proofs."""
+    each = {operator: one.listing for operator, one in found.items()}
     reasons = [
         "; ".join(one.reasons) or f"{operator}: {one.open:,} open"
-        for operator, one in found.items()
-        if not one.complete
+        for operator, one in each.items()
+        if not one.closed
     ]
     reason = "; ".join(reasons) or "proved by overlapping windows from the prompts on"
-    return ClosureResult(not reasons, sum(one.open for one in found.values()), reason)
-
-
-def _operator(found: Found) -> OperatorListing:
-    """How the windows of one operator were listed, and what the proof came to."""
-    return OperatorListing(
-        windows=len(found.rows),
-        problems=found.problems,
-        tokens=found.tokens,
-        sizes=[OperandSizes(*sizes) for sizes in found.sizes],
-        drawn=found.drawn,
-        fresh=found.fresh,
-        once=found.once,
-        bound=found.bound,
-        confidence=CONFIDENCE,
-        closed=found.complete,
-        open=found.open,
-        reasons=found.reasons,
-        views=found.views,
-        seconds=found.seconds,
-    )
+    return ClosureResult(not reasons, sum(one.open for one in each.values()), reason)
 
 
 def _rounding(judged: Judged) -> Rounding:
@@ -251,7 +219,7 @@ def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
     return [
         RoleWindows(
             role=role.name,
-            sees=[neighbour_text(machine, *near) for near in layout.windows[role.name]],
+            sees=[neighbour_name(machine.axes, near) for near in layout.windows[role.name]],
             windows=int(count),
         )
         for role, count in zip(machine.roles, counts, strict=True)
@@ -300,16 +268,10 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
     machine = layout.machine
     near = layout.windows[machine.tokens[row[0]].role]
     return [machine.tokens[row[0]].text] + [
-        f"{neighbour_text(machine, *one)}: "
+        f"{neighbour_name(machine.axes, one)}: "
         f"{machine.tokens[cell].symbol if cell < len(machine.tokens) else 'nothing'}"
         for one, cell in zip(near, row[1:].tolist(), strict=False)
     ]
-
-
-def neighbour_text(machine: Machine, role: str, displacement: Sequence[int]) -> str:
-    """`sum place+1 row-1`, as recipes write it too."""
-    moved = zip(machine.axes, displacement, strict=True)
-    return " ".join([role, *(f"{axis}{step:+d}" for axis, step in moved if step)])
 
 
 def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:

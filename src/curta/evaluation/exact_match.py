@@ -22,7 +22,8 @@ from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.writing import write
+from curta.programs.machine.sheet import Prompts
+from curta.programs.machine.writing import write, write_all
 
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
@@ -243,16 +244,11 @@ def _all_answers(
         return [
             _read(layout, problems, generate(models, member, problems, bounds)) for member in every
         ]
-    prompts = [layout.prompt_tokens(problem) for problem in problems]
-    size = len(problems)
-    joined = write(
-        layout.machine,
-        layout.windows,
-        models.memo.tokens,
-        prompts * models.members,
-        limit,
-        np.repeat(every, size),
-    )
+    prompts, size = [layout.prompt_tokens(problem) for problem in problems], len(problems)
+    look, whole = models.memo.tokens, Prompts.of(prompts * models.members)
+    joined = write_all(
+        layout.machine, layout.windows, lambda rows, texts: look(rows, texts // size), whole, limit
+    ).lists
     return [_read(layout, problems, joined[m * size : (m + 1) * size]) for m in every]
 
 

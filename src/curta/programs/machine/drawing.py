@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curta.programs.machine.machine import Machine, Neighbour, Windows
+from curta.programs.machine.machine import neighbour_name as neighbour_name
 from curta.programs.machine.prompt import Given
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.tokens import arrow
@@ -166,13 +167,6 @@ def ruled(line: Line) -> list[tuple[str, tuple[Mark | None, ...]]]:
         (role, tuple(next((m for m in square if m.role == role), None) for square in line.squares))
         for role in roles
     ]
-
-
-def neighbour_name(axes: Sequence[str], neighbour: Neighbour) -> str:
-    """`a place+1 row-1`, as recipes write it; `b` for one on the same square."""
-    role, moved = neighbour
-    steps = (f"{axis}{by:+d}" for axis, by in zip(axes, moved, strict=True) if by)
-    return " ".join([role, *steps])
 
 
 def _seen(machine: Machine, windows: Windows, row: Sequence[int]) -> tuple[tuple[str, str], ...]:

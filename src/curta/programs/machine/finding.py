@@ -97,11 +97,10 @@ def _undecided(
     machine: Machine, squares: Squares, query: Queries, near: tuple[Neighbour, ...]
 ) -> Int[np.ndarray, " undecided"]:
     """Queries that see the same as others after which something else was written."""
-    names = {role.name: number for number, role in enumerate(machine.roles)}
     tokens, around = squares.recording.tokens, squares.around(query)
     code = _classes(tokens[query])[0]
     for other, displacement in near:
-        values = _classes(around.find(names[other], displacement))
+        values = _classes(around.find(machine.role_numbers[other], displacement))
         code = _classes(code * values[1] + values[0])[0]
     target = tokens[query + 1]
     first = np.zeros(int(code.max()) + 1, np.int64)

@@ -105,9 +105,7 @@ class Chains:
                 continue
             patterns, tags = self._different(patterns, state.cells)
             made = self.overlap.after(state.role, state.rows[rows], token, tags)
-            going.append(
-                State(to, away, made.values, patterns[tags[made.source]], state.cells)
-            )
+            going.append(State(to, away, made.values, patterns[tags[made.source]], state.cells))
         return going
 
     def _away(self, away: Away, token: int) -> Away:

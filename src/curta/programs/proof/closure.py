@@ -191,7 +191,7 @@ class Proof:
         self.order = Order(machine, table, _given(machine, table), reach, places, until)
         sign = rules.format.parts[-1]
         assert isinstance(sign, Sign)
-        start = next(n for n, r in enumerate(machine.roles) if r.name == sign.name)
+        start = machine.role_numbers[sign.name]
         sign_at = rules.places[start]
         anchor = (start, () if sign_at.behind else sign_at.sign or ())
         filled = [r for r, lies in rules.places.items() if lies.group in rules.filled]

@@ -40,8 +40,7 @@ def prove(
             lister.add(sorted(wanted - tried))
             tried |= wanted
             if len(lister.table) == before and found.open:
-                near = sorted(wanted) + neighbours(lister, found.open)
-                search(lister.program, *parts[:2], sizes, rng, hunt, lister, near)
+                search(lister, sizes, rng, hunt, sorted(wanted) + neighbours(lister, found.open))
             if len(lister.table) == before or time.thread_time() - begin > seconds:
                 break
         if best is None or best.reasons or (not found.reasons and len(found.open) < len(best.open)):

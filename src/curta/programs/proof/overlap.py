@@ -338,7 +338,8 @@ def _first(
 ) -> Int[np.ndarray, " m"]:
     """The first row of each code, or of each code and tag.
 
-    >>> _first(np.array([5, 5, 8]), None).tolist(), _first(np.array([5, 5, 8]), np.arange(3)).tolist()
+    >>> codes = np.array([5, 5, 8])
+    >>> _first(codes, None).tolist(), _first(codes, np.arange(3)).tolist()
     ([0, 2], [0, 1, 2])
     """
     if tags is not None:

@@ -47,15 +47,12 @@ class Rules:
         for part in self.format.parts:
             if isinstance(part, Sign):
                 last = self._sign(part, last)
-                found[self._role(part.name)] = last
+                found[self.machine.role_numbers[part.name]] = last
                 continue
             found |= self._operand(part)
-            lies = found[self._role(part.role)]
+            lies = found[self.machine.role_numbers[part.role]]
             last = Place((0,) * len(self.machine.axes), part.role, lies.along, lies.line)
         return found
-
-    def _role(self, name: str) -> int:
-        return next(n for n, role in enumerate(self.machine.roles) if role.name == name)
 
     def _sign(self, part: Sign, last: Place) -> Place:
         """A sign where it is said to stand, or some steps from what was written last."""
@@ -71,12 +68,12 @@ class Rules:
         along, role = self.machine.axes.index(part.along), part.role
         line = self.machine.axes.index(part.many) if part.many else None
         lies = Place(None, "", along, line, part.high_first, False, role, part.filled)
-        found = {self._role(role): lies}
+        found = {self.machine.role_numbers[role]: lies}
         if line is not None:
             between = replace(lies, between=True, filled=False, high_first=False)
-            found[self._role(f"{role} between")] = between
+            found[self.machine.role_numbers[f"{role} between"]] = between
         if part.gap:
-            found[self._role(f"{role} gap")] = Place((0,) * len(self.machine.axes))
+            found[self.machine.role_numbers[f"{role} gap"]] = Place((0,) * len(self.machine.axes))
         return found
 
     @cached_property

@@ -60,8 +60,7 @@ def layouts(
     that is asked for, as long as it lies within the box; and, where a token goes home, the
     `anchor`: the prompt's last sign with its square.
     """
-    numbers = {role.name: number for number, role in enumerate(machine.roles)}
-    still = (0,) * len(machine.axes)
+    numbers, still = machine.role_numbers, (0,) * len(machine.axes)
     cells = {
         numbers[role]: [(numbers[role], still), *(square(machine, numbers[q], d) for q, d in mine)]
         for role, mine in windows.items()
