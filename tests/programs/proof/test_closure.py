@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from curta.problems.sizes import Sizes
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program
 from curta.programs.machine.draws import Drawer
 from curta.programs.machine.machine import Machine
@@ -148,7 +148,7 @@ def test_conflicts_and_prompts_without_a_place_are_not_proved(
 
 
 def test_operands_that_go_on_from_others_are_not_proved() -> None:
-    program = program_named("fractions")
+    program = PROGRAMS["fractions"]
     made = machines.made(program, Sizes((1, 2), (1, 2), (4, 4)), problems=20)
     lister = machines.lister(program, made)
     found = close(lister.machine, lister.windows, lister.table)
