@@ -14,13 +14,13 @@ from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
 from curta.programs import PROGRAMS
-from curta.programs.user import registry
 from curta.programs.machine import Given, Program, finding
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.survey import machine_of
 from curta.programs.machine.table import WindowTable
+from curta.programs.user import registry
 
 TRAINING = {
     "sums": (5, 8),
