@@ -9,7 +9,7 @@ windows.safetensors    every window, what follows it, what each member writes, w
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
@@ -107,10 +107,13 @@ def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None)
 def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
     """All members on all windows."""
     found = memo.calculate(models.stacked, listed.rows, listed.targets)
-    bounds = [_bound(models, member, listed) for member in range(models.members)]
-    known = [bound for bound in bounds if bound is not None]
-    bound = np.stack(known) if len(known) == len(bounds) else None
-    return Judged(found.token, found.margin, bound, shown)
+    if rounding.unbounded(models.stacked):
+        return Judged(found.token, found.margin, None, shown)
+    bounds = [
+        rounding.margins(models.member(member), listed.rows, listed.targets).bound
+        for member in range(models.members)
+    ]
+    return Judged(found.token, found.margin, np.stack(bounds), shown)
 
 
 def together(found: Sequence[Found]) -> Listed:
@@ -122,13 +125,6 @@ def together(found: Sequence[Found]) -> Listed:
         targets.append(one.targets[new])
         examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
     return Listed(index.rows, np.concatenate(targets), examples)
-
-
-def _bound(models: Models, member: int, listed: Listed) -> np.ndarray | None:
-    model = models.member(member)
-    if rounding.unbounded(model):
-        return None
-    return rounding.margins(model, listed.rows, listed.targets).bound
 
 
 def _content(
@@ -248,8 +244,7 @@ def _wrong(
     member: int, window: int, layout: ProgramLayout, listed: Listed, judged: Judged
 ) -> WrongWindow:
     """One wrong window, and a problem in which it occurs."""
-    machine, row = layout.machine, listed.rows[window]
-    problem = listed.examples[window]
+    machine, row, problem = layout.machine, listed.rows[window], listed.examples[window]
     return WrongWindow(
         member=member,
         role=machine.tokens[row[0]].role,
@@ -276,21 +271,20 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
 
 def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
     """Where in a problem's text the window's query stands, counted in tokens."""
-    text = layout.tokens_of(problem)
-    recording = Recording.of([text])
+    recording = Recording.of([layout.tokens_of(problem)])
     rows = seen(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))
     return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1
 
 
 def _arrays(listed: Listed, judged: Judged) -> bytes:
-    arrays = {
-        "rows": listed.rows.astype(np.int32),
-        "targets": listed.targets.astype(np.int32),
-        "token": judged.token.astype(np.int32),
-        "margin": judged.margin.astype(np.float32),
-        "shown": judged.shown.astype(np.uint8),
+    arrays: dict[str, Any] = {
+        "rows": listed.rows.astype(np.int32, order="C"),
+        "targets": listed.targets.astype(np.int32, order="C"),
+        "token": judged.token.astype(np.int32, order="C"),
+        "margin": judged.margin.astype(np.float32, order="C"),
+        "shown": judged.shown.astype(np.uint8, order="C"),
     }
     if judged.bound is not None:
-        arrays["bound"] = judged.bound.astype(np.float32)
-    return safetensors.numpy.save({k: np.ascontiguousarray(v) for k, v in arrays.items()})
+        arrays["bound"] = judged.bound.astype(np.float32, order="C")
+    return safetensors.numpy.save(arrays)

@@ -6,6 +6,7 @@ hold once they cannot change any more, or that anything is possible.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -58,8 +59,9 @@ class Chains:
         return self.known[key][1]
 
     def _groups(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
-        shown = (*(self.overlap.views[role].layout.cells[c] for c in columns), *cells)
-        rows = self._follow(role, columns, cells)
+        own = self.overlap.views[role].layout.cells
+        shown = (*(own[column] for column in columns), *cells)
+        rows = self._follow(role, columns, cells, shown)
         certain, groups = rows != ANYTHING, []
         kinds = certain @ (1 << np.arange(rows.shape[1]))
         for kind in np.unique(kinds).tolist():
@@ -70,21 +72,24 @@ class Chains:
         return groups
 
     def _follow(
-        self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]
+        self,
+        role: int,
+        columns: tuple[int, ...],
+        cells: tuple[Cell, ...],
+        shown: tuple[Cell, ...],
     ) -> Int[np.ndarray, "m shown"]:
+        """The patterns that chains of `steps` tokens end with; ANYTHING where that is open."""
         views, none = self.overlap.views[role], len(self.overlap.machine.tokens)
         known = views.rows[:, columns]
         if not cells:
             return known
         empty = np.full((len(known), len(cells)), none, known.dtype)
         still: Away = (0,) * len(self.overlap.machine.axes)
-        shown = (*(views.layout.cells[column] for column in columns), *cells)
         waiting = [State(role, still, views.rows, np.concatenate([known, empty], axis=1), shown)]
-        done = [np.zeros((0, len(columns) + len(cells)), known.dtype)]
+        done = [np.zeros((0, len(shown)), known.dtype)]
         for left in range(self.steps, 0, -1):
-            waiting = [
-                new for state in waiting for new in self._step(state, cells, done, left == 1)
-            ]
+            steps = (self._step(state, cells, done, left == 1) for state in waiting)
+            waiting = list(chain.from_iterable(steps))
         return np.concatenate(done)
 
     def _step(

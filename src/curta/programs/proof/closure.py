@@ -123,10 +123,6 @@ class Closure:
     def closed(self) -> bool:
         return not self.open and not self.reasons
 
-    @property
-    def grade(self) -> str:
-        return "closed" if self.closed else "saturated"
-
 
 def close(
     machine: Machine,

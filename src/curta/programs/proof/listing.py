@@ -7,6 +7,7 @@ hold a window that is not in the list.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
@@ -62,24 +63,20 @@ class Lister:
 
     def add(self, problems: Sequence[Operands]) -> list[Brought]:
         """What each problem brought; one without an answer brings nothing."""
-        texts = [(place, text) for place, text in enumerate(map(self._text, problems)) if text]
-        new, lengths = [0] * len(problems), [0] * len(problems)
+        texts = {place: text for place, text in enumerate(map(self._text, problems)) if text}
         if not texts:
-            return list(zip(new, lengths, strict=True))
-        recording = Recording.of([text for _, text in texts])
-        before = len(self.table)
-        first = self.problems
+            return [(0, 0)] * len(problems)
+        recording = Recording.of(list(texts.values()))
+        before, places = len(self.table), list(texts)
         self.table.add(seen(self.machine, recording, self.windows))
-        for text in (self.table.example[before:] - first).tolist():
-            place = texts[text][0]
-            new[place] += 1
-            self.examples.append(problems[place])
+        new = [places[text] for text in (self.table.example[before:] - self.problems).tolist()]
+        self.examples += [problems[place] for place in new]
         self.tokens += len(recording.tokens)
         self.problems += len(texts)
         self.curve.append((self.tokens, len(self.table)))
-        for place, (tokens, _) in texts:
-            lengths[place] = len(tokens)
-        return list(zip(new, lengths, strict=True))
+        counts = Counter(new)
+        lengths = {place: len(tokens) for place, (tokens, _) in texts.items()}
+        return [(counts[place], lengths.get(place, 0)) for place in range(len(problems))]
 
     def _text(self, operands: Operands) -> tuple[list[int], int] | None:
         if refused(self.program, operands):

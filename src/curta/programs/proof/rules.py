@@ -102,11 +102,6 @@ class Rules:
         return np.array([*values, -1])
 
     @cached_property
-    def values(self) -> list[int]:
-        """The same as a list, for looking up one at a time."""
-        return [int(digit) for digit in self.value]
-
-    @cached_property
     def allowed(self) -> set[int]:
         """The tokens of this prompt."""
         return {self.machine.numbers[k] for k in self.format.every() if k in self.machine.numbers}
@@ -186,20 +181,15 @@ class Rules:
         Zeros fill operands up to the longest, so one of them has another first digit. `at` has the
         coordinates of each cell, the first columns of `rows` what stands there.
         """
-        heads, longer = (
-            dict.fromkeys(self.filled, np.zeros(len(rows), bool)),
-            np.zeros(len(rows), bool),
-        )
+        longer = np.zeros(len(rows), bool)
+        heads = dict.fromkeys(self.filled, longer)
         for cell, where, tokens in zip(cells, at, rows.T, strict=False):
-            role = cell[0]
-            lies = self.places.get(role)
+            lies = self.places.get(cell[0])
             if lies is None or lies.group not in heads or not lies.high_first or at_home(cell):
                 continue
-            there = self.inside(role, where)
-            place = where[:, lies.along]
-            heads[lies.group] = heads[lies.group] | (
-                there & (place == 0) & (self.value[tokens] == 0)
-            )
+            there, place = self.inside(cell[0], where), where[:, lies.along]
+            head = there & (place == 0) & (self.value[tokens] == 0)
+            heads[lies.group] = heads[lies.group] | head
             longer = longer | there & (place > 0) & (tokens < len(self.machine.tokens))
         return np.asarray(longer & np.all(list(heads.values()), axis=0)) if heads else longer
 

@@ -51,7 +51,7 @@ class Speller:
                 line = 0 if lies.line is None else square[lies.line]
                 known, place = digits.setdefault((lies.group, line), {}), square[lies.along]
                 if not lies.between and place >= 0 and not any(square[axis] for axis in apart):
-                    known[place] = self.rules.values[row[column]]
+                    known[place] = int(self.rules.value[row[column]])
         return self._operands(digits)
 
     def _operands(self, digits: Digits) -> tuple[int, ...]:

@@ -68,8 +68,17 @@ def layouts(
     sizes = {role: len(mine) for role, mine in cells.items()}
     cells.update({r: [(r, still)] for r in range(len(machine.roles)) if r not in cells})
     keep, prompt, home, window = memory
-    if keep:
-        _anchors(machine, order, anchor, cells)
+
+    def extend(role: int, wanted: list[Cell | None], most: int = box) -> None:
+        """More squares, unless they are far or nothing is ever on them by then."""
+        for cell in wanted:
+            if cell is None or cell in cells[role] or _far(cell) > most:
+                continue
+            if cell[0] in order.prompt or order.before(role, cell):
+                cells[role].append(cell)
+
+    for _, token in order.edges if keep else ():
+        extend(int(machine.role[token]), [_anchor(machine, order, anchor, token)], 1)
     kept = {
         role: [c for c in mine if prompt or c[0] == anchor[0] or c[0] not in order.given][
             : None if window else 1
@@ -83,43 +92,19 @@ def layouts(
             to = int(machine.role[token])
             needed = [cell for cell in cells[to][1:] if not keep or cell[0] != anchor[0]]
             earlier = [shifted(machine, cell, token) for cell in needed]
-            _extend(order, cells, role, [c for c in earlier if home or not at_home(c)], box)
-            if prompt and not keep:
-                seen = [shifted(machine, c, token, -1) for c in kept[role] if c[0] == filled]
-                _extend(order, cells, to, seen, box)
-            if keep:
-                seen = [shifted(machine, cell, token, -1) for cell in kept[role]]
-                _extend(order, cells, to, seen, box)
+            extend(role, [c for c in earlier if home or not at_home(c)])
+            carried = kept[role] if keep else [c for c in kept[role] if prompt and c[0] == filled]
+            extend(to, [shifted(machine, cell, token, -1) for cell in carried])
     return {role: Layout(role, tuple(mine), sizes.get(role, 1)) for role, mine in cells.items()}
 
 
-def _anchors(machine: Machine, order: Order, anchor: Cell, cells: dict[int, list[Cell]]) -> None:
-    """The anchor's square, for roles that are reached by going home on every axis."""
-    for _, token in order.edges:
-        to, home = int(machine.role[token]), machine.moves.home[token]
-        if anchor[1] and home.all() and len(order.steps.get(to, ())):
-            away = zip(anchor[1], machine.moves.offset[token].tolist(), strict=True)
-            cell = square(machine, anchor[0], tuple(x - o for x, o in away))
-            _extend(order, cells, to, [cell], 1)
-
-
-def _extend(
-    order: Order,
-    cells: dict[int, list[Cell]],
-    role: int,
-    wanted: list[Cell | None],
-    box: int,
-) -> None:
-    for cell in wanted:
-        if cell is None or cell in cells[role] or _far(cell) > box:
-            continue
-        if _useful(order, role, cell):
-            cells[role].append(cell)
-
-
-def _useful(order: Order, role: int, cell: Cell) -> bool:
-    """Not if there never is anything on the square by then."""
-    return cell[0] in order.prompt or order.before(role, cell)
+def _anchor(machine: Machine, order: Order, anchor: Cell, token: int) -> Cell | None:
+    """The anchor's square, seen from a token that goes home on every axis before others."""
+    role, at = anchor
+    if not at or not machine.moves.home[token].all() or not order.steps.get(machine.role[token]):
+        return None
+    away = zip(at, machine.moves.offset[token].tolist(), strict=True)
+    return square(machine, role, tuple(x - o for x, o in away))
 
 
 def shifted(machine: Machine, cell: Cell, token: int, way: int = 1) -> Cell | None:
