@@ -48,7 +48,11 @@ class Lines(NamedTuple):
 
 
 def read(text: str) -> Lines | None:
-    """The lines of a text; None if they are not plain."""
+    """The lines of a text; None if they are not plain.
+
+    >>> [(span.begin.tolist(), span.length.tolist()) for span in read("12+34\\n5+6").operands]
+    [([0, 6], [2, 1]), ([3, 8], [2, 1])]
+    """
     first = FIRST.match(text)
     if first is None or not text.isascii():
         return None
@@ -99,7 +103,10 @@ def _chosen(lines: Lines) -> Iterator[Places]:
 
 
 def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
-    """Tokens from characters: each part of the prompt fills its share of every line."""
+    """Tokens from characters: each part of the prompt fills its share of every line.
+
+    12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.
+    """
     spans = iter(lines.operands)
     parts = [(part, next(spans) if isinstance(part, Number) else None) for part in table.parts]
     sizes = [np.ones_like(chosen) if s is None else s.length[chosen] for _, s in parts]
@@ -133,6 +140,7 @@ def _fill(
 
 
 def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
+    """The token of each character, by its code: that of "0" at 48."""
     table = np.zeros(256, np.int32)
     for digit, token in tokens.items():
         table[ord(digit)] = token
@@ -140,7 +148,10 @@ def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
 
 
 def answered(written: Written, table: Plain, end: int) -> list[str] | None:
-    """The answers in what was written, without zeros before them; None if one is malformed."""
+    """The answers in what was written, without zeros before them; None if one is malformed.
+
+    Tokens 6 4 $ and 0 0 $, lowest digits first: "46" and "0".
+    """
     tokens, counts = written
     digit = np.zeros(max(max(table.digits), int(tokens.max())) + 1, np.uint8)
     for token, symbol in table.digits.items():
@@ -157,5 +168,9 @@ def answered(written: Written, table: Plain, end: int) -> list[str] | None:
 
 
 def _last(there: np.ndarray) -> Places:
-    """The last column of each row that is true."""
+    """The last column of each row that is true.
+
+    >>> _last(np.array([[True, True, False], [True, False, False]])).tolist()
+    [1, 0]
+    """
     return there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)

@@ -117,7 +117,10 @@ def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windo
 
 
 def together(found: Sequence[Found]) -> Listed:
-    """The windows of all operators as one list; those that several have are one."""
+    """The windows of all operators as one list; those that several have are one.
+
+    Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
+    """
     index, targets, examples = WindowIndex(found[0].rows.shape[1]), [], list[Problem]()
     for one in found:
         new = np.flatnonzero(index.find(one.rows) < 0)
@@ -179,7 +182,11 @@ def _sizes(sizes: OperandSizes) -> str:
 
 
 def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Tokens and windows, one operator after the other, a hundred points at most."""
+    """Tokens and windows, one operator after the other, a hundred points at most.
+
+    >>> _growth([[(10, 4), (20, 6)], [(10, 3)]])
+    [(10, 4), (20, 6), (30, 9)]
+    """
     found, tokens, windows = list[tuple[int, int]](), 0, 0
     for curve in curves:
         found += [(tokens + t, windows + w) for t, w in curve]

@@ -39,7 +39,10 @@ def calculate(
     rows: Int[np.ndarray, "windows cells"],
     targets: Int[np.ndarray, " windows"],
 ) -> Found:
-    """All members on all windows, in blocks."""
+    """All members on all windows, in blocks.
+
+    Logits 5, 3, 4 with the first right: token 0, margin 1, loss ln(1 + e^-2 + e^-1).
+    """
     parts, start = [], 0
     while start < len(rows):
         size = BLOCKS[len(rows) - start > BLOCKS[0]]
@@ -99,7 +102,10 @@ class Memo:
     def known(
         self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
-        """The number of each window, all calculated, with what should follow them."""
+        """The number of each window, all calculated, with what should follow them.
+
+        Windows a, b, a, none of them asked before: numbers 0, 1, 0, or 1, 0, 1.
+        """
         number = self.index.find(rows)
         fresh = number < 0
         if fresh.any():

@@ -72,7 +72,7 @@ class Scores(NamedTuple):
 
     @property
     def exact_match(self) -> Bool[np.ndarray, "members problems"]:
-        """Whether the whole completion is right."""
+        """Whether the whole completion is right: 3 hits of 3 tokens are, 2 are not."""
         return self.hits == self.tokens
 
     @property
@@ -123,7 +123,10 @@ def _parts(models: Models, problems: Sequence[Problem]) -> list[Sequence[Problem
 
 
 def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Scores:
-    """As `scores`, by distinct windows: what all members write after each is known."""
+    """As `scores`, by distinct windows: what all members write after each is known.
+
+    Two texts with windows a, b and b; a member that is right on b alone has 1 and 1 hits.
+    """
     recalled, table = _recalled(models, problems), models.recall.table
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")

@@ -98,7 +98,10 @@ def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candid
 def _undecided(
     squares: Squares, query: Queries, near: tuple[Neighbour, ...]
 ) -> Int[np.ndarray, " undecided"]:
-    """Queries with the same window as others after which something else was written."""
+    """Queries with the same window as others after which something else was written.
+
+    Windows a, b, a followed by 1, 2, 3: the first and the last.
+    """
     machine = squares.machine
     tokens, around = squares.recording.tokens, squares.around(query)
     code = _classes(tokens[query])[0]
@@ -174,6 +177,7 @@ def _dense(values: Queries) -> bool:
 
 
 def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
+    """How many queries have each code that there is: of 7, 3, 7 there are 1 and 2."""
     if _dense(code):
         counts = np.bincount(code)
         return counts[counts > 0]
@@ -181,5 +185,6 @@ def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
 
 
 def _entropy(counts: Int[np.ndarray, " classes"]) -> float:
+    """In nats: of counts 2 and 2 it is ln 2."""
     shares = counts / counts.sum()
     return float(-np.sum(shares * np.log(shares)))

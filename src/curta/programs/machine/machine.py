@@ -99,7 +99,7 @@ class Machine:
     def advance(
         self, position: Int[np.ndarray, "*batch axes"], token: Int[np.ndarray, "*batch"]
     ) -> Int[np.ndarray, "*batch axes"]:
-        """Where a token stands, given where the one before it does."""
+        """Where a token stands, given where the one before it does: from square 3 by +1, 4."""
         home, offset = self.moves
         return np.where(home[token], 0, position) + offset[token]
 

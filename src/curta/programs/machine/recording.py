@@ -29,7 +29,10 @@ class Recording(NamedTuple):
     def of(cls, texts: Sequence[tuple[Sequence[int], int]]) -> "Recording":
         """From the tokens of each text and how many of them are its prompt's.
 
-        Tokens a b = c d of a text with a prompt of three: `=` and c are asked what is next.
+        The prompt's last token and all further ones but the end are asked what is next:
+
+        >>> Recording.of([([1, 2, 3, 4, 5], 3), ([6, 7], 1)]).asked.astype(int).tolist()
+        [0, 0, 1, 1, 0, 1, 0]
         """
         lengths = np.array([len(tokens) for tokens, _ in texts], np.int64)
         tokens = np.concatenate([np.asarray(tokens, np.int32) for tokens, _ in texts])
@@ -45,7 +48,12 @@ class Recording(NamedTuple):
         return int(self.text[-1]) + 1 if len(self.text) else 0
 
     def parts(self, size: int) -> Iterator["Recording"]:
-        """Pieces of whole texts, of `size` tokens or somewhat more."""
+        """Pieces of whole texts, of `size` tokens or somewhat more.
+
+        >>> texts = Recording.of([([1, 2], 1), ([3, 4], 1), ([5, 6], 1)])
+        >>> [part.tokens.tolist() for part in texts.parts(size=4)]
+        [[1, 2, 3, 4], [5, 6]]
+        """
         begins = np.flatnonzero(np.diff(self.text, prepend=-1))
         first = 0
         while first < len(begins):
@@ -128,7 +136,10 @@ class Squares:
         self._once(address)
 
     def _span(self, role: Int[np.ndarray, " time"]) -> None:
-        """Which roles there are, the lowest square of each on every axis, and how many squares."""
+        """Which roles there are, the lowest square of each on every axis, and how many squares.
+
+        A role on squares -1, 3 and 0: lowest -1, a span of 5.
+        """
         shape = self.machine.wide.shape
         order = np.argsort(role, kind="stable")
         present, first = np.unique(role[order], return_index=True)
@@ -167,7 +178,10 @@ class Around:
         self._inside: dict[tuple[int, int, int], np.ndarray] = {}
 
     def find(self, role: int, displacement: Sequence[int]) -> Int[np.ndarray, " queries"]:
-        """The token of that role so far from each query, if it was written by then, else none."""
+        """The token of that role so far from each query, if it was written by then, else none.
+
+        Of `12+34=` the query `=` stands on square -1; one further on is `2` of the first operand.
+        """
         squares, machine = self.squares, self.squares.machine
         if not squares.there[role]:
             return np.full(len(self.query), len(machine.tokens))

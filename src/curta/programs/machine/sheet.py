@@ -28,12 +28,21 @@ class Prompts(NamedTuple):
 
     @classmethod
     def of(cls, prompts: Sequence[Sequence[int]]) -> "Prompts":
+        """From lists of tokens.
+
+        >>> Prompts.of([[5, 6], [7]])
+        Prompts(tokens=array([5, 6, 7], dtype=int32), lengths=array([2, 1]))
+        """
         lengths = np.array([len(prompt) for prompt in prompts])
         flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
         return cls(flat, lengths)
 
     def part(self, texts: slice) -> "Prompts":
-        """Some of them."""
+        """Some of them.
+
+        >>> Prompts.of([[5, 6], [7], [8]]).part(slice(1, None)).tokens.tolist()
+        [7, 8]
+        """
         begins = np.concatenate([[0], np.cumsum(self.lengths)])
         first, last, _ = texts.indices(len(self.lengths))
         return Prompts(self.tokens[begins[first] : begins[last]], self.lengths[texts])
@@ -52,7 +61,7 @@ class Written(NamedTuple):
 
     @property
     def lists(self) -> list[list[int]]:
-        """The tokens of each text."""
+        """The tokens of each text: of rows 4 5, 6 0 with counts 2, 1 these are [4, 5], [6]."""
         pairs = zip(self.tokens.tolist(), self.counts.tolist(), strict=True)
         return [row[:count] for row, count in pairs]
 
@@ -64,7 +73,11 @@ class Written(NamedTuple):
         return cls(np.concatenate(rows), np.concatenate([part.counts for part in parts]))
 
     def put(self, text: int, tokens: Sequence[int]) -> "Written":
-        """The same with other tokens in one text."""
+        """The same with other tokens in one text.
+
+        >>> Written(np.array([[4, 5], [6, 0]]), np.array([2, 1])).put(1, [7, 8, 9]).lists
+        [[4, 5], [7, 8, 9]]
+        """
         wider = max(0, len(tokens) - self.tokens.shape[1])
         rows, counts = np.pad(self.tokens, ((0, 0), (0, wider))), self.counts.copy()
         rows[text, : len(tokens)], counts[text] = tokens, len(tokens)
@@ -120,7 +133,10 @@ class Sheet:
         self._lay_out(self.low, self.high)
 
     def windows(self) -> Int[np.ndarray, "texts cells"]:
-        """What the last token of each text sees, itself first."""
+        """The window of the last token of each text, itself first.
+
+        `12+34=`, where `=` has the lowest digits of b and a for neighbours: = 4 2.
+        """
         role = self.machine.role[self.tokens]
         address = self.near_begins[role]
         for axis, strides in enumerate(self.near_strides):
@@ -173,7 +189,7 @@ class Sheet:
             self.position = self.position[going]
 
     def written(self) -> Written:
-        """What was written after each prompt."""
+        """What was written after each prompt; texts that ended early have zeros behind."""
         steps = self.history[1:]
         tokens, counts = np.zeros((self.count, len(steps)), np.int32), np.zeros(self.count, int)
         for step, entry in enumerate(steps):

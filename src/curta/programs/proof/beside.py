@@ -95,7 +95,10 @@ def behind(sign: Square, other: Square, filled: Set[str]) -> Bool[np.ndarray, "n
 
 
 def side_by_side(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
-    """What digits of operands, and the signs between, say of each other."""
+    """What digits of operands, and the signs between, say of each other.
+
+    Operands that zeros fill up are of one length: both have a digit at a place, or neither.
+    """
     a, b, good = one.lies, two.lies, np.ones_like(one.there)
     if not a.group or not b.group:
         return good
@@ -122,7 +125,7 @@ def any_digits(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
 
 
 def _lines(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
-    """No line without the lines before it."""
+    """No line without the lines before it: an operand on line 2 and none on line 1 is wrong."""
     line = one.lies.line
     assert line is not None
     first, second = one.at[:, line, None], two.at[:, line, None]
@@ -140,7 +143,10 @@ def _shows(square: Square) -> Bool[np.ndarray, "n 1"]:
 
 
 def _number(lower: Square, upper: Square) -> Bool[np.ndarray, "n c"]:
-    """Two squares of one number: no gap below a digit, no 0 at the head of a longer number."""
+    """Two squares of one number: no gap below a digit, no 0 at the head of a longer number.
+
+    Squares 1 and 2 with 3 0, 0 and none, none and 3: right, wrong, wrong.
+    """
     along = lower.lies.along
     good = ~upper.there | lower.there | (lower.place < 0)
     if lower.lies.filled:

@@ -157,7 +157,10 @@ class Chains:
     def _anything(
         self, patterns: Int[np.ndarray, "n cells"], cells: tuple[Cell, ...], open_: list[Cell]
     ) -> Int[np.ndarray, "n cells"]:
-        """The same patterns, with anything on squares that are empty but open."""
+        """The same patterns, with anything on squares that are empty but open.
+
+        Digit, none, with the second square open: digit, ANYTHING.
+        """
         before = patterns.shape[1] - len(cells)
         for cell in open_:
             column = before + cells.index(cell)

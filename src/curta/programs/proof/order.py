@@ -108,7 +108,10 @@ class Order:
         return found
 
     def _moved(self, displacement: int, home: bool, step: int) -> range:
-        """Where a displacement can be after a move: anywhere after home."""
+        """Where a displacement can be after a move: anywhere after home.
+
+        With a reach of 3, from 1 by +1: 2; from 3, which is 3 or more, by -1: 2 or 3.
+        """
         far = self.reach
         if home:
             return range(-far, far + 1)

@@ -114,7 +114,11 @@ class Rules:
     def alone(
         self, role: int, at: Int[np.ndarray, "n axes"], tokens: Int[np.ndarray, " c"]
     ) -> Bool[np.ndarray, "n c"]:
-        """Whether each candidate may stand on a square of that role, whatever lies around."""
+        """Whether each candidate may stand on a square of that role, whatever lies around.
+
+        An operand of a sum: on square 0 its first digit's tokens and never none, on square 1 the
+        other tokens or none, on square -1 none alone.
+        """
         none = (tokens == len(self.machine.tokens))[None, :]
         if role not in self.places:
             return np.broadcast_to(none, (len(at), len(tokens)))
@@ -148,7 +152,8 @@ class Rules:
     ) -> Bool[np.ndarray, "n c"]:
         """Whether a candidate for the second square agrees with what stands on the first.
 
-        Each square with its role and displacement, its coordinates, and its tokens.
+        Each square with its role and displacement, its coordinates, and its tokens. Where square 1
+        of an operand holds none, square 2 does too; where square 2 holds a digit, so does square 1.
         """
         (one, away_one), at_one, have = first
         (two, away_two), at_two, options = second

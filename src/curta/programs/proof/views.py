@@ -111,6 +111,7 @@ def shifted(machine: Machine, cell: Cell, token: int, way: int = 1) -> Cell | No
     """A square seen from a new token, as the token before it sees it: by coordinates after home.
 
     The other way, `-1`: what the token before it saw, as the new one sees it; None after home.
+    After a move by +1 the square at -1 is the old token's own, 0; the other way 0 is at -1.
     """
     role, displacement = cell
     home, offset = machine.moves.home[token].tolist(), machine.moves.offset[token].tolist()
@@ -175,7 +176,10 @@ class Coder:
     def code(
         self, rows: Int[np.ndarray, "n columns"], cells: tuple[Cell, ...], zones: bool = True
     ) -> Int[np.ndarray, " n"]:
-        """One number for each row of these cells, and of the zones behind them."""
+        """One number for each row of these cells, and of the zones behind them.
+
+        Raises TooWideError where rows have more values than one number can tell apart.
+        """
         code, most = np.zeros(len(rows), np.int64), 1
         for column, cell in enumerate(cells):
             home, size = at_home(cell), int(self.sizes[cell[0]])
@@ -205,7 +209,10 @@ class Views:
         codes: Int[np.ndarray, " n"],
         parents: Int[np.ndarray, "n 2"],
     ) -> None:
-        """Enters the rows that are not here yet, by their codes; `parents` are a role and a row."""
+        """Enters the rows that are not here yet, by their codes; `parents` are a role and a row.
+
+        Codes 5, 5, 8 where 8 is known: the first row alone.
+        """
         codes, first = np.unique(codes, return_index=True)
         fresh = ~among(codes, self.codes)
         new = np.sort(first[fresh])
