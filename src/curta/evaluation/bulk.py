@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Bool, Int, UInt8
 
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
@@ -86,10 +86,10 @@ def answers(models: Models, member: int, text: str) -> list[str] | None:
     for chosen in _chosen(lines):
         asked = prompts(lines, table, chosen)
         written = write_all(layout.machine, layout.windows, look, asked)
-        told = answered(written, table, layout.end)
-        if told is None:
+        texts = answered(written, table, layout.end)
+        if texts is None:
             return None
-        for line, answer in zip(chosen.tolist(), told, strict=True):
+        for line, answer in zip(chosen.tolist(), texts, strict=True):
             found[line] = answer
     return found
 
@@ -167,7 +167,7 @@ def answered(written: Written, table: Plain, end: int) -> list[str] | None:
     return lines[lines > 0].tobytes().decode().splitlines()
 
 
-def _last(there: np.ndarray) -> Places:
+def _last(there: Bool[np.ndarray, "lines steps"]) -> Places:
     """The last column of each row that is true.
 
     >>> _last(np.array([[True, True, False], [True, False, False]])).tolist()

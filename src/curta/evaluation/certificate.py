@@ -37,7 +37,7 @@ from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.table import WindowIndex, WindowTable
 
 SHOWN = 20
-"""Wrong windows of a member that are told one by one."""
+"""Wrong windows of a member that are named one by one."""
 
 Say = Callable[[str], None]
 

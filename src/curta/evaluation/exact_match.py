@@ -149,8 +149,8 @@ def _errors(
             chosen = (wrong * len(sample))[: len(sample)]
             answers = _answers(models, member, [problems[number] for number in chosen], bounds)
             known = dict(zip(chosen, answers, strict=True))
-        told = (_example(models, member, problems[n], known[n]) for n in wrong if n in known)
-        yield from [_wrong(one) for one in told if one.first_error is not None][:1]
+        wrongly = (_example(models, member, problems[n], known[n]) for n in wrong if n in known)
+        yield from [_wrong(one) for one in wrongly if one.first_error is not None][:1]
 
 
 def _wrong(one: Example) -> WrongAnswer:

@@ -117,7 +117,10 @@ class Memo:
         assert np.array_equal(self.targets[number], targets), "a window with two right tokens"
         return number
 
-    def _enter(self, rows: np.ndarray, targets: np.ndarray | None) -> None:
+    def _enter(
+        self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"] | None
+    ) -> None:
+        """Calculates windows that are not here yet; the loss counts where targets are given."""
         first, _ = distinct(rows)
         goals = np.zeros(len(first), np.int32) if targets is None else targets[first]
         found = calculate(self.stacked, rows[first], goals)
@@ -127,7 +130,9 @@ class Memo:
         kept = np.full(len(first), UNKNOWN, np.int32) if targets is None else goals
         self.targets = np.concatenate([self.targets, kept])
 
-    def _judge(self, number: np.ndarray, targets: np.ndarray) -> None:
+    def _judge(
+        self, number: Int[np.ndarray, " queries"], targets: Int[np.ndarray, " queries"]
+    ) -> None:
         """Fills in the loss of windows that were only written after so far."""
         chosen, first = np.unique(number, return_index=True)
         self.loss[:, chosen] = calculate(self.stacked, self.index.rows[chosen], targets[first]).loss

@@ -306,7 +306,7 @@ class Certificate:
     """`certificate.json`: all windows that are known to occur, and what members make of them.
 
     `unwritable` are problems whose text needs a token that the models do not have, `conflicts`
-    windows that go on in two ways. Of each member some of the wrong windows are told.
+    windows that go on in two ways. Of each member some of the wrong windows are listed.
     """
 
     FORMAT: ClassVar[int] = 2

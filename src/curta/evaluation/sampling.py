@@ -55,8 +55,8 @@ def _answered(models: Models, problem: Problem, written: list[int]) -> Answered:
     layout, answer = models.layout, models.layout.answer(problem, written)
     tokens, prompt = layout.tokens_of(problem)
     wrong = first_error(written, tokens[prompt:], layout.characters)
-    told = None if answer is None else answer_text(answer)
-    return Answered(layout.decode(written), told, wrong)
+    shown = None if answer is None else answer_text(answer)
+    return Answered(layout.decode(written), shown, wrong)
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:

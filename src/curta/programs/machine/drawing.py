@@ -25,7 +25,7 @@ GAP = "…"
 """Stands for columns or lines that are left out."""
 
 NONE = "∅"
-"""What is seen on a square on which nothing is written."""
+"""Stands for a neighbour that is not there."""
 
 Place = tuple[int | None, ...]
 """A square; None on the axes on which it is found from everywhere."""
@@ -99,9 +99,9 @@ def text(machine: Machine, tokens: Sequence[int], cut: Cut = WHOLE) -> Sheet:
 
 
 def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Sheet:
-    """What a query of that role sees: the query, time 0, and the roles of its neighbours.
+    """The window of a role: the query, time 0, and the roles of its neighbours.
 
-    On an axis on which the query and all that it sees are found from everywhere, all stand there.
+    On an axis on which all of these are found from everywhere, all stand there.
     """
     wide = {one.name: one.broadcast for one in machine.roles}
     own = [axis for axis in wide[role] if all(axis in wide[other] for other, _ in neighbours)]
@@ -114,7 +114,7 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
 
 def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int) -> list[Step]:
-    """The text token by token, with what each sees after which something is written."""
+    """The text token by token, with the windows of those after which something is written."""
     found = seen(machine, Recording.of([(tokens, prompt)]), windows)
     sees = dict(enumerate(found.rows.tolist(), prompt - 1))
     return [

@@ -24,7 +24,7 @@ Neighbour = tuple[str, Displacement]
 """A role, and how far from a query's square it is looked for, on each axis."""
 
 Windows = dict[str, tuple[Neighbour, ...]]
-"""For each role the neighbours that its tokens see, besides themselves."""
+"""For each role the neighbours in the windows of its tokens, besides themselves."""
 
 
 def cells_of(windows: Windows) -> int:

@@ -1,6 +1,6 @@
-"""Recorded texts as flat arrays, and the windows that their tokens see.
+"""Recorded texts as flat arrays, and the windows of their tokens.
 
-A window is what a query sees: its own token, then its neighbours, each a token or none. Axes of
+A window is the token of a query, then its neighbours, each a token or none. Axes of
 the arrays: `time`, all tokens of all texts one after the other; `queries`, those of them after
 which something is written; `cells`, the query and its neighbours.
 """
@@ -66,7 +66,7 @@ class Recording(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What every query of a recording sees, and what follows it."""
+    """The window of every query of a recording, and what follows it."""
 
     rows: Int[np.ndarray, "queries cells"]
     """Tokens; the number of tokens that there are stands for none."""

@@ -17,7 +17,10 @@ ENTRIES = 1 << 26
 """Squares that are kept at once, of all texts; those that go farther are written one by one."""
 
 NOTHING, WASTE = 0, 1
-"""Addresses in a row of the table: of what is never there, and of what no role sees."""
+"""Addresses in a row of the table: of what is never there, and of what is in no window."""
+
+
+Corner = Int[np.ndarray, " axes"]
 
 
 class Prompts(NamedTuple):
@@ -101,7 +104,7 @@ class Sheet:
     others look `offsets` squares far for its role. Where a pen leaves these squares the table is
     laid out anew, twice as wide on that axis; and for every new role.
     Address NOTHING is always empty: neighbours that a role does not have, or of a role that was
-    never written. WASTE takes what no role sees.
+    never written. WASTE takes what is in no window.
     """
 
     def __init__(self, machine: Machine, windows: Windows, prompts: Prompts) -> None:
@@ -173,11 +176,11 @@ class Sheet:
         self.history[-1] = Entry(self.texts, self.tokens, self.position)
         self._lay_out(self.low, self.high)
 
-    def _sizes(self, low: np.ndarray, high: np.ndarray) -> Int[np.ndarray, "roles axes"]:
+    def _sizes(self, low: Corner, high: Corner) -> Int[np.ndarray, "roles axes"]:
         """Squares of each role on each axis."""
         return np.where(self.machine.wide, 1, high - low + 1 + 2 * self.offsets)
 
-    def _entries(self, low: np.ndarray, high: np.ndarray) -> int:
+    def _entries(self, low: Corner, high: Corner) -> int:
         """How large a table from low to high is."""
         blocks = self._sizes(low, high).astype(float).prod(axis=1) * (self.seen & self.there)
         return self.count * int(blocks.sum())
@@ -201,7 +204,7 @@ class Sheet:
         role = self.machine.role[entry.tokens]
         self.table[self.blocks.address(role, entry.position, entry.texts)] = entry.tokens
 
-    def _lay_out(self, low: np.ndarray, high: np.ndarray) -> None:
+    def _lay_out(self, low: Corner, high: Corner) -> None:
         """A table for squares from low to high, with all that was written."""
         self.low, self.high = low, high
         kept = self.seen & self.there

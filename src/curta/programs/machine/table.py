@@ -97,7 +97,12 @@ class WindowTable(WindowIndex):
         self._all_texts += int(seen.text.max(initial=-1)) + 1
         return everyone
 
-    def _enter(self, rows: np.ndarray, targets: np.ndarray, example: np.ndarray) -> None:
+    def _enter(
+        self,
+        rows: Int[np.ndarray, "windows cells"],
+        targets: Int[np.ndarray, " windows"],
+        example: Int[np.ndarray, " windows"],
+    ) -> None:
         self.enter(rows)
         self.targets = np.concatenate([self.targets, targets])
         self.example = np.concatenate([self.example, example])

@@ -69,7 +69,7 @@ class _Pen:
         self.written.append(token)
 
     def window(self) -> tuple[int, ...]:
-        """What the last token sees, itself first."""
+        """The window of the last token, itself first."""
         token, found = self.written[-1], list[int]()
         for role, moved in self.near[self.role[token]]:
             at = [x + step for x, step in zip(self.position, moved, strict=True)]

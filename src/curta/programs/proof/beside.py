@@ -21,7 +21,7 @@ def fixed(step: int) -> bool:
 
 
 def at_home(cell: Cell | None) -> bool:
-    """Whether a square is told by a coordinate: then only whether anything stands there counts."""
+    """Whether a square is given by a coordinate: then only whether anything stands there counts."""
     return cell is not None and any(map(fixed, cell[1]))
 
 

@@ -24,7 +24,7 @@ move. Around the new token
    has that token there.
 
 After home it is not known how far the new token is from the old one. So views may have squares
-told by a coordinate, near the origin: of these only whether anything stands on them is kept, which
+given by a coordinate, near the origin: of these only whether anything stands on them is kept, which
 is carried along like any other square, is certain where the token itself or a square that is
 known stands there, and says after home whether a square of the new view is empty.
 
@@ -77,7 +77,7 @@ class Care(NamedTuple):
     prompt: bool = False
     """Whether what was seen of the prompt is kept too."""
     home: bool = False
-    """Whether squares are told by their coordinates where a token goes home."""
+    """Whether squares are given by their coordinates where a token goes home."""
     window: bool = True
     """Whether what the token before saw is kept too, and not only that token."""
 

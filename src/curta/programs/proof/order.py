@@ -77,7 +77,7 @@ class Order:
         return self.reaches(cell[0], role, tuple(None if d is None else -d for d in away))
 
     def _known(self, cell: Cell, role: int) -> tuple[int | None, ...]:
-        """How far a square is; None on axes on which it is wide or told by a coordinate."""
+        """How far a square is; None on axes on which it is wide or given by a coordinate."""
         ways = zip(self.machine.wide[role].tolist(), cell[1], strict=True)
         return tuple(None if wide or fixed(step) else step for wide, step in ways)
 

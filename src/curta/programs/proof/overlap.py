@@ -263,7 +263,7 @@ class Overlap:
         return good
 
     def _alike(self, rows: Rows) -> Rows:
-        """Rows in which the last square holds something if it does as told by coordinates."""
+        """Rows in which the last square holds something just where its coordinates say so."""
         new, last, none = rows.cells[-1], len(rows.cells) - 1, len(self.machine.tokens)
         for column, cell in enumerate(rows.cells[:-1]):
             if cell[0] == new[0] and any(map(fixed, (*cell[1], *new[1]))):
