@@ -39,6 +39,11 @@ from curta.programs.machine.table import WindowIndex, WindowTable
 SHOWN = 20
 """Wrong windows of a member that are named one by one."""
 
+BOUND = (
+    "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
+    " none cancelling another"
+)
+
 Say = Callable[[str], None]
 
 
@@ -147,7 +152,7 @@ def _content(
         listing=_listing(every),
         closure=_closure(found),
         operators={operator: one.listing for operator, one in found.items()},
-        rounding=_rounding(judged),
+        rounding=Rounding(None if judged.bound is None else float(judged.bound.max()), BOUND),
         roles=_roles(layout, listed),
         members=[_member(number, seed, judged) for number, seed in enumerate(seeds)],
         wrong=[
@@ -205,15 +210,6 @@ def _closure(found: dict[str, Found]) -> ClosureResult:
     ]
     reason = "; ".join(reasons) or "proved by overlapping windows from the prompts on"
     return ClosureResult(not reasons, sum(one.open for one in each.values()), reason)
-
-
-def _rounding(judged: Judged) -> Rounding:
-    how = (
-        "first-order sum of all rounding errors of a single-precision pass, in any order of"
-        " summation, none cancelling another"
-    )
-    largest = None if judged.bound is None else float(judged.bound.max())
-    return Rounding(largest, how)
 
 
 def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:

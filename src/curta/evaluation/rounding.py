@@ -79,9 +79,7 @@ def unbounded(model: Transformer) -> str | None:
 
 
 def margins(
-    model: Transformer,
-    rows: Int[np.ndarray, "windows cells"],
-    targets: Int[np.ndarray, " windows"],
+    model: Transformer, rows: Int[np.ndarray, "windows cells"], targets: Int[np.ndarray, " windows"]
 ) -> Margins:
     """Margins of one member, and bounds on what rounding does to them.
 

@@ -13,11 +13,10 @@ from curta.programs.machine.draws import Drawer
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME
-from curta.programs.proof.beside import Cell, at_home, fixed
 from curta.programs.proof.closure import CARE, Care, Proof, close
 from curta.programs.proof.completing import prove
 from curta.programs.proof.listing import Lister
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.rules import Cell, Rules, at_home, fixed
 from tests.programs.machine import machines
 
 PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))

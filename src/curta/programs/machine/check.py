@@ -107,7 +107,9 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
         seconds += time.perf_counter() - begun
         problems += [operands for operands, _ in found]
         texts += [text for _, text in found]
-        rows.append(_sized(factor * sizes.first[1], [text for _, text in found]))
+        lengths = [len(tokens) for _, (tokens, _) in found]
+        counts = len(lengths), sum(lengths), max(lengths), round(median(lengths))
+        rows.append(Sized(factor * sizes.first[1], *counts))
         ends.append(len(vocabulary.numbers))
     machine = machine_of([program], vocabulary.tokens)
     recording = Recording.of(texts)
@@ -136,11 +138,6 @@ def _recorded(
         budget -= len(text[0])
         if budget < 0 or time.perf_counter() > end:
             return
-
-
-def _sized(digits: int, texts: Sequence[Text]) -> Sized:
-    lengths = [len(tokens) for tokens, _ in texts]
-    return Sized(digits, len(texts), sum(lengths), max(lengths), round(median(lengths)))
 
 
 def _wrong(of: Recorded, truth: Truth) -> Iterator[Wrong]:

@@ -83,11 +83,7 @@ class _Pen:
 
 
 def write(
-    machine: Machine,
-    windows: Windows,
-    look: Look,
-    prompts: Sequence[Sequence[int]],
-    limit: int = 0,
+    machine: Machine, windows: Windows, look: Look, prompts: Sequence[Sequence[int]], limit: int = 0
 ) -> list[list[int]]:
     """As `write_one`, for many prompts at once."""
     return write_all(machine, windows, lambda rows, _: look(rows), Prompts.of(prompts), limit).lists

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from curta.programs.proof.beside import Cell
 from curta.programs.proof.overlap import Overlap
+from curta.programs.proof.rules import Cell
 
 Away = tuple[int | None, ...]
 """How far the pen is from the token on each axis; None once it went home."""
@@ -72,11 +72,7 @@ class Chains:
         return groups
 
     def _follow(
-        self,
-        role: int,
-        columns: tuple[int, ...],
-        cells: tuple[Cell, ...],
-        shown: tuple[Cell, ...],
+        self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...], shown: tuple[Cell, ...]
     ) -> Int[np.ndarray, "m shown"]:
         """The patterns that chains of `steps` tokens end with; ANYTHING where that is open."""
         views, none = self.overlap.views[role], len(self.overlap.machine.tokens)

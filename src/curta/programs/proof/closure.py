@@ -60,11 +60,10 @@ from jaxtyping import Int
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.prompt import Format, Part, Sign
 from curta.programs.machine.table import WindowTable, distinct
-from curta.programs.proof.beside import at_home
 from curta.programs.proof.chains import Chains
 from curta.programs.proof.order import Order, TooManyError
 from curta.programs.proof.overlap import Overlap, Rows
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.rules import Rules, at_home
 from curta.programs.proof.spelling import Speller
 from curta.programs.proof.views import Coder, TooWideError, Views, Zones, layouts, shifted
 
@@ -110,9 +109,6 @@ class Open(NamedTuple):
 class Closure:
     """What came out of an attempt."""
 
-    windows: int
-    """Listed windows that the proof reached."""
-    listed: int
     open: list[Open]
     reasons: list[str]
     """Why the attempt was given up, where it was."""
@@ -159,7 +155,7 @@ def close(
     if not opened and not reasons and formats is not None and not reached.all():
         reasons.append("a listed window is in no view")
     spent = time.thread_time() - begin
-    return Closure(int(reached.sum()), len(table), opened, reasons, views, spent)
+    return Closure(opened, reasons, views, spent)
 
 
 class UnprovableError(RuntimeError):

@@ -13,11 +13,7 @@ from curta.programs.proof.listing import Lister, search
 
 
 def prove(
-    lister: Lister,
-    sizes: Sizes,
-    seed: int = 0,
-    hunt: int = 100_000,
-    seconds: float = 10.0,
+    lister: Lister, sizes: Sizes, seed: int = 0, hunt: int = 100_000, seconds: float = 10.0
 ) -> Closure:
     """`close`, and the problems that lead to open windows recorded, until nothing new comes.
 
@@ -28,7 +24,8 @@ def prove(
     of the thread: a grade must not depend on what else a machine does.
     """
     begin, rng, tried = time.thread_time(), Random(seed), set[tuple[int, ...]]()
-    fewest = _fewest(lister, sizes)
+    single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
+    fewest = max(1, sizes.operands[0] - single)  # operands of the part for any number of them
     best: Closure | None = None
     for care in CARE:
         proofs: dict[str, Proof] = {}
@@ -49,12 +46,6 @@ def prove(
             break
     assert best is not None
     return replace(best, seconds=time.thread_time() - begin)
-
-
-def _fewest(lister: Lister, sizes: Sizes) -> int:
-    """How many operands at least stand in the prompt's part for any number of them."""
-    single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
-    return max(1, sizes.operands[0] - single)
 
 
 def _spelled(lister: Lister, opened: list[Open]) -> set[tuple[int, ...]]:

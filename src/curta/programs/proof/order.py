@@ -14,7 +14,7 @@ import numpy as np
 
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.table import WindowTable
-from curta.programs.proof.beside import Cell, fixed
+from curta.programs.proof.rules import Cell, fixed
 
 Edge = tuple[int, int]
 """A role, and a token that can follow it."""

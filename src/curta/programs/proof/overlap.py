@@ -11,9 +11,8 @@ from jaxtyping import Bool, Int
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME
-from curta.programs.proof.beside import Cell, at_home, fixed
 from curta.programs.proof.order import Order, TooManyError
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.rules import Cell, Rules, at_home, fixed
 from curta.programs.proof.views import Coder, Layout, Views, Zones, among, shifted, square
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from curta.problems.notation import to_number
 from curta.programs.machine.prompt import Given
-from curta.programs.proof.beside import Cell, Place, at_home
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.rules import Cell, Place, Rules, at_home
 
 FILL = 1
 """The digit of a square that no view showed."""

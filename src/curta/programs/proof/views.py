@@ -15,8 +15,8 @@ from jaxtyping import Bool, Int
 from curta.config.errors import UserError
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.tokens import HOME
-from curta.programs.proof.beside import Cell, at_home, fixed
 from curta.programs.proof.order import Order
+from curta.programs.proof.rules import Cell, at_home, fixed
 
 WIDEST = 1 << 62
 
