@@ -9,6 +9,7 @@ The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line's end for eac
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ TOGETHER = 8192
 ZERO, NINE, END = b"09\n"
 
 Places = Int[np.ndarray, " lines"]
+Chars = UInt8[np.ndarray, " chars"]
 
 
 class Span(NamedTuple):
@@ -42,7 +44,7 @@ class Span(NamedTuple):
 class Lines(NamedTuple):
     """The problems of a text."""
 
-    chars: UInt8[np.ndarray, " chars"]
+    chars: Chars
     operator: str
     operands: tuple[Span, Span]
 
@@ -66,7 +68,7 @@ def read(text: str) -> Lines | None:
     return Lines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
 
 
-def _numbers(chars: UInt8[np.ndarray, " chars"], span: Span) -> bool:
+def _numbers(chars: Chars, span: Span) -> bool:
     """Whether there is a number everywhere, not too long, and no zero before it."""
     inside = (span.length > 0) & (span.length <= LONGEST)
     return bool(inside.all() and (chars[span.begin] > ZERO).all())
@@ -122,20 +124,15 @@ def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
 
 
 def _fill(
-    tokens: Int[np.ndarray, " time"],
-    at: Places,
-    number: Number,
-    chars: UInt8[np.ndarray, " chars"],
-    span: Span,
+    tokens: Int[np.ndarray, " time"], at: Places, number: Number, chars: Chars, span: Span
 ) -> None:
     """Writes an operand of every line. 12 at 7, its lowest digit first: 2 at 7, 1 at 8."""
-    place = np.arange(span.length.sum()) - np.repeat(
-        np.cumsum(span.length) - span.length, span.length
-    )
-    last = np.repeat(span.begin + span.length - 1, span.length)
-    source = np.repeat(span.begin, span.length) + place if number.high_first else last - place
-    tokens[np.repeat(at, span.length) + place] = _lookup(number.others)[chars[source]]
-    first = span.begin if number.high_first else span.begin + span.length - 1
+    begin, length = span
+    each = partial(np.repeat, repeats=length)
+    place = np.arange(length.sum()) - each(np.cumsum(length) - length)
+    first = begin if number.high_first else begin + length - 1
+    source = each(first) + (place if number.high_first else -place)
+    tokens[each(at) + place] = _lookup(number.others)[chars[source]]
     tokens[at] = _lookup(number.first)[chars[first]]
 
 

@@ -6,6 +6,8 @@ Every evaluation also generates a sample token by token and says whether both ag
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Bool
@@ -64,18 +66,12 @@ def grid(
     progress: Callable[[float], None] = lambda share: None,
 ) -> Grid:
     """Exact match for every pair of digit counts up to `settings.grid`."""
-    counts, seed = list(range(1, settings.grid + 1)), settings.seed
-    rows: list[np.ndarray] = []
-    bounds = room_for(models, drawn(models.layout, operator, tasks.RANDOM, settings.grid, 1, seed))
+    draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
+    counts, rows = list(range(1, settings.grid + 1)), list[np.ndarray]()
+    bounds = room_for(models, draw(settings.grid, 1))
     for first in counts:
-        sizes = (f"{first}/{second}" for second in counts)
-        problems = [
-            problem
-            for size in sizes
-            for problem in drawn(
-                models.layout, operator, tasks.RANDOM, size, settings.grid_count, seed
-            )
-        ]
+        cut = (draw(f"{first}/{second}", settings.grid_count) for second in counts)
+        problems = list(chain.from_iterable(cut))
         cells = exact_match(models, problems, bounds).reshape(models.members, len(counts), -1)
         rows.append(cells.mean(axis=-1))
         progress(first / settings.grid)
@@ -91,13 +87,12 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
         for problem in drawn(models.layout, operator, name, size, 2, settings.seed + 1)
     ]
     bounds = room_for(models, problems)
-    return [
-        _example(models, member, problem, written)
-        for member in range(models.members)
-        for problem, written in zip(
-            problems, _answers(models, member, problems, bounds), strict=True
-        )
-    ]
+    found = []
+    for member in range(models.members):
+        answers = _answers(models, member, problems, bounds)
+        pairs = zip(problems, answers, strict=True)
+        found += [_example(models, member, *pair) for pair in pairs]
+    return found
 
 
 def _evaluated(
@@ -219,9 +214,8 @@ def generate(
     """
     layout = models.layout
     if models.memo is None:
-        return completions(
-            models.member(member), layout, problems, bounds or bounds_of(models, problems)
-        )
+        bounds = bounds or bounds_of(models, problems)
+        return completions(models.member(member), layout, problems, bounds)
     assert isinstance(layout, ProgramLayout)
     prompts = [layout.prompt_tokens(problem) for problem in problems]
     return write(layout.machine, layout.windows, models.memo.look(member), prompts, limit)

@@ -83,17 +83,15 @@ class Memo:
         self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
         """What a member, or each window's own member, writes after it."""
+        return self.token[member, self.prepare(rows)]
+
+    def prepare(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
+        """Calculates windows that are not known, all at once; the number of each."""
         number = self.index.find(rows)
         if (number < 0).any():
             self._enter(rows[number < 0], None)
             number = self.index.find(rows)
-        return self.token[member, number]
-
-    def prepare(self, rows: Int[np.ndarray, "windows cells"]) -> None:
-        """Calculates windows that will be asked, all at once."""
-        fresh = rows[self.index.find(rows) < 0]
-        if len(fresh):
-            self._enter(fresh, None)
+        return number
 
     def look(self, member: int) -> Any:
         """`tokens` of one member."""

@@ -72,14 +72,12 @@ class Program:
         """The first line of the algorithm's own description."""
         return ((self.run.__doc__ if self.run else "") or self.name).strip().partition("\n")[0]
 
-    def record(
-        self, operands: Sequence[int], vocabulary: Vocabulary, limit: int = LIMIT
-    ) -> tuple[list[int], int]:
+    def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> tuple[list[int], int]:
         """The tokens of a whole text, and how many of them are the prompt's.
 
         Raises ProgramError for a program that writes nothing, or never ends.
         """
-        paper = Paper(self.axes, vocabulary, limit)
+        paper = Paper(self.axes, vocabulary, LIMIT)
         digits, numbers = self.format.digits(operands), vocabulary.numbers
         prompt = [numbers[key] for key in self.format.prompt(digits)]
         if self.run is None:

@@ -12,9 +12,7 @@ from curta.programs.proof.closure import CARE, Closure, Open, Proof, close
 from curta.programs.proof.listing import Lister, search
 
 
-def prove(
-    lister: Lister, sizes: Sizes, seed: int = 0, hunt: int = 100_000, seconds: float = 10.0
-) -> Closure:
+def prove(lister: Lister, sizes: Sizes, hunt: int = 100_000, seconds: float = 10.0) -> Closure:
     """`close`, and the problems that lead to open windows recorded, until nothing new comes.
 
     The way to an open window spells out a problem, so a list is completed from what it lacks.
@@ -23,7 +21,7 @@ def prove(
     either, views grow. What is open at the end is counted. All attempts together have `seconds`
     of the thread: a grade must not depend on what else a machine does.
     """
-    begin, rng, tried = time.thread_time(), Random(seed), set[tuple[int, ...]]()
+    begin, rng, tried = time.thread_time(), Random(0), set[tuple[int, ...]]()
     single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
     fewest = max(1, sizes.operands[0] - single)  # operands of the part for any number of them
     best: Closure | None = None

@@ -161,20 +161,14 @@ class Listing(NamedTuple):
         return chernoff(self.fresh, self.drawn, DELTA)
 
 
-def list_windows(
-    lister: Lister,
-    sizes: Sizes,
-    seed: int = 0,
-    budget: int = 1_000_000,
-    growth: Sequence[int] = GROWTH,
-) -> Listing:
+def list_windows(lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_000_000) -> Listing:
     """Enters the windows of problems from these sizes up to several times those in a lister.
 
     Two thirds of the budget go to a search in growing sizes, each of which ends early when a tenth
     of its share brings nothing new; the rest to problems drawn at random, of all sizes alike.
     """
     rng, table = Random(seed), lister.table
-    ranges = [sizes.times(factor) for factor in growth]
+    ranges = [sizes.times(factor) for factor in GROWTH]
     for number, range_ in enumerate(ranges, 1):
         _stage(lister, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
     before = lister.problems
