@@ -1,5 +1,6 @@
 """Lists of windows are kept: read back the same, and never for another program's or other sizes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,12 @@ def found(recipe: Recipe, layout: ProgramLayout) -> catalogue.Found:
     return catalogue.found(recipe, layout, recipe.tasks[0])
 
 
+def timeless(one: catalogue.Found) -> catalogue.Found:
+    return one._replace(listing=replace(one.listing, seconds=0.0))
+
+
 def same(one: catalogue.Found, other: catalogue.Found) -> bool:
-    pairs = zip(one, other, strict=True)
+    pairs = zip(timeless(one), timeless(other), strict=True)
     return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
 
@@ -74,7 +79,7 @@ def test_damage_is_listed_anew(cache: Path) -> None:
     (path,) = (cache / "windows").iterdir()
     for content in (b"", path.read_bytes()[:-9], b"\xff" * 64):
         path.write_bytes(content)
-        assert same(found(recipe, layout)._replace(seconds=first.seconds), first)
+        assert same(found(recipe, layout), first)
 
 
 def test_numbers_of_any_length_are_kept() -> None:

@@ -21,6 +21,7 @@ from curta.model.recipes import load
 from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.problems.tasks import problems, slices
+from curta.programs.machine.sheet import Written
 from curta.training import trainer
 from tests import paper, tiny
 
@@ -94,12 +95,14 @@ def test_a_difference_between_look_up_and_writing_is_reported(
 ) -> None:
     settings = Evaluation(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
-    write = exact_match.write
+    write = exact_match.write_all
 
-    def torn(*of: Any) -> list[list[int]]:
-        return [[*text[:-1], 0] for text in write(*of)]
+    def torn(*of: Any) -> Written:
+        tokens, counts = write(*of)
+        tokens[np.arange(len(counts)), counts - 1] = 0
+        return Written(tokens, counts)
 
-    monkeypatch.setattr(exact_match, "write", torn)
+    monkeypatch.setattr(exact_match, "write_all", torn)
     row = exact_match.lengths(windowed, "+", 1, settings)[0]
     assert any(share > 0 for share in row.exact_match)
     assert row.generated.agrees is False

@@ -19,7 +19,7 @@ from curta.model.inspection import all_logits
 from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine, Role
 from curta.programs.machine.survey import survey
 from curta.programs.machine.tokens import HOME, Token
@@ -83,7 +83,7 @@ def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
 @lru_cache
 def program(name: str) -> ProgramLayout:
     """A program's machine, of a small survey."""
-    one = program_named(name)
+    one = PROGRAMS[name]
     sizes = tasks.sizes(Task(one.operator, digits=(1, 3)))
     found = survey([one], {one.operator: sizes})
     return ProgramLayout(found.machine, found.windows, found.recorder)

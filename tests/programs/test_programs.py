@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
-from curta.programs import PROGRAMS, program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program, finding
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.survey import machine_of
 from curta.programs.machine.table import WindowTable
+from curta.programs.user import registry
 
 TRAINING = {
     "sums": (5, 8),
@@ -133,7 +134,7 @@ EDGES = [
 
 @pytest.mark.parametrize(("name", "operands"), EDGES)
 def test_the_answers_to_special_problems_are_pythons(name: str, operands: tuple[int, ...]) -> None:
-    program = program_named(name)
+    program = PROGRAMS[name]
     assert answer(program, operands) == OPERATIONS[program.operator].truth(*operands)
 
 
@@ -206,18 +207,18 @@ TEXTS = {
 def test_a_program_writes_what_its_description_says(name: str) -> None:
     operands, text = TEXTS[name]
     vocabulary = Vocabulary()
-    tokens, _ = program_named(name).record(operands, vocabulary)
+    tokens, _ = PROGRAMS[name].record(operands, vocabulary)
     symbols = [token.symbol for token in vocabulary.tokens]
     assert "".join(symbols[token] for token in tokens) == text
 
 
 def test_every_program_is_found_by_its_name() -> None:
     for name, program in PROGRAMS.items():
-        assert program_named(name) is program
+        assert registry.programs_of(name) == [program]
         assert program.name == name
         assert program.summary
     with pytest.raises(UserError, match="unknown program 'adition': did you mean 'addition'"):
-        program_named("adition")
+        registry.programs_of("adition")
 
 
 def test_a_program_in_base_ten_is_the_program() -> None:

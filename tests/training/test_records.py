@@ -10,7 +10,7 @@ import pytest
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine.sampling import refused
 from curta.training import records, trainer
 from curta.training.records import Data
@@ -143,7 +143,7 @@ def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
             assert tasks.counts(of)[0] <= len(operands) <= tasks.counts(of)[1]
             for value, (low, high) in zip(operands, tasks.spans(of), strict=False):
                 assert (1 if special else low) <= len(str(value)) <= high
-            assert refused(program_named(program), operands) is None
+            assert refused(PROGRAMS[program], operands) is None
     assert len(set(problems)) > 100
 
 

@@ -9,10 +9,11 @@ The sums 12+34 and 5+6 are the characters `12+34.5+6.` with a line's end for eac
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Bool, Int, UInt8
 
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
@@ -20,7 +21,7 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.operations.base import Operation
 from curta.programs.machine.plain import Number, Plain
 from curta.programs.machine.sheet import Prompts, Written
-from curta.programs.machine.writing import write_all
+from curta.programs.machine.writing import LookOf, write_all
 
 FIRST = re.compile(r"[1-9][0-9]*([-+*%])[1-9]")
 LONGEST = 1000
@@ -30,6 +31,7 @@ TOGETHER = 8192
 ZERO, NINE, END = b"09\n"
 
 Places = Int[np.ndarray, " lines"]
+Chars = UInt8[np.ndarray, " chars"]
 
 
 class Span(NamedTuple):
@@ -42,13 +44,17 @@ class Span(NamedTuple):
 class Lines(NamedTuple):
     """The problems of a text."""
 
-    chars: UInt8[np.ndarray, " chars"]
+    chars: Chars
     operator: str
     operands: tuple[Span, Span]
 
 
 def read(text: str) -> Lines | None:
-    """The lines of a text; None if they are not plain."""
+    """The lines of a text; None if they are not plain.
+
+    >>> [(span.begin.tolist(), span.length.tolist()) for span in read("12+34\\n5+6").operands]
+    [([0, 6], [2, 1]), ([3, 8], [2, 1])]
+    """
     first = FIRST.match(text)
     if first is None or not text.isascii():
         return None
@@ -62,7 +68,7 @@ def read(text: str) -> Lines | None:
     return Lines(chars, first[1], spans) if all(_numbers(chars, span) for span in spans) else None
 
 
-def _numbers(chars: UInt8[np.ndarray, " chars"], span: Span) -> bool:
+def _numbers(chars: Chars, span: Span) -> bool:
     """Whether there is a number everywhere, not too long, and no zero before it."""
     inside = (span.length > 0) & (span.length <= LONGEST)
     return bool(inside.all() and (chars[span.begin] > ZERO).all())
@@ -77,14 +83,15 @@ def answers(models: Models, member: int, text: str) -> list[str] | None:
     table = layout.plain(lines.operator)
     if table is None or type(OPERATIONS[lines.operator]).refuse is not Operation.refuse:
         return None
-    found: list[str] = [""] * len(lines.operands[0].begin)
+    found, known = [""] * len(lines.operands[0].begin), memo.look(member)
+    look: LookOf = lambda rows, _: known(rows)
     for chosen in _chosen(lines):
         asked = prompts(lines, table, chosen)
-        written = write_all(layout.machine, layout.windows, memo.look(member), asked)
-        told = answered(written, table, layout.end)
-        if told is None:
+        written = write_all(layout.machine, layout.windows, look, asked)
+        texts = answered(written, table, layout.end)
+        if texts is None:
             return None
-        for line, answer in zip(chosen.tolist(), told, strict=True):
+        for line, answer in zip(chosen.tolist(), texts, strict=True):
             found[line] = answer
     return found
 
@@ -98,7 +105,10 @@ def _chosen(lines: Lines) -> Iterator[Places]:
 
 
 def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
-    """Tokens from characters: each part of the prompt fills its share of every line."""
+    """Tokens from characters: each part of the prompt fills its share of every line.
+
+    12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.
+    """
     spans = iter(lines.operands)
     parts = [(part, next(spans) if isinstance(part, Number) else None) for part in table.parts]
     sizes = [np.ones_like(chosen) if s is None else s.length[chosen] for _, s in parts]
@@ -114,24 +124,20 @@ def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
 
 
 def _fill(
-    tokens: Int[np.ndarray, " time"],
-    at: Places,
-    number: Number,
-    chars: UInt8[np.ndarray, " chars"],
-    span: Span,
+    tokens: Int[np.ndarray, " time"], at: Places, number: Number, chars: Chars, span: Span
 ) -> None:
     """Writes an operand of every line. 12 at 7, its lowest digit first: 2 at 7, 1 at 8."""
-    place = np.arange(span.length.sum()) - np.repeat(
-        np.cumsum(span.length) - span.length, span.length
-    )
-    last = np.repeat(span.begin + span.length - 1, span.length)
-    source = np.repeat(span.begin, span.length) + place if number.high_first else last - place
-    tokens[np.repeat(at, span.length) + place] = _lookup(number.others)[chars[source]]
-    first = span.begin if number.high_first else span.begin + span.length - 1
+    begin, length = span
+    each = partial(np.repeat, repeats=length)
+    place = np.arange(length.sum()) - each(np.cumsum(length) - length)
+    first = begin if number.high_first else begin + length - 1
+    source = each(first) + (place if number.high_first else -place)
+    tokens[each(at) + place] = _lookup(number.others)[chars[source]]
     tokens[at] = _lookup(number.first)[chars[first]]
 
 
 def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
+    """The token of each character, by its code: that of "0" at 48."""
     table = np.zeros(256, np.int32)
     for digit, token in tokens.items():
         table[ord(digit)] = token
@@ -139,7 +145,10 @@ def _lookup(tokens: dict[str, int]) -> Int[np.ndarray, " chars"]:
 
 
 def answered(written: Written, table: Plain, end: int) -> list[str] | None:
-    """The answers in what was written, without zeros before them; None if one is malformed."""
+    """The answers in what was written, without zeros before them; None if one is malformed.
+
+    Tokens 6 4 $ and 0 0 $, lowest digits first: "46" and "0".
+    """
     tokens, counts = written
     digit = np.zeros(max(max(table.digits), int(tokens.max())) + 1, np.uint8)
     for token, symbol in table.digits.items():
@@ -155,6 +164,10 @@ def answered(written: Written, table: Plain, end: int) -> list[str] | None:
     return lines[lines > 0].tobytes().decode().splitlines()
 
 
-def _last(there: np.ndarray) -> Places:
-    """The last column of each row that is true."""
+def _last(there: Bool[np.ndarray, "lines steps"]) -> Places:
+    """The last column of each row that is true.
+
+    >>> _last(np.array([[True, True, False], [True, False, False]])).tolist()
+    [1, 0]
+    """
     return there.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)

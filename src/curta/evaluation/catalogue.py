@@ -14,18 +14,19 @@ import safetensors
 import safetensors.numpy
 from jaxtyping import Int
 
-from curta.config import files
+from curta.config import files, typed
+from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
+from curta.evaluation.results import OperandSizes, OperatorListing
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import sources, unchanging
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.sizes import Sizes
 from curta.programs.machine import Program
 from curta.programs.proof.closure import Closure
 from curta.programs.proof.completing import prove
-from curta.programs.proof.listing import Lister, Listing, list_windows
+from curta.programs.proof.listing import DELTA, Lister, Listing, list_windows
 
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
@@ -34,13 +35,16 @@ SECONDS = 10.0
 """Of the thread, for the proof of each operator; what is not proved by then is given up."""
 
 STRANGE = 20
-"""Problems that cannot be written which are told one by one."""
+"""Problems that cannot be written which are named one by one."""
+
+CONFIDENCE = 1 - DELTA
+"""Of the bound on what a list lacks."""
 
 Operands = tuple[int, ...]
 
 
 class Found(NamedTuple):
-    """The windows of one operator, how they were listed, and what came of the proof."""
+    """The windows of one operator, and how they were listed and proved to be all."""
 
     operator: str
     base: int
@@ -51,31 +55,14 @@ class Found(NamedTuple):
     strange: list[Operands]
     """Some of the problems whose text needs a token that the machine does not have."""
     conflicts: int
-    problems: int
-    tokens: int
     curve: list[tuple[int, int]]
     """Tokens recorded, windows known."""
-    sizes: list[Sizes]
-    drawn: int
-    """How many of the problems, the last ones, were drawn at random."""
-    fresh: int
-    """How many of those brought something new."""
-    once: int
-    """Windows that were seen in one drawn problem alone."""
-    bound: float
-    """On the chance that the next problem holds a window that is not listed."""
-    complete: bool
-    """Whether the proof came to an end."""
-    open: int
-    """Windows that the proof could not exclude."""
-    reasons: list[str]
-    views: int
-    seconds: float
+    listing: OperatorListing
 
     @property
     def closed(self) -> bool:
         """Whether no text of any length meets a window that is not in the list."""
-        return self.complete and not self.strange
+        return self.listing.closed and not self.strange
 
     @property
     def unwritable(self) -> list[Problem]:
@@ -118,28 +105,25 @@ def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) ->
     closure = prove(lister, tasks.sizes(task), seconds=SECONDS)
     if not closure.closed and budget > FIRST:
         listing = list_windows(lister, tasks.sizes(task), seed=1, budget=lister.tokens + budget)
-    return _told(lister, listing, closure)
-
-
-def _told(lister: Lister, listing: Listing, closure: Closure) -> Found:
-    program, table = lister.program, lister.table
+    table, strange = lister.table, sorted(set(lister.strange))[:STRANGE]
     return Found(
-        operator=program.operator,
-        base=program.base,
-        rows=table.rows,
-        targets=table.targets,
-        examples=lister.examples,
-        strange=sorted(set(lister.strange))[:STRANGE],
-        conflicts=len(table.conflicts),
+        program.operator, program.base, table.rows, table.targets, lister.examples, strange,
+        len(table.conflicts), lister.curve, _summary(lister, listing, closure),
+    )  # fmt: skip
+
+
+def _summary(lister: Lister, listing: Listing, closure: Closure) -> OperatorListing:
+    return OperatorListing(
+        windows=len(lister.table),
         problems=lister.problems,
         tokens=lister.tokens,
-        curve=lister.curve,
-        sizes=listing.sizes,
+        sizes=[OperandSizes(*sizes) for sizes in listing.sizes],
         drawn=listing.drawn,
         fresh=listing.fresh,
         once=listing.singletons,
-        bound=listing.held_out,
-        complete=closure.closed,
+        bound=listing.bound,
+        confidence=CONFIDENCE,
+        closed=closure.closed,
         open=len(closure.open),
         reasons=closure.reasons,
         views=closure.views,
@@ -149,7 +133,7 @@ def _told(lister: Lister, listing: Listing, closure: Closure) -> Found:
 
 def _content(one: Found) -> bytes:
     """Arrays, and the rest as JSON; operands in base 16, since JSON's numbers may not be long."""
-    rest = one._asdict()
+    rest = one._asdict() | {"listing": typed.as_json(one.listing)}
     arrays = {name: np.ascontiguousarray(rest.pop(name)) for name in ("rows", "targets")}
     for name in ("examples", "strange"):
         rest[name] = [[f"{value:x}" for value in operands] for operands in rest[name]]
@@ -164,8 +148,9 @@ def _read(path: Path) -> Found | None:
             arrays = {name: file.get_tensor(name) for name in ("rows", "targets")}
         for name in ("examples", "strange"):
             rest[name] = [tuple(int(v, 16) for v in operands) for operands in rest[name]]
-        rest["sizes"] = [Sizes(*map(tuple, sizes)) for sizes in rest["sizes"]]
         rest["curve"] = [(tokens, windows) for tokens, windows in rest["curve"]]
+        listing = json.dumps(rest["listing"])
+        rest["listing"] = typed.parse(OperatorListing, listing, "the cache", path.name)
         return Found(**rest, **arrays)
-    except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
+    except (UserError, OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

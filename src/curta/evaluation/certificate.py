@@ -9,8 +9,7 @@ windows.safetensors    every window, what follows it, what each member writes, w
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
@@ -19,15 +18,13 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.evaluation import catalogue, memo, rounding
-from curta.evaluation.catalogue import Found
+from curta.evaluation.catalogue import CONFIDENCE, Found
 from curta.evaluation.results import (
-    WINDOWS,
     Certificate,
     ClosureResult,
     Listing,
     MemberWindows,
     OperandSizes,
-    OperatorListing,
     RoleWindows,
     Rounding,
     WrongWindow,
@@ -35,16 +32,17 @@ from curta.evaluation.results import (
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
-from curta.problems.sizes import Sizes
-from curta.programs.machine.machine import Machine
+from curta.programs.machine.machine import neighbour_name
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.table import WindowIndex, WindowTable
 
 SHOWN = 20
-"""Wrong windows of a member that are told one by one."""
+"""Wrong windows of a member that are named one by one."""
 
-CONFIDENCE = 0.99
-"""Of the bound on what a list lacks."""
+BOUND = (
+    "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
+    " none cancelling another"
+)
 
 Say = Callable[[str], None]
 
@@ -111,25 +109,23 @@ def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None)
     return Prepared(found, together(list(found.values())))
 
 
-def windows_in(path: Path) -> Int[np.ndarray, "windows cells"]:
-    """The windows of the certificate in a run's folder; none if it has no certificate."""
-    path = path / WINDOWS
-    if not path.exists():
-        return np.zeros((0, 0), np.int32)
-    return safetensors.numpy.load_file(path)["rows"]
-
-
 def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
     """All members on all windows."""
     found = memo.calculate(models.stacked, listed.rows, listed.targets)
-    bounds = [_bound(models, member, listed) for member in range(models.members)]
-    known = [bound for bound in bounds if bound is not None]
-    bound = np.stack(known) if len(known) == len(bounds) else None
-    return Judged(found.token, found.margin, bound, shown)
+    if rounding.unbounded(models.stacked):
+        return Judged(found.token, found.margin, None, shown)
+    bounds = [
+        rounding.margins(models.member(member), listed.rows, listed.targets).bound
+        for member in range(models.members)
+    ]
+    return Judged(found.token, found.margin, np.stack(bounds), shown)
 
 
 def together(found: Sequence[Found]) -> Listed:
-    """The windows of all operators as one list; those that several have are one."""
+    """The windows of all operators as one list; those that several have are one.
+
+    Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
+    """
     index, targets, examples = WindowIndex(found[0].rows.shape[1]), [], list[Problem]()
     for one in found:
         new = np.flatnonzero(index.find(one.rows) < 0)
@@ -137,13 +133,6 @@ def together(found: Sequence[Found]) -> Listed:
         targets.append(one.targets[new])
         examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
     return Listed(index.rows, np.concatenate(targets), examples)
-
-
-def _bound(models: Models, member: int, listed: Listed) -> np.ndarray | None:
-    model = models.member(member)
-    if rounding.unbounded(model):
-        return None
-    return rounding.margins(model, listed.rows, listed.targets).bound
 
 
 def _content(
@@ -162,8 +151,8 @@ def _content(
         unwritable=[str(problem) for one in every for problem in one.unwritable],
         listing=_listing(every),
         closure=_closure(found),
-        operators={operator: _operator(one) for operator, one in found.items()},
-        rounding=_rounding(judged),
+        operators={operator: one.listing for operator, one in found.items()},
+        rounding=Rounding(None if judged.bound is None else float(judged.bound.max()), BOUND),
         roles=_roles(layout, listed),
         members=[_member(number, seed, judged) for number, seed in enumerate(seeds)],
         wrong=[
@@ -176,27 +165,33 @@ def _content(
 
 def _listing(found: Sequence[Found]) -> Listing:
     """What was recorded, all operators together; the bound is that of the worst of them."""
+    each = [one.listing for one in found]
     return Listing(
-        problems=sum(one.problems for one in found),
-        tokens=sum(one.tokens for one in found),
-        sizes={one.operator: _sizes(one.sizes[-1]) for one in found},
-        once=sum(one.once for one in found),
-        bound=max(one.bound for one in found),
-        good_turing=max(one.once / max(1, one.drawn) for one in found),
+        problems=sum(one.problems for one in each),
+        tokens=sum(one.tokens for one in each),
+        sizes={one.operator: _sizes(one.listing.sizes[-1]) for one in found},
+        once=sum(one.once for one in each),
+        bound=max(one.bound for one in each),
+        good_turing=max(one.once / max(1, one.drawn) for one in each),
         confidence=CONFIDENCE,
         growth=_growth([one.curve for one in found]),
     )
 
 
-def _sizes(sizes: Sizes) -> str:
+def _sizes(sizes: OperandSizes) -> str:
     """The largest sizes: `1..40 digits`, for several numbers `2..20 of 1..32 digits`."""
     few, many = sizes.operands
-    digits = " and ".join(f"{low}..{high}" for low, high in dict.fromkeys(sizes[:2]))
+    spans = dict.fromkeys([sizes.first, sizes.others])
+    digits = " and ".join(f"{low}..{high}" for low, high in spans)
     return f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
 
 
 def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Tokens and windows, one operator after the other, a hundred points at most."""
+    """Tokens and windows, one operator after the other, a hundred points at most.
+
+    >>> _growth([[(10, 4), (20, 6)], [(10, 3)]])
+    [(10, 4), (20, 6), (30, 9)]
+    """
     found, tokens, windows = list[tuple[int, int]](), 0, 0
     for curve in curves:
         found += [(tokens + t, windows + w) for t, w in curve]
@@ -207,42 +202,14 @@ def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]
 
 def _closure(found: dict[str, Found]) -> ClosureResult:
     """What came of the proofs."""
+    each = {operator: one.listing for operator, one in found.items()}
     reasons = [
         "; ".join(one.reasons) or f"{operator}: {one.open:,} open"
-        for operator, one in found.items()
-        if not one.complete
+        for operator, one in each.items()
+        if not one.closed
     ]
     reason = "; ".join(reasons) or "proved by overlapping windows from the prompts on"
-    return ClosureResult(not reasons, sum(one.open for one in found.values()), reason)
-
-
-def _operator(found: Found) -> OperatorListing:
-    """How the windows of one operator were listed, and what the proof came to."""
-    return OperatorListing(
-        windows=len(found.rows),
-        problems=found.problems,
-        tokens=found.tokens,
-        sizes=[OperandSizes(*sizes) for sizes in found.sizes],
-        drawn=found.drawn,
-        fresh=found.fresh,
-        once=found.once,
-        bound=found.bound,
-        confidence=CONFIDENCE,
-        closed=found.complete,
-        open=found.open,
-        reasons=found.reasons,
-        views=found.views,
-        seconds=found.seconds,
-    )
-
-
-def _rounding(judged: Judged) -> Rounding:
-    how = (
-        "first-order sum of all rounding errors of a single-precision pass, in any order of"
-        " summation, none cancelling another"
-    )
-    largest = None if judged.bound is None else float(judged.bound.max())
-    return Rounding(largest, how)
+    return ClosureResult(not reasons, sum(one.open for one in each.values()), reason)
 
 
 def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
@@ -251,7 +218,7 @@ def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
     return [
         RoleWindows(
             role=role.name,
-            sees=[neighbour_text(machine, *near) for near in layout.windows[role.name]],
+            sees=[neighbour_name(machine.axes, near) for near in layout.windows[role.name]],
             windows=int(count),
         )
         for role, count in zip(machine.roles, counts, strict=True)
@@ -280,8 +247,7 @@ def _wrong(
     member: int, window: int, layout: ProgramLayout, listed: Listed, judged: Judged
 ) -> WrongWindow:
     """One wrong window, and a problem in which it occurs."""
-    machine, row = layout.machine, listed.rows[window]
-    problem = listed.examples[window]
+    machine, row, problem = layout.machine, listed.rows[window], listed.examples[window]
     return WrongWindow(
         member=member,
         role=machine.tokens[row[0]].role,
@@ -300,35 +266,28 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
     machine = layout.machine
     near = layout.windows[machine.tokens[row[0]].role]
     return [machine.tokens[row[0]].text] + [
-        f"{neighbour_text(machine, *one)}: "
+        f"{neighbour_name(machine.axes, one)}: "
         f"{machine.tokens[cell].symbol if cell < len(machine.tokens) else 'nothing'}"
         for one, cell in zip(near, row[1:].tolist(), strict=False)
     ]
 
 
-def neighbour_text(machine: Machine, role: str, displacement: Sequence[int]) -> str:
-    """`sum place+1 row-1`, as recipes write it too."""
-    moved = zip(machine.axes, displacement, strict=True)
-    return " ".join([role, *(f"{axis}{step:+d}" for axis, step in moved if step)])
-
-
 def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
     """Where in a problem's text the window's query stands, counted in tokens."""
-    text = layout.tokens_of(problem)
-    recording = Recording.of([text])
+    recording = Recording.of([layout.tokens_of(problem)])
     rows = seen(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))
     return int(np.flatnonzero(recording.asked)[same[0]]) if len(same) else -1
 
 
 def _arrays(listed: Listed, judged: Judged) -> bytes:
-    arrays = {
-        "rows": listed.rows.astype(np.int32),
-        "targets": listed.targets.astype(np.int32),
-        "token": judged.token.astype(np.int32),
-        "margin": judged.margin.astype(np.float32),
-        "shown": judged.shown.astype(np.uint8),
+    arrays: dict[str, Any] = {
+        "rows": listed.rows.astype(np.int32, order="C"),
+        "targets": listed.targets.astype(np.int32, order="C"),
+        "token": judged.token.astype(np.int32, order="C"),
+        "margin": judged.margin.astype(np.float32, order="C"),
+        "shown": judged.shown.astype(np.uint8, order="C"),
     }
     if judged.bound is not None:
-        arrays["bound"] = judged.bound.astype(np.float32)
-    return safetensors.numpy.save({k: np.ascontiguousarray(v) for k, v in arrays.items()})
+        arrays["bound"] = judged.bound.astype(np.float32, order="C")
+    return safetensors.numpy.save(arrays)

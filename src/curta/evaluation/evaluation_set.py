@@ -18,7 +18,6 @@ from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import RANDOM, as_size, problems
 from curta.problems.tasks import slices as known_slices
-from curta.programs.machine import Program
 from curta.programs.machine.sampling import draw, rare
 from curta.programs.user.kept import StoredTexts
 
@@ -77,20 +76,14 @@ def _by_host(layout: Layout, operator: str) -> bool:
     return OPERATIONS[operator].on_device and layout.base(operator) != 10
 
 
-def _program(layout: Layout, operator: str) -> Program | None:
-    """The program's code, if it is known."""
-    assert isinstance(layout, ProgramLayout)
-    recorder = layout.recorder
-    return None if recorder is None else recorder.programs[operator]
-
-
 def _by_python(
     layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
     """Problems of one size and slice, drawn as those of training are."""
-    program, rng = _program(layout, operator), random.Random(f"{seed} {slice_name} {digits}")
-    if program is None:
+    assert isinstance(layout, ProgramLayout)
+    if layout.recorder is None:
         raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
-    sizes = Sizes.exactly(digits)
+    program, sizes = layout.recorder.programs[operator], Sizes.exactly(digits)
+    rng = random.Random(f"{seed} {slice_name} {digits}")
     found = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
     return [Problem(operator, operands, program.base) for operands in found]

@@ -6,6 +6,8 @@ Every evaluation also generates a sample token by token and says whether both ag
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Bool
@@ -22,7 +24,8 @@ from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.writing import write
+from curta.programs.machine.sheet import Prompts
+from curta.programs.machine.writing import write, write_all
 
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
@@ -63,18 +66,12 @@ def grid(
     progress: Callable[[float], None] = lambda share: None,
 ) -> Grid:
     """Exact match for every pair of digit counts up to `settings.grid`."""
-    counts, seed = list(range(1, settings.grid + 1)), settings.seed
-    rows: list[np.ndarray] = []
-    bounds = room_for(models, drawn(models.layout, operator, tasks.RANDOM, settings.grid, 1, seed))
+    draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
+    counts, rows = list(range(1, settings.grid + 1)), list[np.ndarray]()
+    bounds = room_for(models, draw(settings.grid, 1))
     for first in counts:
-        sizes = (f"{first}/{second}" for second in counts)
-        problems = [
-            problem
-            for size in sizes
-            for problem in drawn(
-                models.layout, operator, tasks.RANDOM, size, settings.grid_count, seed
-            )
-        ]
+        cut = (draw(f"{first}/{second}", settings.grid_count) for second in counts)
+        problems = list(chain.from_iterable(cut))
         cells = exact_match(models, problems, bounds).reshape(models.members, len(counts), -1)
         rows.append(cells.mean(axis=-1))
         progress(first / settings.grid)
@@ -90,13 +87,12 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
         for problem in drawn(models.layout, operator, name, size, 2, settings.seed + 1)
     ]
     bounds = room_for(models, problems)
-    return [
-        _example(models, member, problem, written)
-        for member in range(models.members)
-        for problem, written in zip(
-            problems, _answers(models, member, problems, bounds), strict=True
-        )
-    ]
+    found = []
+    for member in range(models.members):
+        answers = _answers(models, member, problems, bounds)
+        pairs = zip(problems, answers, strict=True)
+        found += [_example(models, member, *pair) for pair in pairs]
+    return found
 
 
 def _evaluated(
@@ -148,8 +144,8 @@ def _errors(
             chosen = (wrong * len(sample))[: len(sample)]
             answers = _answers(models, member, [problems[number] for number in chosen], bounds)
             known = dict(zip(chosen, answers, strict=True))
-        told = (_example(models, member, problems[n], known[n]) for n in wrong if n in known)
-        yield from [_wrong(one) for one in told if one.first_error is not None][:1]
+        wrongly = (_example(models, member, problems[n], known[n]) for n in wrong if n in known)
+        yield from [_wrong(one) for one in wrongly if one.first_error is not None][:1]
 
 
 def _wrong(one: Example) -> WrongAnswer:
@@ -218,9 +214,8 @@ def generate(
     """
     layout = models.layout
     if models.memo is None:
-        return completions(
-            models.member(member), layout, problems, bounds or bounds_of(models, problems)
-        )
+        bounds = bounds or bounds_of(models, problems)
+        return completions(models.member(member), layout, problems, bounds)
     assert isinstance(layout, ProgramLayout)
     prompts = [layout.prompt_tokens(problem) for problem in problems]
     return write(layout.machine, layout.windows, models.memo.look(member), prompts, limit)
@@ -243,16 +238,11 @@ def _all_answers(
         return [
             _read(layout, problems, generate(models, member, problems, bounds)) for member in every
         ]
-    prompts = [layout.prompt_tokens(problem) for problem in problems]
-    size = len(problems)
-    joined = write(
-        layout.machine,
-        layout.windows,
-        models.memo.tokens,
-        prompts * models.members,
-        limit,
-        np.repeat(every, size),
-    )
+    prompts, size = [layout.prompt_tokens(problem) for problem in problems], len(problems)
+    look, whole = models.memo.tokens, Prompts.of(prompts * models.members)
+    joined = write_all(
+        layout.machine, layout.windows, lambda rows, texts: look(rows, texts // size), whole, limit
+    ).lists
     return [_read(layout, problems, joined[m * size : (m + 1) * size]) for m in every]
 
 

@@ -39,7 +39,10 @@ def calculate(
     rows: Int[np.ndarray, "windows cells"],
     targets: Int[np.ndarray, " windows"],
 ) -> Found:
-    """All members on all windows, in blocks."""
+    """All members on all windows, in blocks.
+
+    Logits 5, 3, 4 with the first right: token 0, margin 1, loss ln(1 + e^-2 + e^-1).
+    """
     parts, start = [], 0
     while start < len(rows):
         size = BLOCKS[len(rows) - start > BLOCKS[0]]
@@ -80,17 +83,15 @@ class Memo:
         self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
         """What a member, or each window's own member, writes after it."""
+        return self.token[member, self.prepare(rows)]
+
+    def prepare(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
+        """Calculates windows that are not known, all at once; the number of each."""
         number = self.index.find(rows)
         if (number < 0).any():
             self._enter(rows[number < 0], None)
             number = self.index.find(rows)
-        return self.token[member, number]
-
-    def prepare(self, rows: Int[np.ndarray, "windows cells"]) -> None:
-        """Calculates windows that will be asked, all at once."""
-        fresh = rows[self.index.find(rows) < 0]
-        if len(fresh):
-            self._enter(fresh, None)
+        return number
 
     def look(self, member: int) -> Any:
         """`tokens` of one member."""
@@ -99,7 +100,10 @@ class Memo:
     def known(
         self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"]
     ) -> Int[np.ndarray, " queries"]:
-        """The number of each window, all calculated, with what should follow them."""
+        """The number of each window, all calculated, with what should follow them.
+
+        Windows a, b, a, none of them asked before: numbers 0, 1, 0, or 1, 0, 1.
+        """
         number = self.index.find(rows)
         fresh = number < 0
         if fresh.any():
@@ -111,7 +115,10 @@ class Memo:
         assert np.array_equal(self.targets[number], targets), "a window with two right tokens"
         return number
 
-    def _enter(self, rows: np.ndarray, targets: np.ndarray | None) -> None:
+    def _enter(
+        self, rows: Int[np.ndarray, "queries cells"], targets: Int[np.ndarray, " queries"] | None
+    ) -> None:
+        """Calculates windows that are not here yet; the loss counts where targets are given."""
         first, _ = distinct(rows)
         goals = np.zeros(len(first), np.int32) if targets is None else targets[first]
         found = calculate(self.stacked, rows[first], goals)
@@ -121,7 +128,9 @@ class Memo:
         kept = np.full(len(first), UNKNOWN, np.int32) if targets is None else goals
         self.targets = np.concatenate([self.targets, kept])
 
-    def _judge(self, number: np.ndarray, targets: np.ndarray) -> None:
+    def _judge(
+        self, number: Int[np.ndarray, " queries"], targets: Int[np.ndarray, " queries"]
+    ) -> None:
         """Fills in the loss of windows that were only written after so far."""
         chosen, first = np.unique(number, return_index=True)
         self.loss[:, chosen] = calculate(self.stacked, self.index.rows[chosen], targets[first]).loss

@@ -5,8 +5,11 @@ Lists over members are in the order of the run's seeds. Shares are from 0 to 1.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
+import numpy as np
+from jaxtyping import Float, Int, UInt8
 from pydantic import Field
 
 from curta.problems.sizes import Split
@@ -303,7 +306,7 @@ class Certificate:
     """`certificate.json`: all windows that are known to occur, and what members make of them.
 
     `unwritable` are problems whose text needs a token that the models do not have, `conflicts`
-    windows that go on in two ways. Of each member some of the wrong windows are told.
+    windows that go on in two ways. Of each member some of the wrong windows are listed.
     """
 
     FORMAT: ClassVar[int] = 2
@@ -330,3 +333,27 @@ class Certificate:
     def perfect(self) -> bool:
         """Whether it is sound, and no member has a wrong window."""
         return self.sound and not any(one.wrong for one in self.members)
+
+
+class CertifiedWindows(NamedTuple):
+    """`windows.safetensors`: every window, what is right after it, and what members do.
+
+    Tokens, but for `margin` in logits and `shown`, whether the member's training had the window.
+    """
+
+    rows: Int[np.ndarray, "windows cells"]
+    targets: Int[np.ndarray, " windows"]
+    token: Int[np.ndarray, "members windows"]
+    margin: Float[np.ndarray, "members windows"]
+    shown: UInt8[np.ndarray, "members windows"]
+
+
+def read_windows(folder: Path) -> CertifiedWindows | None:
+    """The windows of the certificate in a run's folder; None if it has kept none."""
+    import safetensors.numpy
+
+    path = folder / WINDOWS
+    if not path.is_file():
+        return None
+    found = safetensors.numpy.load_file(path)
+    return CertifiedWindows(*(found[name] for name in CertifiedWindows._fields))

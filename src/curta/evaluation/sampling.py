@@ -1,6 +1,6 @@
 """What trained members write by themselves after problems of any size and operation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from curta.evaluation.exact_match import generate
 from curta.evaluation.first_error import first_error
@@ -25,8 +25,9 @@ def written(models: Models, problems: Sequence[Problem], member: int) -> list[li
     texts = dict[int, list[int]]()
     for group in _by_size(problems):
         bounds = room_for(models, [problems[i] for i in group])
-        together = ALONE if bounds is None else TOGETHER // bounds.total
-        for part in _parts(group, max(1, together)):
+        together = ALONE if bounds is None else max(1, TOGETHER // bounds.total)
+        for start in range(0, len(group), together):
+            part = group[start : start + together]
             found = generate(models, member, [problems[i] for i in part], bounds)
             texts |= dict(zip(part, found, strict=True))
     return [texts[i] for i in range(len(problems))]
@@ -55,8 +56,8 @@ def _answered(models: Models, problem: Problem, written: list[int]) -> Answered:
     layout, answer = models.layout, models.layout.answer(problem, written)
     tokens, prompt = layout.tokens_of(problem)
     wrong = first_error(written, tokens[prompt:], layout.characters)
-    told = None if answer is None else answer_text(answer)
-    return Answered(layout.decode(written), told, wrong)
+    shown = None if answer is None else answer_text(answer)
+    return Answered(layout.decode(written), shown, wrong)
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
@@ -66,8 +67,3 @@ def _by_size(problems: Sequence[Problem]) -> list[list[int]]:
         shape = (problem.operator, *map(bucket, widths(problem)))
         groups.setdefault(shape, []).append(number)
     return list(groups.values())
-
-
-def _parts(items: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -23,7 +23,7 @@ from curta.layouts.program import ProgramLayout
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, widths
-from curta.programs.machine.recall import Recall, Recalled
+from curta.programs.machine.recall import Recall
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for
 
@@ -72,7 +72,7 @@ class Scores(NamedTuple):
 
     @property
     def exact_match(self) -> Bool[np.ndarray, "members problems"]:
-        """Whether the whole completion is right."""
+        """Whether the whole completion is right: 3 hits of 3 tokens are, 2 are not."""
         return self.hits == self.tokens
 
     @property
@@ -123,8 +123,16 @@ def _parts(models: Models, problems: Sequence[Problem]) -> list[Sequence[Problem
 
 
 def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Scores:
-    """As `scores`, by distinct windows: what all members write after each is known."""
-    recalled, table = _recalled(models, problems), models.recall.table
+    """As `scores`, by distinct windows: what all members write after each is known.
+
+    Two texts with windows a, b and b; a member that is right on b alone has 1 and 1 hits.
+    """
+    layout, table = models.layout, models.recall.table
+    recalled = models.recall.of(
+        [layout.prompt_tokens(problem) for problem in problems],
+        lambda number: layout.tokens_of(problems[number]),
+        lambda number, written: layout.answer(problems[number], written) == problems[number].truth,
+    )
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
     number, count = memo.known(table.rows, table.targets), len(problems)
@@ -133,19 +141,7 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
         np.stack([np.bincount(recalled.text, one[recalled.window], count) for one in column])
         for column in (right.astype(np.float64), loss)
     )
-    return Scores(
-        hits.astype(np.int64), losses, np.bincount(recalled.text, minlength=len(problems))
-    )
-
-
-def _recalled(models: Models, problems: Sequence[Problem]) -> Recalled:
-    """The windows of the problems' texts."""
-    layout = models.layout
-    return models.recall.of(
-        [layout.prompt_tokens(problem) for problem in problems],
-        lambda number: layout.tokens_of(problems[number]),
-        lambda number, written: layout.answer(problems[number], written) == problems[number].truth,
-    )
+    return Scores(hits.astype(np.int64), losses, np.bincount(recalled.text, minlength=count))
 
 
 def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, size: int) -> Scores:

@@ -1,6 +1,5 @@
 """Algorithms that come with Curta. A new one is one file and one line here."""
 
-from curta.config.errors import unknown
 from curta.problems.operations import OPERATIONS
 from curta.programs.addition import addition
 from curta.programs.binary import binary
@@ -54,10 +53,3 @@ OPERATIONS |= {
 
 BUILT_IN = frozenset(OPERATIONS)
 """Operators that nothing else ever replaces."""
-
-
-def program_named(name: str) -> Program:
-    """The program of that name; a UserError with the nearest one otherwise."""
-    if name not in PROGRAMS:
-        raise unknown("program", name, PROGRAMS)
-    return PROGRAMS[name]

@@ -4,10 +4,7 @@ from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 @program(
-    "copy",
-    axes=("place",),
-    prompt=(Given("number", "place"), Sign("=")),
-    answer=Answer("answer"),
+    "copy", axes=("place",), prompt=(Given("number", "place"), Sign("=")), answer=Answer("answer")
 )
 def copy(paper: Paper, number: list[int]) -> None:
     """The same number, digit by digit."""

@@ -52,10 +52,7 @@ def add(paper: Paper, role: str, a: list[int], b: list[int], carry: int) -> int:
     prompt=(*pointed("a"), Sign("+"), *pointed("b"), Sign("=")),
     answer=Answer("sum", fraction="sum fraction"),
     truth=total,
-    cases={
-        "any lengths": cases.any_lengths,
-        "through the point": cases.through_the_point,
-    },
+    cases={"any lengths": cases.any_lengths, "through the point": cases.through_the_point},
     example="12.5+3.75",
 )
 def fractions(

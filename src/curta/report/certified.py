@@ -6,12 +6,11 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
 
-from curta.evaluation.results import Certificate, WrongWindow
+from curta.evaluation.results import Certificate, CertifiedWindows, WrongWindow, read_windows
 from curta.report.summary import counted, listed
 from curta.runs.folders import Folder, layout_in
 
@@ -19,14 +18,7 @@ if TYPE_CHECKING:
     from curta.layouts.program import ProgramLayout
 
 
-class Table(NamedTuple):
-    """`windows.safetensors`: every window, what is right after it, and what members do."""
-
-    rows: Int[np.ndarray, "windows cells"]
-    targets: Int[np.ndarray, " windows"]
-    token: Int[np.ndarray, "members windows"]
-    margin: Float[np.ndarray, "members windows"]
-    shown: UInt8[np.ndarray, "members windows"]
+Table = CertifiedWindows
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ def read(path: Path) -> Certified | None:
     content = Folder(path).read_certificate()
     if content is None:
         return None
-    return Certified(content, _layout(path), _table(path / "windows.safetensors"))
+    return Certified(content, _layout(path), read_windows(path))
 
 
 def text_to(layout: ProgramLayout, wrong: WrongWindow) -> list[int] | None:
@@ -142,12 +134,3 @@ def _layout(folder: Path) -> ProgramLayout:
         assert isinstance(found, ProgramLayout)
         return found
     return ProgramLayout(*store.read(folder / "machine.json", folder.name))
-
-
-def _table(path: Path) -> Table | None:
-    import safetensors.numpy
-
-    if not path.is_file():
-        return None
-    found = safetensors.numpy.load(path.read_bytes())
-    return Table(*(found[name] for name in Table._fields))

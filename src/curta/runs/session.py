@@ -17,7 +17,7 @@ from curta.config.errors import UserError, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, scoring
-from curta.evaluation.results import Certificate, Evaluation
+from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.sampling import named, written
 from curta.evaluation.suite import evaluate
 from curta.layouts import Layout
@@ -172,7 +172,9 @@ class Session:
         """Calculates all windows that will be asked, where it pays."""
         memo = self.load_models().memo
         if memo is not None and problems >= MANY:
-            memo.prepare(certificate.windows_in(self.folder.path))
+            known = read_windows(self.folder.path)
+            if known is not None:
+                memo.prepare(known.rows)
 
     def _make_known(self) -> None:
         """Its own operators: another run may have others of the same name."""

@@ -23,7 +23,7 @@ from curta.model.windows import logits_of_windows
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
 from curta.problems.sizes import Sizes
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.programs.machine.survey import survey
 from curta.programs.machine.writing import write
@@ -101,7 +101,7 @@ OWN: dict[str, list[Program]] = {"own": [ascending, less, compared]}
 
 @lru_cache
 def layout(name: str) -> ProgramLayout:
-    programs = OWN.get(name) or [program_named(name)]
+    programs = OWN.get(name) or [PROGRAMS[name]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("curta.programs.machine.survey.TOKENS", TOKENS)
         counts = {"sort": (1, 3)}

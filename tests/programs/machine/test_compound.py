@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Sign, compound
 from curta.programs.machine.prompt import Format, Part
 from tests import tiny
 
-SUM = program_named("fractions").format
+SUM = PROGRAMS["fractions"].format
 
 
 def form(*parts: Part) -> Format:

@@ -9,7 +9,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.layouts.program import ProgramLayout
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine import store
 from tests import paper, tiny
 
@@ -81,7 +81,7 @@ def test_without_the_program_a_problem_can_be_put_and_its_answer_read() -> None:
 def test_a_machine_without_a_token_that_the_program_writes_is_told() -> None:
     machine = made("addition").machine
     with pytest.raises(UserError, match="which the machine does not have"):
-        store.recorder(machine, [program_named("subtraction")]).record("-", (34, 12))
+        store.recorder(machine, [PROGRAMS["subtraction"]]).record("-", (34, 12))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", '"machine"', "\xff"])

@@ -189,9 +189,6 @@ def test_texts_that_do_not_fit_together_are_written_in_parts(
     monkeypatch.setattr(sheets.Sheet, "begin", noted)
     sheet = sheets.Sheet(of.layout.machine, of.layout.windows, sheets.Prompts.of(of.prompts))
     monkeypatch.setattr(sheets, "ENTRIES", share * sheet._entries(sheet.low, sheet.high))
-    writers = np.arange(len(of.prompts))
-    found = write(
-        of.layout.machine, of.layout.windows, lambda rows, _: look(rows), of.prompts, 0, writers
-    )
+    found = write(of.layout.machine, of.layout.windows, look, of.prompts)
     assert found == expected
     assert (sum(sizes), len(sizes) > 1) == (len(of.prompts), True) if share else not sizes

@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from curta.problems.sizes import Sizes
-from curta.programs import program_named
+from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program
 from curta.programs.machine.draws import Drawer
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME
-from curta.programs.proof.beside import Cell, at_home, fixed
 from curta.programs.proof.closure import CARE, Care, Proof, close
 from curta.programs.proof.completing import prove
 from curta.programs.proof.listing import Lister
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.rules import Cell, Rules, at_home, fixed
 from tests.programs.machine import machines
 
 PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
@@ -148,7 +147,7 @@ def test_conflicts_and_prompts_without_a_place_are_not_proved(
 
 
 def test_operands_that_go_on_from_others_are_not_proved() -> None:
-    program = program_named("fractions")
+    program = PROGRAMS["fractions"]
     made = machines.made(program, Sizes((1, 2), (1, 2), (4, 4)), problems=20)
     lister = machines.lister(program, made)
     found = close(lister.machine, lister.windows, lister.table)

@@ -396,7 +396,7 @@ def test_problems_that_are_kept_are_those_of_the_evaluation(marked: tuple[Path, 
     run = curta.train(str(marked[0]), overrides=SHORT | {"training.steps": 2}, evaluate=False)
     rows = kept.stored(run.folder.path)
     assert {(row.size, row.slice_name) for row in rows} == {("4", "random"), ("8", "random")}
-    assert all(row.answer == Problem("digitsum", row.operands).truth for row in rows)
+    assert all(row.truth == Problem("digitsum", row.operands).truth for row in rows)
 
 
 class Written(Recorder):
@@ -409,7 +409,7 @@ class Written(Recorder):
 def test_answers_of_every_kind_are_kept(tmp_path: Path) -> None:
     problems = [parse(text) for text in ("3.75+12.5", "0.5+0.5", "1<2", "12-34", "sort 3,1")]
     kept.save(tmp_path, [("2", "random", one) for one in problems], Written({}, {}))
-    found = [row.answer for row in kept.stored(tmp_path)]
+    found = [row.truth for row in kept.stored(tmp_path)]
     assert found == [one.truth for one in problems]
     assert [type(one) for one in found] == [Fraction, Fraction, bool, int, tuple]
 

@@ -93,8 +93,7 @@ def _gained(weight: Array, gain: Array | None) -> Array:
 def _repeated(model: Transformer, table: Float[Array, "tokens _"]) -> Float[Array, "tokens width"]:
     """Keys or values, each as often as there are queries that share it."""
     config = model.config
-    split = table.reshape(len(table), config.kv_heads, config.head_dim)
-    heads = jnp.repeat(split, config.heads // config.kv_heads, axis=1)
+    heads = model.repeat_kv(table.reshape(1, len(table), config.kv_heads, config.head_dim))
     return heads.reshape(len(table), config.width)
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from curta.config.errors import UserError
 from curta.problems.sizes import Sizes
-from curta.programs.machine.conflicts import Explained, explain
+from curta.programs.machine.conflicts import Explained, Recorded, explain
 from curta.programs.machine.finding import find
-from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.program import Program
 from curta.programs.machine.recording import Recording, seen
@@ -34,7 +34,7 @@ SECONDS = 5.0
 """Seconds of recording at each size, after which fewer tokens must do."""
 
 SHOWN = 3
-"""Wrong answers that are told, at most."""
+"""Wrong answers that are shown, at most."""
 
 Truth = Callable[..., Any]
 
@@ -107,15 +107,18 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
         seconds += time.perf_counter() - begun
         problems += [operands for operands, _ in found]
         texts += [text for _, text in found]
-        rows.append(_sized(factor * sizes.first[1], [text for _, text in found]))
+        lengths = [len(tokens) for _, (tokens, _) in found]
+        counts = len(lengths), sum(lengths), max(lengths), round(median(lengths))
+        rows.append(Sized(factor * sizes.first[1], *counts))
         ends.append(len(vocabulary.numbers))
     machine = machine_of([program], vocabulary.tokens)
     recording = Recording.of(texts)
     windows = find(machine, recording, program.reach) if program.run else {}
-    table = WindowTable(1 + max(map(len, windows.values()), default=0))
+    table = WindowTable(cells_of(windows))
     table.add(seen(machine, recording, windows))
-    wrong = list(_wrong(program, machine, problems, texts, truth))
-    conflicts = explain(program, machine, windows, table, texts, problems) if program.run else ()
+    of = Recorded(program, machine, windows, problems, texts)
+    wrong = list(_wrong(of, truth))
+    conflicts = explain(of, table.conflicts) if program.run else ()
     return Checked(
         program, machine, windows, len(table), tuple(rows),
         round(len(recording.tokens) / max(seconds, 1e-9)), tuple(wrong[:SHOWN]), len(wrong),
@@ -137,41 +140,30 @@ def _recorded(
             return
 
 
-def _sized(digits: int, texts: Sequence[Text]) -> Sized:
-    lengths = [len(tokens) for tokens, _ in texts]
-    return Sized(digits, len(texts), sum(lengths), max(lengths), round(median(lengths)))
-
-
-def _wrong(
-    program: Program,
-    machine: Machine,
-    problems: Sequence[tuple[int, ...]],
-    texts: Sequence[Text],
-    truth: Truth,
-) -> Iterator[Wrong]:
+def _wrong(of: Recorded, truth: Truth) -> Iterator[Wrong]:
     """Problems whose text holds another answer than the truth."""
-    for operands, (tokens, prompt) in zip(problems, texts, strict=True):
-        told = truth(*operands)
-        _check_type(program, operands, told)
+    machine = of.machine
+    for operands, (tokens, prompt) in zip(of.problems, of.texts, strict=True):
+        right = truth(*operands)
+        _check_type(of.program, operands, right)
         where = machine.positions(np.array(tokens))[prompt:].tolist()
         pairs = [(machine.tokens[t], w) for t, w in zip(tokens[prompt:], where, strict=True)]
-        ended = machine.tokens[tokens[-1]].role == "end"
-        answer = program.format.read(pairs) if ended else None
-        told = tuple(told) if isinstance(told, list) else told
-        if answer != told or isinstance(answer, bool) != isinstance(told, bool):
-            yield Wrong(operands, answer, told)
+        answer = of.program.format.read(pairs) if tokens[-1] == machine.end else None
+        right = tuple(right) if isinstance(right, list) else right
+        if answer != right or isinstance(answer, bool) != isinstance(right, bool):
+            yield Wrong(operands, answer, right)
 
 
-def _check_type(program: Program, operands: tuple[int, ...], told: Any) -> None:
+def _check_type(program: Program, operands: tuple[int, ...], right: Any) -> None:
+    """Raises UserError for a truth that is no answer such as the program's."""
     several, pointed = bool(program.answer.many), bool(program.answer.fraction)
-    numbers = list(told) if several and isinstance(told, list | tuple) else [told]
+    numbers = list(right) if several and isinstance(right, list | tuple) else [right]
     kind = Fraction if pointed else int
-    if several != isinstance(told, list | tuple) or not all(isinstance(n, kind) for n in numbers):
+    if several != isinstance(right, list | tuple) or not all(isinstance(n, kind) for n in numbers):
         wanted = "a tuple of whole numbers" if several else "a whole number, True or False"
         wanted = "a fractions.Fraction" if pointed else wanted
-        raise UserError(
-            f"program {program.name!r}: the truth of {operands} is {told!r}, which is not {wanted}"
-        )
+        where = f"program {program.name!r}: the truth of {operands}"
+        raise UserError(f"{where} is {right!r}, which is not {wanted}")
 
 
 def _different(problems: Sequence[tuple[int, ...]], truth: Truth, own: Truth) -> Iterator[Wrong]:
@@ -192,9 +184,7 @@ def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> I
             ]
             longest = [max(map(_length, part), default=0) for part in parts]
             if 1 < longest[0] < longest[-1] and longest[1] < longest[-1]:
-                every = sorted(
-                    set(chain.from_iterable(parts)), key=lambda move: (_length(move), move)
-                )
+                every = sorted(sorted(set(chain.from_iterable(parts))), key=_length)
                 yield Growing(role, name, tuple(arrow(move) for move in every[-4:]))
 
 

@@ -3,17 +3,25 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
 
 from curta.programs.machine.finding import displacements
-from curta.programs.machine.machine import Displacement, Machine, Neighbour, Role, Windows
+from curta.programs.machine.machine import (
+    Displacement,
+    Machine,
+    Neighbour,
+    Role,
+    Windows,
+    neighbour_name,
+)
 from curta.programs.machine.paper import ProgramError
 from curta.programs.machine.program import Program
 from curta.programs.machine.recording import Recording, Squares, seen
 from curta.programs.machine.survey import Text
-from curta.programs.machine.table import Conflict, WindowTable
+from curta.programs.machine.table import Conflict
 
 REACH = 3
 """How far is looked for what would tell two windows apart."""
@@ -21,13 +29,22 @@ REACH = 3
 SHOWN = 5
 """Roles whose conflicts are explained, at most."""
 
-
 TRIED = 40
 """Conflicts of a role on which is tried what would tell them all apart."""
 
 
+class Recorded(NamedTuple):
+    """Problems of a program with their texts, on its machine."""
+
+    program: Program
+    machine: Machine
+    windows: Windows
+    problems: Sequence[tuple[int, ...]]
+    texts: Sequence[Text]
+
+
 class Pair(NamedTuple):
-    """Two texts with the same window, and where in each it is seen."""
+    """Two texts with the same window, and after how many tokens each has it."""
 
     texts: tuple[Text, Text]
     steps: tuple[int, int]
@@ -55,81 +72,59 @@ class Explained:
     hint: str
 
 
-def explain(
-    program: Program,
-    machine: Machine,
-    windows: Windows,
-    table: WindowTable,
-    texts: Sequence[Text],
-    problems: Sequence[tuple[int, ...]],
-) -> tuple[Explained, ...]:
-    """One explanation for each role that has conflicts."""
+def explain(of: Recorded, conflicts: Sequence[Conflict]) -> tuple[Explained, ...]:
+    """One explanation for each role that has conflicts, SHOWN at most."""
     roles: dict[str, list[Conflict]] = {}
-    for one in table.conflicts:
-        roles.setdefault(machine.tokens[one.row[0]].role, []).append(one)
-    return tuple(
-        _explained(program, machine, windows, role, found, texts, problems)
-        for role, found in list(roles.items())[:SHOWN]
-    )
+    for one in conflicts:
+        roles.setdefault(of.machine.tokens[one.row[0]].role, []).append(one)
+    return tuple(_explained(of, role, found) for role, found in list(roles.items())[:SHOWN])
 
 
-def _explained(
-    program: Program,
-    machine: Machine,
-    windows: Windows,
-    role: str,
-    found: Sequence[Conflict],
-    texts: Sequence[Text],
-    problems: Sequence[tuple[int, ...]],
-) -> Explained:
-    shortest = sorted(found, key=lambda c: sum(len(texts[text][0]) for text in c.texts))
-    tried = shortest[:: -(-len(shortest) // TRIED)]
-    pairs = [_pair(machine, windows, texts, one) for one in tried]
-    one, steps = shortest[0], pairs[0].steps
-    near = windows.get(role, ())
-    cells = [Cell(role, machine.tokens[one.row[0]].symbol)]
-    for (other, moved), token in zip(near, one.row[1:], strict=False):
-        cells.append(Cell(_place(machine, (other, moved)), _symbol(machine, token)))
+def _explained(of: Recorded, role: str, found: Sequence[Conflict]) -> Explained:
+    machine = of.machine
+    shortest = sorted(found, key=lambda c: sum(len(of.texts[text][0]) for text in c.texts))
+    pairs = [_pair(of, one) for one in shortest[:: -(-len(shortest) // TRIED)]]
+    one = shortest[0]
+    near = zip(of.windows.get(role, ()), one.row[1:], strict=False)
+    cells = [(neighbour_name(machine.axes, other), _symbol(machine, t)) for other, t in near]
+    first, second = (machine.tokens[target].text for target in one.targets)
     return Explained(
-        role, len({c.row for c in found}), tuple(cells),
-        (machine.tokens[one.targets[0]].text, machine.tokens[one.targets[1]].text),
-        (problems[one.texts[0]], problems[one.texts[1]]), steps,
-        _hint(program, machine, pairs),
+        role, len({c.row for c in found}),
+        tuple(starmap(Cell, [(role, machine.tokens[one.row[0]].symbol), *cells])), (first, second),
+        (of.problems[one.texts[0]], of.problems[one.texts[1]]), pairs[0].steps, _hint(of, pairs),
     )  # fmt: skip
 
 
-def _pair(machine: Machine, windows: Windows, texts: Sequence[Text], one: Conflict) -> "Pair":
-    first, second = (texts[text] for text in one.texts)
-    steps = (
-        _step(machine, windows, first, one.row, one.targets[0]),
-        _step(machine, windows, second, one.row, one.targets[1]),
-    )
+def _pair(of: Recorded, one: Conflict) -> Pair:
+    first, second = (of.texts[text] for text in one.texts)
+    steps = _step(of, first, one.row, one.targets[0]), _step(of, second, one.row, one.targets[1])
     return Pair((first, second), steps)
 
 
-def _step(machine: Machine, windows: Windows, text: Text, row: tuple[int, ...], target: int) -> int:
+def _step(of: Recorded, text: Text, row: tuple[int, ...], target: int) -> int:
     """Where in a text this window is followed by that token."""
     recording = Recording.of([text])
-    queries, found = np.flatnonzero(recording.asked), seen(machine, recording, windows)
+    queries, found = np.flatnonzero(recording.asked), seen(of.machine, recording, of.windows)
     hits = (found.rows == np.array(row)).all(axis=1) & (found.targets == target)
     return int(queries[np.flatnonzero(hits)[0]])
 
 
-def _hint(program: Program, machine: Machine, pairs: Sequence[Pair]) -> str:
-    """What tells most of these pairs apart, and how it comes to be seen."""
-    told = [dict(_differences(machine, pair)) for pair in pairs]
-    votes = Counter(neighbour for one in told for neighbour in one)
-    first = next(iter(told[0].items()), None)
+def _hint(of: Recorded, pairs: Sequence[Pair]) -> str:
+    """What tells most of these pairs apart, and how it comes to be in the window."""
+    machine = of.machine
+    differences = [dict(_differences(machine, pair)) for pair in pairs]
+    votes = Counter(neighbour for one in differences for neighbour in one)
+    first = next(iter(differences[0].items()), None)
     if first is None:
         return _far(machine, pairs[0])
-    best = max(votes, key=lambda neighbour: (votes[neighbour], -_distance(neighbour)))
-    if votes[best] == len(pairs) and max(map(abs, best[1])) > program.reach:
-        far = max(map(abs, best[1]))
-        where = _place(machine, best)
+    best = max(votes, key=lambda neighbour: (votes[neighbour], -sum(map(abs, neighbour[1]))))
+    far = max(map(abs, best[1]))
+    if votes[best] == len(pairs) and far > of.program.reach:
+        where = neighbour_name(machine.axes, best)
         return f"{where} tells all of them apart: say reach={far}, or write it nearer"
-    neighbour, symbols = first
+    neighbour, (one, other) = first
     return (
-        f"{_place(machine, neighbour)} tells these two apart ({symbols[0]} and {symbols[1]}), but"
+        f"{neighbour_name(machine.axes, neighbour)} tells these two apart ({one} and {other}), but"
         f" no place within {REACH} squares all of them: write what does on one of these squares"
     )
 
@@ -179,20 +174,9 @@ def _anywhere(machine: Machine, pair: Pair) -> Iterator[tuple[str, str]]:
                 continue  # written on several squares of that axis
 
 
-def _distance(neighbour: Neighbour) -> int:
-    return sum(map(abs, neighbour[1]))
-
-
 def _idle(machine: Machine, role: int, displacement: Displacement) -> bool:
     """Whether a displacement goes along an axis on which the role is found from everywhere."""
     return any(d and wide for d, wide in zip(displacement, machine.wide[role], strict=True))
-
-
-def _place(machine: Machine, neighbour: Neighbour) -> str:
-    """`a place+1`, as a recipe writes a neighbour."""
-    role, moved = neighbour
-    steps = [f"{axis}{m:+d}" for axis, m in zip(machine.axes, moved, strict=True) if m]
-    return " ".join([role, *steps])
 
 
 def _symbol(machine: Machine, token: int) -> str | None:

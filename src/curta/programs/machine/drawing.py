@@ -6,12 +6,14 @@ every place on further axes is a block of its own. What is found from everywhere
 in a margin there, as the operands of a product stand around its rows.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from curta.programs.machine.machine import Machine, Neighbour, Windows
+from curta.programs.machine.machine import neighbour_name as neighbour_name
 from curta.programs.machine.prompt import Given
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.tokens import arrow
@@ -23,7 +25,7 @@ GAP = "…"
 """Stands for columns or lines that are left out."""
 
 NONE = "∅"
-"""What is seen on a square on which nothing is written."""
+"""Stands for a neighbour that is not there."""
 
 Place = tuple[int | None, ...]
 """A square; None on the axes on which it is found from everywhere."""
@@ -97,9 +99,9 @@ def text(machine: Machine, tokens: Sequence[int], cut: Cut = WHOLE) -> Sheet:
 
 
 def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Sheet:
-    """What a query of that role sees: the query, time 0, and the roles of its neighbours.
+    """The window of a role: the query, time 0, and the roles of its neighbours.
 
-    On an axis on which the query and all that it sees are found from everywhere, all stand there.
+    On an axis on which all of these are found from everywhere, all stand there.
     """
     wide = {one.name: one.broadcast for one in machine.roles}
     own = [axis for axis in wide[role] if all(axis in wide[other] for other, _ in neighbours)]
@@ -112,7 +114,7 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
 
 def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int) -> list[Step]:
-    """The text token by token, with what each sees after which something is written."""
+    """The text token by token, with the windows of those after which something is written."""
     found = seen(machine, Recording.of([(tokens, prompt)]), windows)
     sees = dict(enumerate(found.rows.tolist(), prompt - 1))
     return [
@@ -141,38 +143,27 @@ def places(machine: Machine, tokens: Sequence[int]) -> list[Place]:
 def neighbours_of(
     machine: Machine, windows: Windows, tokens: Sequence[int], at: int
 ) -> frozenset[int]:
-    """The times of the tokens that token `at` of a text sees, besides itself."""
+    """The times of the tokens in the window of token `at` of a text, besides itself."""
     before = list(tokens[: at + 1])
+    roles = machine.role[before].tolist()
     newest = {
-        (machine.tokens[token].role, place): time
-        for time, (token, place) in enumerate(zip(before, places(machine, before), strict=True))
+        one: time for time, one in enumerate(zip(roles, places(machine, before), strict=True))
     }
     square = machine.positions(np.asarray(before, np.int64))[at]
-    wide = {one.name: one.broadcast for one in machine.roles}
     wanted = (
-        (role, _spread(machine.axes, (square + moved).tolist(), wide[role]))
-        for role, moved in windows.get(machine.tokens[tokens[at]].role, ())
+        (role, _spread(machine.axes, (square + moved).tolist(), machine.roles[role].broadcast))
+        for role, moved in machine.neighbours(windows)[roles[at]]
     )
     return frozenset(newest[one] for one in wanted if one in newest)
 
 
 def ruled(line: Line) -> list[tuple[str, tuple[Mark | None, ...]]]:
     """The squares of a line role by role: below each other what stands on one square."""
-    roles = dict.fromkeys(
-        mark.role
-        for mark in sorted((m for square in line.squares for m in square), key=lambda m: m.time)
-    )
+    marks = sorted(chain.from_iterable(line.squares), key=lambda mark: mark.time)
     return [
         (role, tuple(next((m for m in square if m.role == role), None) for square in line.squares))
-        for role in roles
+        for role in dict.fromkeys(mark.role for mark in marks)
     ]
-
-
-def neighbour_name(axes: Sequence[str], neighbour: Neighbour) -> str:
-    """`a place+1 row-1`, as recipes write it; `b` for one on the same square."""
-    role, moved = neighbour
-    steps = (f"{axis}{by:+d}" for axis, by in zip(axes, moved, strict=True) if by)
-    return " ".join([role, *steps])
 
 
 def _seen(machine: Machine, windows: Windows, row: Sequence[int]) -> tuple[tuple[str, str], ...]:
@@ -191,10 +182,15 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     squares: dict[Place, list[Mark]] = {}
     for (at, _), mark in placed.items():
         squares.setdefault((*at, 0) if len(at) == 1 else at, []).append(mark)
-    center = next((at for at, ms in squares.items() if any(m.time == cut.around for m in ms)), ())
-    across = _across(machine, squares, cut, center)
+    center = next((at for at, ms in squares.items() if any(m.time == cut.around for m in ms)), None)
+    across = _kept({at[0] for at in squares}, cut.columns, center[0] if center else None)
+    if not _rightwards(machine):
+        across = [x for x in across[::-1] if x is not None] + [x for x in across if x is None]
+    rests = sorted({at[2:] for at in squares}, key=lambda rest: [(x is not None, x) for x in rest])
     blocks = [
-        _block(machine, squares, across, rest, cut, center) for rest in _rests(squares, center)
+        _block(machine, squares, across, rest, cut, center)
+        for rest in rests
+        if center is None or rest == center[2:] or None in rest
     ]
     if len(blocks) > cut.blocks:
         half = cut.blocks // 2
@@ -202,46 +198,24 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     return Sheet(machine.axes, tuple(map(_shown, across)), tuple(blocks))
 
 
-def _across(
-    machine: Machine, squares: Collection[Place], cut: Cut, center: Place
-) -> list[int | str | None]:
-    """Places of the first axis from left to right."""
-    across = _kept({at[0] for at in squares}, cut.columns, center[0] if center else None)
-    if _rightwards(machine):
-        return across
-    return [x for x in across[::-1] if x is not None] + [x for x in across if x is None]
-
-
-def _rests(squares: Collection[Place], center: Place) -> list[Place]:
-    """Places on further axes, in order; around a token only its own, and the margins."""
-    found = sorted({at[2:] for at in squares}, key=lambda rest: [_order(x) for x in rest])
-    return [rest for rest in found if not center or rest == center[2:] or None in rest]
-
-
 def _block(
     machine: Machine,
-    squares: Mapping[Place, list[Mark]],
+    squares: Mapping[Any, list[Mark]],
     across: Sequence[int | str | None],
     rest: Place,
     cut: Cut,
-    center: Place,
+    center: Place | None,
 ) -> Block:
     known = {at[1] for at in squares if at[2:] == rest}
-    lines = _kept(known, cut.lines, center[1] if center else None, whole=False)
-    named = len(machine.axes) > 1
-    drawn = (_line(squares, across, y, rest, named) for y in lines)
-    return Block(_named(machine.axes[2:], rest), tuple(drawn))
-
-
-def _line(
-    squares: Mapping[Any, list[Mark]],
-    across: Sequence[int | str | None],
-    y: int | str | None,
-    rest: Place,
-    named: bool,
-) -> Line:
-    found = tuple(tuple(squares.get((x, y, *rest), ())) for x in across)
-    return Line(_shown(y) if named else "", found)
+    lines = (
+        Line(
+            _shown(y) if len(machine.axes) > 1 else "",
+            tuple(tuple(squares.get((x, y, *rest), ())) for x in across),
+        )
+        for y in _kept(known, cut.lines, center[1] if center else None, whole=False)
+    )
+    names = (f"{axis} {_shown(x)}" for axis, x in zip(machine.axes[2:], rest, strict=True))
+    return Block(", ".join(names), tuple(lines))
 
 
 def _kept(
@@ -280,13 +254,5 @@ def _rightwards(machine: Machine) -> bool:
     return any(part.high_first and part.along == machine.axes[0] for part in given)
 
 
-def _named(axes: Iterable[str], at: Place) -> str:
-    return ", ".join(f"{axis} {_shown(x)}" for axis, x in zip(axes, at, strict=True))
-
-
 def _shown(x: int | str | None) -> str:
     return EVERYWHERE if x is None else str(x)
-
-
-def _order(x: int | None) -> tuple[bool, int]:
-    return (x is not None, x or 0)

@@ -144,15 +144,8 @@ def _operands(drawer: Drawer, digits: Digits) -> None:
 
 
 CHANGES: tuple[Change, ...] = (
-    _one_digit,
-    _one_digit,
-    _same_digit,
-    _repeat,
-    _copy,
-    _length,
-    _swap,
-    _operands,
-)
+    _one_digit, _one_digit, _same_digit, _repeat, _copy, _length, _swap, _operands
+)  # fmt: skip
 
 
 def _any(drawer: Drawer, digits: Digits) -> tuple[int, list[int]]:

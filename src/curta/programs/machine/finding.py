@@ -35,8 +35,12 @@ class Candidate(NamedTuple):
     """A neighbour, and the classes into which it parts the queries."""
 
     neighbour: Neighbour
-    classes: Int[np.ndarray, " queries"]
+    classes: Queries
     size: int
+
+    def parts(self, code: Queries) -> Queries:
+        """A number for each pair of a code and a class: code 2 and class 1 of 3 are 7."""
+        return code * self.size + self.classes
 
 
 def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
@@ -48,18 +52,16 @@ def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
     for number, role in enumerate(machine.roles):
         mine = query[roles == number]
         if len(mine):
-            found[role.name] = _of_role(machine, squares, mine, reach)
+            found[role.name] = _of_role(squares, mine, reach)
     return found
 
 
-def _of_role(
-    machine: Machine, squares: Squares, query: Queries, reach: int
-) -> tuple[Neighbour, ...]:
+def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
     """Selected on a sample, to which those are added for which that is not enough."""
     sample = np.random.default_rng(0).permutation(query)[:SAMPLE]
     for _ in range(ROUNDS):
         chosen = _select(squares, np.sort(sample), reach)
-        undecided = _undecided(machine, squares, query, chosen)
+        undecided = _undecided(squares, query, chosen)
         if not len(undecided) or np.isin(undecided, sample).all():
             break
         sample = np.union1d(sample, undecided[:MORE])
@@ -74,10 +76,10 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
     chosen: list[Candidate] = []
     code, _ = own
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
-        scores = [_uncertainty(_both(code, c), target) for c in candidates]
+        scores = [_uncertainty(c.parts(code), target) for c in candidates]
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
         chosen.append(candidates[best])
-        code, _ = _classes(_both(code, candidates[best]))
+        code, _ = _classes(candidates[best].parts(code))
     return tuple(c.neighbour for c in _needed(own[0], chosen, target))
 
 
@@ -94,14 +96,17 @@ def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candid
 
 
 def _undecided(
-    machine: Machine, squares: Squares, query: Queries, near: tuple[Neighbour, ...]
+    squares: Squares, query: Queries, near: tuple[Neighbour, ...]
 ) -> Int[np.ndarray, " undecided"]:
-    """Queries that see the same as others after which something else was written."""
-    names = {role.name: number for number, role in enumerate(machine.roles)}
+    """Queries with the same window as others after which something else was written.
+
+    Windows a, b, a followed by 1, 2, 3: the first and the last.
+    """
+    machine = squares.machine
     tokens, around = squares.recording.tokens, squares.around(query)
     code = _classes(tokens[query])[0]
     for other, displacement in near:
-        values = _classes(around.find(names[other], displacement))
+        values = _classes(around.find(machine.role_numbers[other], displacement))
         code = _classes(code * values[1] + values[0])[0]
     target = tokens[query + 1]
     first = np.zeros(int(code.max()) + 1, np.int64)
@@ -112,14 +117,16 @@ def _undecided(
 
 
 def displacements(axes: int, reach: int) -> list[Displacement]:
-    """All of them within reach on every axis, the shortest first."""
+    """All of them within reach on every axis, the shortest first.
+
+    >>> displacements(axes=1, reach=2)
+    [(0,), (1,), (-1,), (2,), (-2,)]
+    """
     every = itertools.product(range(-reach, reach + 1), repeat=axes)
     return sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d]))
 
 
-def _needed(
-    own: Int[np.ndarray, " queries"], chosen: list[Candidate], target: Int[np.ndarray, " queries"]
-) -> list[Candidate]:
+def _needed(own: Queries, chosen: list[Candidate], target: Queries) -> list[Candidate]:
     """Those of the chosen without which the next token is no function any more."""
     least = _uncertainty(_code(own, chosen), target)
     for candidate in list(chosen):
@@ -129,19 +136,19 @@ def _needed(
     return chosen
 
 
-def _code(own: Int[np.ndarray, " queries"], chosen: list[Candidate]) -> np.ndarray:
-    code = own
+def _code(own: Queries, chosen: list[Candidate]) -> Queries:
+    """One number for each query: equal where its token and all these neighbours are."""
     for candidate in chosen:
-        code = _classes(_both(code, candidate))[0]
-    return code
-
-
-def _both(code: Int[np.ndarray, " queries"], candidate: Candidate) -> np.ndarray:
-    return code * candidate.size + candidate.classes
+        own = _classes(candidate.parts(own))[0]
+    return own
 
 
 def _classes(values: Queries) -> tuple[Queries, int]:
-    """The values numbered 0, 1, ..., and how many different ones there are."""
+    """The values numbered 0, 1, ..., and how many different ones there are.
+
+    >>> _classes(np.array([7, 3, 7]))[0].tolist()
+    [1, 0, 1]
+    """
     if _dense(values):
         there = np.bincount(values) > 0
         return (np.cumsum(there) - 1)[values], int(there.sum())
@@ -149,10 +156,13 @@ def _classes(values: Queries) -> tuple[Queries, int]:
     return inverse.astype(np.int64), len(known)
 
 
-def _uncertainty(code: Int[np.ndarray, " queries"], target: Int[np.ndarray, " queries"]) -> float:
+def _uncertainty(code: Queries, target: Queries) -> float:
     """Conditional entropy of the target, in nats, with Miller and Madow's correction.
 
     Without the correction a neighbour with many values seems to tell more than it does.
+
+    >>> round(_uncertainty(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])), 3)  # ln 2 / 2 + 1 / 8
+    0.472
     """
     joint = code * (int(target.max()) + 1) + target
     together, alone = _counts(joint), _counts(code)
@@ -166,7 +176,8 @@ def _dense(values: Queries) -> bool:
     return int(values.max()) < BINS * len(values)
 
 
-def _counts(code: Int[np.ndarray, " queries"]) -> Int[np.ndarray, " classes"]:
+def _counts(code: Queries) -> Int[np.ndarray, " classes"]:
+    """How many queries have each code that there is: of 7, 3, 7 there are 1 and 2."""
     if _dense(code):
         counts = np.bincount(code)
         return counts[counts > 0]
@@ -174,5 +185,6 @@ def _counts(code: Int[np.ndarray, " queries"]) -> Int[np.ndarray, " classes"]:
 
 
 def _entropy(counts: Int[np.ndarray, " classes"]) -> float:
+    """In nats: of counts 2 and 2 it is ln 2."""
     shares = counts / counts.sum()
     return float(-np.sum(shares * np.log(shares)))

@@ -34,7 +34,8 @@ def check(
     if any(part.many for part in givens[:-1]):
         raise ProgramError(f"program {name!r}: only its last operand can stand for many")
     _check_compound(name, prompt)
-    _check_fraction(name, answer)
+    if answer.fraction and (answer.many or answer.truth or answer.base != 10):
+        raise ProgramError(f"program {name!r}: an answer with a point is one decimal number")
     for role, found in broadcast.items():
         _known(axes, found, f"program {name!r}, broadcast of {role!r}")
     _known(axes, [answer.many] if answer.many else [], f"program {name!r}, its answer")
@@ -51,12 +52,6 @@ def _check_compound(name: str, prompt: Sequence[Part]) -> None:
             raise ProgramError(f"{where} an operand and a sign with step= stand before it")
         if any(one.many or one.base != 10 for one in givens):
             raise ProgramError(f"{where} no operand stands for many, and all are decimal")
-
-
-def _check_fraction(name: str, answer: Answer) -> None:
-    """Raises ProgramError for an answer with a point that is more than one decimal number."""
-    if answer.fraction and (answer.many or answer.truth or answer.base != 10):
-        raise ProgramError(f"program {name!r}: an answer with a point is one decimal number")
 
 
 def check_arguments(name: str, run: Callable[..., Any], prompt: Sequence[Part]) -> None:

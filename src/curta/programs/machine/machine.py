@@ -24,7 +24,12 @@ Neighbour = tuple[str, Displacement]
 """A role, and how far from a query's square it is looked for, on each axis."""
 
 Windows = dict[str, tuple[Neighbour, ...]]
-"""For each role the neighbours that its tokens see, besides themselves."""
+"""For each role the neighbours in the windows of its tokens, besides themselves."""
+
+
+def cells_of(windows: Windows) -> int:
+    """Tokens of the widest window, the query included."""
+    return 1 + max(map(len, windows.values()), default=0)
 
 
 class Role(NamedTuple):
@@ -59,10 +64,14 @@ class Machine:
         return {key_of(token): number for number, token in enumerate(self.tokens)}
 
     @cached_property
+    def role_numbers(self) -> dict[str, int]:
+        """The number of each role, by its name."""
+        return {role.name: number for number, role in enumerate(self.roles)}
+
+    @cached_property
     def role(self) -> Int[np.ndarray, " tokens"]:
         """The number of each token's role."""
-        numbers = {role.name: number for number, role in enumerate(self.roles)}
-        return np.array([numbers[token.role] for token in self.tokens], np.int32)
+        return np.array([self.role_numbers[token.role] for token in self.tokens], np.int32)
 
     @cached_property
     def moves(self) -> Moves:
@@ -75,6 +84,13 @@ class Machine:
         """On which axes a role is found from everywhere."""
         return np.array([[axis in role.broadcast for axis in self.axes] for role in self.roles])
 
+    def neighbours(self, windows: Windows) -> list[list[tuple[int, Displacement]]]:
+        """For each role its neighbours, with roles as numbers."""
+        return [
+            [(self.role_numbers[other], moved) for other, moved in windows.get(role.name, ())]
+            for role in self.roles
+        ]
+
     @cached_property
     def end(self) -> int:
         """The token that ends a text."""
@@ -83,7 +99,7 @@ class Machine:
     def advance(
         self, position: Int[np.ndarray, "*batch axes"], token: Int[np.ndarray, "*batch"]
     ) -> Int[np.ndarray, "*batch axes"]:
-        """Where a token stands, given where the one before it does."""
+        """Where a token stands, given where the one before it does: from square 3 by +1, 4."""
         home, offset = self.moves
         return np.where(home[token], 0, position) + offset[token]
 
@@ -99,6 +115,13 @@ class Machine:
         since = np.maximum.accumulate(np.where(home, time, 0), axis=0)
         before = np.take_along_axis(total - offset, since, axis=0)
         return total - before
+
+
+def neighbour_name(axes: Sequence[str], neighbour: Neighbour) -> str:
+    """`a place+1 row-1`, as recipes write it; `b` for one on the same square."""
+    role, moved = neighbour
+    steps = (f"{axis}{by:+d}" for axis, by in zip(axes, moved, strict=True) if by)
+    return " ".join([role, *steps])
 
 
 def key_of(token: Token) -> tuple[Any, ...]:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.problems.decimals import to_int, to_text
+from curta.problems.notation import DIGITS
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.prompt import Given, Sign
+from curta.programs.machine.prompt import Format, Given, Part, Sign
 
 Lookup = dict[str, int]
 """The token of each digit."""
@@ -58,37 +59,23 @@ def plain(machine: Machine, operator: str) -> Plain | None:
     if answer.base != 10 or answer.sign or answer.many or answer.truth or answer.fraction:
         return None
     givens = [part for part in form.parts if isinstance(part, Given)]
-    if form.compound or any(g.base != 10 or g.many or g.gap or g.filled for g in givens):
-        return None
-    if any(g.multiple != 1 for g in givens):
+    odd = (g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in givens)
+    if form.compound or any(odd):
         return None
     digits = {
         number: str(token.value)
         for number, token in enumerate(machine.tokens)
         if token.role == answer.role and token.value is not None
     }
-    parts = tuple(_part(machine, operator, place) for place in range(len(form.parts)))
-    return Plain(parts, digits, answer.high_first)
+    return Plain(
+        tuple(_part(machine, form, part) for part in form.parts), digits, answer.high_first
+    )
 
 
-def _part(machine: Machine, operator: str, place: int) -> Number | int:
-    form = machine.formats[operator]
-    part = form.parts[place]
-    alone = type(form)(form.axes, (part,), form.answer)
+def _part(machine: Machine, form: Format, part: Part) -> Number | int:
+    """The token of a sign, or those of an operand: `every` writes 00, 11, ..., 99."""
+    tokens = [machine.numbers[key] for key in Format(form.axes, (part,), form.answer).every()]
     if isinstance(part, Sign):
-        return machine.numbers[alone.write(())[0]]
-    tables: list[Lookup] = [{}, {}]
-    for digit in range(1, 10):
-        for table, key in zip(tables, alone.write((digit * 11,)), strict=True):
-            table[str(digit)] = machine.numbers[key]
-    return _with_zero(machine, tables, part)
-
-
-def _with_zero(machine: Machine, tables: list[Lookup], part: Given) -> Number:
-    """The tokens of 0 are those of 1 with another digit."""
-    found = []
-    for table in tables:
-        token = machine.tokens[table["1"]]
-        key = (0, token.role, token.carry, token.move)
-        found.append(table | {"0": machine.numbers[key]})
-    return Number(found[0], found[1], part.high_first)
+        return tokens[0]
+    first, others = (dict(zip(DIGITS, some, strict=False)) for some in (tokens[::2], tokens[1::2]))
+    return Number(first, others, part.high_first)

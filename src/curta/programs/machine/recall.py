@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.recording import Recording, Seen, seen
+from curta.programs.machine.sheet import Prompts
 from curta.programs.machine.table import WindowTable, distinct
-from curta.programs.machine.writing import write
+from curta.programs.machine.writing import write_all
 
 Text = tuple[list[int], int]
 Record = Callable[[int], Text]
@@ -36,7 +37,7 @@ class Recall:
 
     def __init__(self, machine: Machine, windows: Windows) -> None:
         self.machine, self.windows = machine, windows
-        self.table = WindowTable(1 + max(map(len, windows.values()), default=0))
+        self.table = WindowTable(cells_of(windows))
 
     def know(
         self, rows: Int[np.ndarray, "windows cells"], targets: Int[np.ndarray, " windows"]
@@ -71,8 +72,7 @@ class Recall:
             found.append(Recalled(number, texts))
             return np.where(number < 0, self.machine.end, self.table.targets[number])
 
-        every = np.arange(len(prompts))
-        written = write(self.machine, self.windows, look, prompts, writers=every)
+        written = write_all(self.machine, self.windows, look, Prompts.of(prompts)).lists
         wrong = [n for n, tokens in enumerate(written) if n in lost or not right(n, tokens)]
         whole = Recalled(*(np.concatenate(column) for column in zip(*found, strict=True)))
         return self._mended(whole, wrong, record) if wrong else whole

@@ -1,6 +1,6 @@
-"""Recorded texts as flat arrays, and the windows that their tokens see.
+"""Recorded texts as flat arrays, and the windows of their tokens.
 
-A window is what a query sees: its own token, then its neighbours, each a token or none. Axes of
+A window is the token of a query, then its neighbours, each a token or none. Axes of
 the arrays: `time`, all tokens of all texts one after the other; `queries`, those of them after
 which something is written; `cells`, the query and its neighbours.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError
 
 SQUARES = 1 << 24
@@ -29,7 +29,10 @@ class Recording(NamedTuple):
     def of(cls, texts: Sequence[tuple[Sequence[int], int]]) -> "Recording":
         """From the tokens of each text and how many of them are its prompt's.
 
-        Tokens a b = c d of a text with a prompt of three: `=` and c are asked what is next.
+        The prompt's last token and all further ones but the end are asked what is next:
+
+        >>> Recording.of([([1, 2, 3, 4, 5], 3), ([6, 7], 1)]).asked.astype(int).tolist()
+        [0, 0, 1, 1, 0, 1, 0]
         """
         lengths = np.array([len(tokens) for tokens, _ in texts], np.int64)
         tokens = np.concatenate([np.asarray(tokens, np.int32) for tokens, _ in texts])
@@ -45,7 +48,12 @@ class Recording(NamedTuple):
         return int(self.text[-1]) + 1 if len(self.text) else 0
 
     def parts(self, size: int) -> Iterator["Recording"]:
-        """Pieces of whole texts, of `size` tokens or somewhat more."""
+        """Pieces of whole texts, of `size` tokens or somewhat more.
+
+        >>> texts = Recording.of([([1, 2], 1), ([3, 4], 1), ([5, 6], 1)])
+        >>> [part.tokens.tolist() for part in texts.parts(size=4)]
+        [[1, 2, 3, 4], [5, 6]]
+        """
         begins = np.flatnonzero(np.diff(self.text, prepend=-1))
         first = 0
         while first < len(begins):
@@ -58,7 +66,7 @@ class Recording(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What every query of a recording sees, and what follows it."""
+    """The window of every query of a recording, and what follows it."""
 
     rows: Int[np.ndarray, "queries cells"]
     """Tokens; the number of tokens that there are stands for none."""
@@ -66,29 +74,72 @@ class Seen(NamedTuple):
     text: Int[np.ndarray, " queries"]
 
 
-class Squares:
-    """Which token of a recording stands where: a table of addresses.
+class Blocks(NamedTuple):
+    """Squared paper as one row of numbers for each text: a block of squares for each role.
 
-    An address is text, role, and the squares on the axes on which the role is not found from
-    everywhere, each role's from its lowest to its highest. Texts 2, one role, on places -1..3:
-    square (text 1, place 0) has address 1 * 5 + 1.
+    A square's address is `begins + position · strides`; axes on which a role is found from
+    everywhere do not count. One role on places -1..3, another on rows 0..1:
+
+    >>> low, sizes = np.array([[-1, 0], [0, 0]]), np.array([[5, 1], [1, 2]])
+    >>> blocks = Blocks.of(low, sizes, kept=np.ones(2, bool), first=0)
+    >>> blocks.address(np.array([0, 1]), np.array([[0, 7], [9, 1]]), np.array([0, 1])).tolist()
+    [1, 13]
     """
+
+    begins: Int[np.ndarray, " roles"]
+    strides: Int[np.ndarray, "roles axes"]
+    size: int
+    """Squares of a text."""
+
+    @classmethod
+    def of(
+        cls,
+        low: Int[np.ndarray, "roles axes"],
+        sizes: Int[np.ndarray, "roles axes"],
+        kept: Bool[np.ndarray, " roles"],
+        first: int,
+    ) -> "Blocks":
+        """Blocks of the roles that are kept, from an address on; their lowest squares and sizes.
+
+        The size is 1 on axes on which a role is found from everywhere.
+        """
+        strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * (sizes > 1)
+        ends = np.cumsum(np.prod(sizes, axis=1) * kept) + first
+        begins = np.concatenate([[first], ends[:-1]]) - np.sum(strides * low, axis=1)
+        return cls(begins, strides, int(ends[-1]))
+
+    def address(
+        self,
+        role: Int[np.ndarray, " n"],
+        position: Int[np.ndarray, "n axes"],
+        text: Int[np.ndarray, " n"],
+    ) -> Int[np.ndarray, " n"]:
+        """Addresses of squares within their role's block; those outside are others' or none."""
+        found = self.begins[role] + text * self.size
+        for axis, strides in enumerate(self.strides.T):
+            found += position[:, axis] * strides[role]
+        return found
+
+
+class Squares:
+    """Which token of a recording stands where: a table of addresses."""
 
     def __init__(self, machine: Machine, recording: Recording) -> None:
         self.machine, self.recording = machine, recording
         self.position, role = machine.positions(recording.tokens), machine.role[recording.tokens]
         self._span(role)
         sizes = np.where(machine.wide, 1, np.maximum(1, self.span))
-        self.strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~machine.wide
-        ends = np.cumsum(np.prod(sizes, axis=1) * self.there)
-        self.begins, self.size = np.concatenate([[0], ends[:-1]]), int(ends[-1])
-        address = self.address(role, self.position, recording.text)
-        self.table = np.full(self.size * recording.texts, -1, np.int32)
+        self.blocks = Blocks.of(self.low, sizes, self.there, first=0)
+        address = self.blocks.address(role, self.position, recording.text)
+        self.table = np.full(self.blocks.size * recording.texts, -1, np.int32)
         self.table[address] = np.arange(len(address))
         self._once(address)
 
     def _span(self, role: Int[np.ndarray, " time"]) -> None:
-        """Which roles there are, the lowest square of each on every axis, and how many squares."""
+        """Which roles there are, the lowest square of each on every axis, and how many squares.
+
+        A role on squares -1, 3 and 0: lowest -1, a span of 5.
+        """
         shape = self.machine.wide.shape
         order = np.argsort(role, kind="stable")
         present, first = np.unique(role[order], return_index=True)
@@ -99,16 +150,6 @@ class Squares:
         high = np.maximum.reduceat(sorted_, first, axis=0)
         self.span[present] = high - self.low[present] + 1
 
-    def address(
-        self,
-        role: Int[np.ndarray, "*n"],
-        position: Int[np.ndarray, "*n axes"],
-        text: Int[np.ndarray, "*n"],
-    ) -> Int[np.ndarray, "*n"]:
-        """Addresses of squares within their role's span; those outside wrap: see `Around`."""
-        inner = np.sum((position - self.low[role]) * self.strides[role], axis=-1)
-        return text * self.size + self.begins[role] + inner
-
     def around(self, query: Int[np.ndarray, " queries"]) -> "Around":
         """The squares around these queries."""
         return Around(self, query)
@@ -118,13 +159,9 @@ class Squares:
         twice = np.flatnonzero(self.table[address] != np.arange(len(address)))
         if len(twice):
             token = self.machine.tokens[self.recording.tokens[twice[0]]]
-            where = ", ".join(
-                f"{axis} {square}"
-                for axis, square in zip(
-                    self.machine.axes, self.position[twice[0]].tolist(), strict=True
-                )
-                if axis not in dict(self.machine.roles).get(token.role, ())
-            )
+            everywhere = dict(self.machine.roles).get(token.role, ())
+            squares = zip(self.machine.axes, self.position[twice[0]].tolist(), strict=True)
+            where = ", ".join(f"{axis} {at}" for axis, at in squares if axis not in everywhere)
             raise ProgramError(
                 f"role {token.role!r} is written twice on one square ({where or 'everywhere'}):"
                 " move before writing again, or use another role"
@@ -141,14 +178,17 @@ class Around:
         self._inside: dict[tuple[int, int, int], np.ndarray] = {}
 
     def find(self, role: int, displacement: Sequence[int]) -> Int[np.ndarray, " queries"]:
-        """The token of that role so far from each query, if it was written by then, else none."""
+        """The token of that role so far from each query, if it was written by then, else none.
+
+        Of `12+34=` the query `=` stands on square -1; one further on is `2` of the first operand.
+        """
         squares, machine = self.squares, self.squares.machine
         if not squares.there[role]:
             return np.full(len(self.query), len(machine.tokens))
         if role not in self._here:
             every = np.full(len(self.query), role)
-            self._here[role] = squares.address(every, self.position, self.text)
-        moved = int(np.dot(displacement, squares.strides[role]))
+            self._here[role] = squares.blocks.address(every, self.position, self.text)
+        moved = int(np.dot(displacement, squares.blocks.strides[role]))
         there = np.ones(len(self.query), bool)
         for axis, step in enumerate(displacement):
             if not machine.wide[role, axis]:
@@ -168,30 +208,22 @@ class Around:
 
 def seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
     """The windows of all queries; see `Seen`."""
-    parts = [_seen(machine, part, windows) for part in _laid(machine, recording)]
-    shift = np.cumsum([0] + [part.texts for part in _laid(machine, recording)])
-    return Seen(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        np.concatenate([part.text + s for part, s in zip(parts, shift, strict=False)]),
-    )
-
-
-def _laid(machine: Machine, recording: Recording) -> Iterator[Recording]:
-    """Pieces whose squares fit into one table."""
-    return recording.parts(SQUARES // (16 * len(machine.roles)))
+    parts, texts = list[Seen](), 0
+    for part in recording.parts(SQUARES // (16 * len(machine.roles))):
+        found = _seen(machine, part, windows)
+        parts.append(found._replace(text=found.text + texts))
+        texts += part.texts
+    return Seen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
     squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
-    numbers = {role.name: number for number, role in enumerate(machine.roles)}
-    cells = 1 + max(map(len, windows.values()), default=0)
-    rows = np.full((len(query), cells), len(machine.tokens), np.int32)
+    rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
     rows[:, 0] = recording.tokens[query]
     of_role = machine.role[rows[:, 0]]
-    for role, neighbours in windows.items():
-        mine = np.flatnonzero(of_role == numbers[role])
+    for role, near in enumerate(machine.neighbours(windows)):
+        mine = np.flatnonzero(of_role == role)
         around = squares.around(query[mine])
-        for cell, (other, displacement) in enumerate(neighbours, 1):
-            rows[mine, cell] = around.find(numbers[other], displacement)
+        for cell, (other, displacement) in enumerate(near, 1):
+            rows[mine, cell] = around.find(other, displacement)
     return Seen(rows, recording.tokens[query + 1], recording.text[query])

@@ -10,7 +10,7 @@ from curta.programs.machine.program import Program
 from curta.programs.machine.prompt import Given
 
 TRIES = 1_000
-"""Draws after which a program that refuses them all is told to draw its own problems."""
+"""Draws after which a program is given up that refuses them all."""
 
 
 def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
@@ -27,10 +27,8 @@ def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ..
     lengths = _lengths(sizes, rng)
     if program.draw is not None:
         return program.draw(rng, *lengths)
-    bases = bases_of(program)
-    return tuple(
-        number(rng, digits, bases[min(i, len(bases) - 1)]) for i, digits in enumerate(lengths)
-    )
+    bases = bases_of(program, len(lengths))
+    return tuple(number(rng, *one) for one in zip(lengths, bases, strict=True))
 
 
 def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
@@ -44,27 +42,26 @@ def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
 
     Of a program with special cases of its own, half of them are these.
     """
-    values, bases = draw(program, sizes, rng), bases_of(program)
+    drawn = draw(program, sizes, rng)
     if program.draw is not None:
-        return values
+        return drawn
     if program.cases and rng.random() < 0.5:
-        return _of_a_case(program, sizes, rng) or values
+        return _of_a_case(program, sizes, rng) or drawn
+    bases, values = bases_of(program, len(drawn)), drawn
     if len(values) > 1 and rng.random() < 0.3:
         values = _alike(values, sizes, bases[0], rng)
-    changed = tuple(
-        _special(value, bases[min(i, len(bases) - 1)], rng) for i, value in enumerate(values)
-    )
-    return values if refused(program, changed) else changed
+    changed = tuple(_special(*one, rng) for one in zip(values, bases, strict=True))
+    return next(one for one in (changed, values, drawn) if not refused(program, one))
 
 
 def _of_a_case(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...] | None:
     """A problem of one of the program's own cases; None if it is larger than asked for."""
     case = rng.choice(list(program.cases.values()))
-    values, bases = case(rng, *_lengths(sizes, rng)), bases_of(program)
-    for place, value in enumerate(values):
-        if value >= bases[min(place, len(bases) - 1)] ** sizes.digits(place)[1]:
-            return None
-    return None if refused(program, values) else values
+    values = case(rng, *_lengths(sizes, rng))
+    bases = enumerate(bases_of(program, len(values)))
+    tops = [base ** sizes.digits(place)[1] for place, base in bases]
+    fits = all(value < top for value, top in zip(values, tops, strict=True))
+    return values if fits and not refused(program, values) else None
 
 
 def refused(program: Program, values: Sequence[int]) -> str | None:
@@ -75,9 +72,10 @@ def refused(program: Program, values: Sequence[int]) -> str | None:
     return None if known is None else known.refuse(tuple(values))
 
 
-def bases_of(program: Program) -> list[int]:
-    """The base of each operand; the last one's is that of all further."""
-    return [part.base for part in program.prompt if isinstance(part, Given)]
+def bases_of(program: Program, count: int) -> list[int]:
+    """The base of each of `count` operands; the last one's is that of all further."""
+    bases = [part.base for part in program.prompt if isinstance(part, Given)]
+    return [*bases, *bases[-1:] * (count - len(bases))][:count]
 
 
 def number(rng: random.Random, digits: int, base: int) -> int:

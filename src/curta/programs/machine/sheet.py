@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.machine import Machine, Windows, cells_of
+from curta.programs.machine.recording import Blocks
 
 SPARE = 4
 """Squares that are kept free around those in use, at least."""
@@ -16,7 +17,10 @@ ENTRIES = 1 << 26
 """Squares that are kept at once, of all texts; those that go farther are written one by one."""
 
 NOTHING, WASTE = 0, 1
-"""Addresses in a row of the table: of what is never there, and of what no role sees."""
+"""Addresses in a row of the table: of what is never there, and of what is in no window."""
+
+
+Corner = Int[np.ndarray, " axes"]
 
 
 class Prompts(NamedTuple):
@@ -27,12 +31,21 @@ class Prompts(NamedTuple):
 
     @classmethod
     def of(cls, prompts: Sequence[Sequence[int]]) -> "Prompts":
+        """From lists of tokens.
+
+        >>> Prompts.of([[5, 6], [7]])
+        Prompts(tokens=array([5, 6, 7], dtype=int32), lengths=array([2, 1]))
+        """
         lengths = np.array([len(prompt) for prompt in prompts])
         flat = np.fromiter(chain.from_iterable(prompts), np.int32, int(lengths.sum()))
         return cls(flat, lengths)
 
     def part(self, texts: slice) -> "Prompts":
-        """Some of them."""
+        """Some of them.
+
+        >>> Prompts.of([[5, 6], [7], [8]]).part(slice(1, None)).tokens.tolist()
+        [7, 8]
+        """
         begins = np.concatenate([[0], np.cumsum(self.lengths)])
         first, last, _ = texts.indices(len(self.lengths))
         return Prompts(self.tokens[begins[first] : begins[last]], self.lengths[texts])
@@ -51,7 +64,7 @@ class Written(NamedTuple):
 
     @property
     def lists(self) -> list[list[int]]:
-        """The tokens of each text."""
+        """The tokens of each text: of rows 4 5, 6 0 with counts 2, 1 these are [4, 5], [6]."""
         pairs = zip(self.tokens.tolist(), self.counts.tolist(), strict=True)
         return [row[:count] for row, count in pairs]
 
@@ -63,20 +76,15 @@ class Written(NamedTuple):
         return cls(np.concatenate(rows), np.concatenate([part.counts for part in parts]))
 
     def put(self, text: int, tokens: Sequence[int]) -> "Written":
-        """The same with other tokens in one text."""
+        """The same with other tokens in one text.
+
+        >>> Written(np.array([[4, 5], [6, 0]]), np.array([2, 1])).put(1, [7, 8, 9]).lists
+        [[4, 5], [7, 8, 9]]
+        """
         wider = max(0, len(tokens) - self.tokens.shape[1])
         rows, counts = np.pad(self.tokens, ((0, 0), (0, wider))), self.counts.copy()
         rows[text, : len(tokens)], counts[text] = tokens, len(tokens)
         return Written(rows, counts)
-
-
-def neighbours(machine: Machine, windows: Windows) -> list[list[tuple[int, tuple[int, ...]]]]:
-    """For each role, its neighbours with roles as numbers."""
-    names = {role.name: number for number, role in enumerate(machine.roles)}
-    return [
-        [(names[other], moved) for other, moved in windows.get(role.name, ())]
-        for role in machine.roles
-    ]
 
 
 class Entry(NamedTuple):
@@ -90,24 +98,23 @@ class Entry(NamedTuple):
 class Sheet:
     """Texts while they are written, and a table of the tokens on their squares.
 
-    Each text has a row of the table. In it the squares of each role that was written so far are one
-    block: a square's address is `begin + position · step`, and so is that of a neighbour, whose
-    begin differs by its displacement. Pens keep to the squares from `low` to `high`, and a block
-    is as much larger as others look `reach` squares far for its role. Where a pen leaves these
-    squares the table is laid out anew, twice as wide on that axis; and for every new role.
+    Each text has a row of the table, with a block for each role that was written so far. The
+    address of a neighbour is that of the query's square in the neighbour's block, and a fixed
+    number more. Pens keep to the squares from `low` to `high`, and a block is as much larger as
+    others look `offsets` squares far for its role. Where a pen leaves these squares the table is
+    laid out anew, twice as wide on that axis; and for every new role.
     Address NOTHING is always empty: neighbours that a role does not have, or of a role that was
-    never written. WASTE takes what no role sees.
+    never written. WASTE takes what is in no window.
     """
 
     def __init__(self, machine: Machine, windows: Windows, prompts: Prompts) -> None:
-        self.machine, self.near = machine, neighbours(machine, windows)
-        self.cells = max(map(len, windows.values()), default=0)
-        self.reach, self.seen = (
-            np.zeros_like(machine.wide, np.int64),
-            np.zeros(len(self.near), bool),
-        )
-        for role, moved in (one for near in self.near for one in near):
-            self.reach[role], self.seen[role] = np.maximum(self.reach[role], np.abs(moved)), True
+        self.machine, self.near = machine, machine.neighbours(windows)
+        self.cells = cells_of(windows) - 1
+        self.offsets = np.zeros(machine.wide.shape, np.int64)
+        self.seen = np.zeros(len(self.near), bool)
+        for role, moved in chain.from_iterable(self.near):
+            self.offsets[role] = np.maximum(self.offsets[role], np.abs(moved))
+            self.seen[role] = True
         flat, lengths = prompts
         where, last = machine.positions(flat), np.cumsum(lengths) - 1
         self.count, self.strays = len(lengths), list[int]()
@@ -129,12 +136,15 @@ class Sheet:
         self._lay_out(self.low, self.high)
 
     def windows(self) -> Int[np.ndarray, "texts cells"]:
-        """What the last token of each text sees, itself first."""
+        """The window of the last token of each text, itself first.
+
+        `12+34=`, where `=` has the lowest digits of b and a for neighbours: = 4 2.
+        """
         role = self.machine.role[self.tokens]
         address = self.near_begins[role]
-        for axis, steps in enumerate(self.near_steps):
-            address += self.position[:, axis, None] * steps[role]
-        address += (self.texts * self.width)[:, None]
+        for axis, strides in enumerate(self.near_strides):
+            address += self.position[:, axis, None] * strides[role]
+        address += (self.texts * self.blocks.size)[:, None]
         rows = np.empty((len(role), 1 + self.cells), np.int32)
         rows[:, 0] = self.tokens
         rows[:, 1:] = self.table.take(address)
@@ -166,11 +176,11 @@ class Sheet:
         self.history[-1] = Entry(self.texts, self.tokens, self.position)
         self._lay_out(self.low, self.high)
 
-    def _sizes(self, low: np.ndarray, high: np.ndarray) -> Int[np.ndarray, "roles axes"]:
+    def _sizes(self, low: Corner, high: Corner) -> Int[np.ndarray, "roles axes"]:
         """Squares of each role on each axis."""
-        return np.where(self.machine.wide, 1, high - low + 1 + 2 * self.reach)
+        return np.where(self.machine.wide, 1, high - low + 1 + 2 * self.offsets)
 
-    def _entries(self, low: np.ndarray, high: np.ndarray) -> int:
+    def _entries(self, low: Corner, high: Corner) -> int:
         """How large a table from low to high is."""
         blocks = self._sizes(low, high).astype(float).prod(axis=1) * (self.seen & self.there)
         return self.count * int(blocks.sum())
@@ -182,7 +192,7 @@ class Sheet:
             self.position = self.position[going]
 
     def written(self) -> Written:
-        """What was written after each prompt."""
+        """What was written after each prompt; texts that ended early have zeros behind."""
         steps = self.history[1:]
         tokens, counts = np.zeros((self.count, len(steps)), np.int32), np.zeros(self.count, int)
         for step, entry in enumerate(steps):
@@ -192,36 +202,28 @@ class Sheet:
 
     def _enter(self, entry: Entry) -> None:
         role = self.machine.role[entry.tokens]
-        address = self.begins[role] + entry.texts * self.width
-        for axis, steps in enumerate(self.steps):
-            address += entry.position[:, axis] * steps[role]
-        self.table[address] = entry.tokens
+        self.table[self.blocks.address(role, entry.position, entry.texts)] = entry.tokens
 
-    def _lay_out(self, low: np.ndarray, high: np.ndarray) -> None:
+    def _lay_out(self, low: Corner, high: Corner) -> None:
         """A table for squares from low to high, with all that was written."""
         self.low, self.high = low, high
-        sizes, kept = self._sizes(low, high), self.seen & self.there
-        strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * ~self.machine.wide
-        ends = np.cumsum(np.prod(sizes, axis=1) * kept) + WASTE + 1
-        self.width = int(ends[-1])
-        first = np.sum(strides * (low - self.reach), axis=1)
-        begins = np.concatenate([[WASTE + 1], ends[:-1]]) - first
-        self._neighbours(begins, strides)
-        self.begins = np.where(kept, begins, WASTE)
-        self.steps = [np.where(kept, column, 0) for column in strides.T]
-        self.table = np.full(self.count * self.width, len(self.machine.tokens), np.int32)
+        kept = self.seen & self.there
+        blocks = Blocks.of(low - self.offsets, self._sizes(low, high), kept, first=WASTE + 1)
+        self._neighbours(blocks)
+        begins, strides = np.where(kept, blocks.begins, WASTE), blocks.strides * kept[:, None]
+        self.blocks = Blocks(begins, strides, blocks.size)
+        self.table = np.full(self.count * blocks.size, len(self.machine.tokens), np.int32)
         for entry in self.history:
             self._enter(entry)
 
-    def _neighbours(self, begins: np.ndarray, strides: np.ndarray) -> None:
-        """The begin and the steps of each role's neighbours, all roles as one table."""
+    def _neighbours(self, blocks: Blocks) -> None:
+        """The addresses of each role's neighbours, all roles as one table; see `windows`."""
         shape = (len(self.near), self.cells)
         self.near_begins = np.full(shape, NOTHING)
-        self.near_steps = [np.zeros(shape, np.int64) for _ in self.machine.axes]
+        self.near_strides = np.zeros((len(self.machine.axes), *shape), np.int64)
         for role, near in enumerate(self.near):
             for cell, (other, moved) in enumerate(near):
-                if not self.there[other]:
-                    continue
-                self.near_begins[role, cell] = begins[other] + strides[other] @ moved
-                for steps, stride in zip(self.near_steps, strides[other], strict=True):
-                    steps[role, cell] = stride
+                if self.there[other]:
+                    strides = blocks.strides[other]
+                    self.near_begins[role, cell] = blocks.begins[other] + strides @ moved
+                    self.near_strides[:, role, cell] = strides

@@ -50,7 +50,11 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
     try:
         if not all(isinstance(content[field], list) for field in ("axes", "tokens", "roles")):
             raise TypeError("axes, tokens and roles are lists")
-        machine, windows = _machine(content), _windows(content)
+        machine = _machine(content)
+        windows = {
+            role: tuple((other, tuple(moved)) for other, moved in near)
+            for role, near in content["windows"].items()
+        }
         _check(machine, windows)
         return machine, windows
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -135,10 +139,3 @@ def _part(fields: Mapping[str, Any]) -> Part:
     rest = {name: value for name, value in fields.items() if name != "kind"}
     rest |= {"everywhere": tuple(rest["everywhere"])}
     return Given(**rest) if fields["kind"] == "given" else Sign(**rest)
-
-
-def _windows(content: Mapping[str, Any]) -> Windows:
-    return {
-        role: tuple((other, tuple(moved)) for other, moved in near)
-        for role, near in content["windows"].items()
-    }

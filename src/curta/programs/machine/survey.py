@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from curta.problems.sizes import Sizes
@@ -93,7 +94,8 @@ def machine_of(
     axes = joined([program.axes for program in programs])
     besides = {program.name: program.format for program in others}
     roles = _roles([*programs, *others], tokens)
-    return Machine(axes, tuple(tokens), roles, _formats(programs), besides)
+    formats = {program.operator: program.format for program in programs}
+    return Machine(axes, tuple(tokens), roles, formats, besides)
 
 
 def _texts(program: Program, sizes: Sizes, vocabulary: Vocabulary, budget: int) -> Iterable[Text]:
@@ -110,10 +112,6 @@ def _roles(programs: Sequence[Program], tokens: Sequence[Token]) -> tuple[Role, 
     wide = {role: axes for program in programs for role, axes in program.broadcast.items()}
     wide |= {part.name: part.everywhere for program in programs for part in program.prompt}
     return tuple(Role(name, wide.get(name, ())) for name in dict.fromkeys(t.role for t in tokens))
-
-
-def _formats(programs: Sequence[Program]) -> dict[str, Format]:
-    return {program.operator: program.format for program in programs}
 
 
 def _order(tokens: Sequence[Token]) -> Callable[[Token], tuple[Any, ...]]:
@@ -137,7 +135,7 @@ def _together(names: Sequence[str], found: Sequence[Survey]) -> Survey:
     programs: dict[str, Program] = {}
     owned: list[tuple[Survey, dict[Key, Key]]] = []
     for name, one in zip(names, found, strict=True):
-        rename = _renaming(name)
+        rename = partial(_renamed, name)
         keys = {key: _rekeyed(key, one.machine.axes, axes, rename) for key in one.machine.numbers}
         every |= dict.fromkeys(keys.values())
         owned.append((one, keys))
@@ -155,8 +153,8 @@ def _together(names: Sequence[str], found: Sequence[Survey]) -> Survey:
     return Survey(machine, windows, Recorder(programs, vocabularies))
 
 
-def _renaming(name: str) -> Rename:
-    return lambda role: role if role == "end" else f"{name} {role}"
+def _renamed(name: str, role: str) -> str:
+    return role if role == "end" else f"{name} {role}"
 
 
 def _rekeyed(key: Key, own: Sequence[str], axes: Sequence[str], rename: Rename) -> Key:
@@ -187,7 +185,7 @@ def _reformatted(form: Format, axes: tuple[str, ...], rename: Rename) -> Format:
             return replace(one, role=rename(one.name), at=spare | one.at)
         return replace(one, role=rename(one.name))
 
-    told = form.answer
-    sign, fraction = (rename(role) if role else "" for role in (told.sign, told.fraction))
-    answer = replace(told, role=rename(told.role), sign=sign, fraction=fraction)
+    own = form.answer
+    sign, fraction = (rename(role) if role else "" for role in (own.sign, own.fraction))
+    answer = replace(own, role=rename(own.role), sign=sign, fraction=fraction)
     return Format(axes, tuple(map(part, form.parts)), answer)

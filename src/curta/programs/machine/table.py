@@ -25,7 +25,7 @@ class Conflict(NamedTuple):
 
 
 class WindowIndex:
-    """Windows in the order in which they were first seen, and how to find them again."""
+    """Windows, each with a number in the order in which they were entered."""
 
     def __init__(self, cells: int) -> None:
         self.rows = np.zeros((0, cells), np.int32)
@@ -36,7 +36,13 @@ class WindowIndex:
         return len(self.rows)
 
     def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
-        """The number of each window; -1 for one that is not here."""
+        """The number of each window; -1 for one that is not here.
+
+        >>> index = WindowIndex(cells=2)
+        >>> index.enter(np.array([[4, 5], [6, 7]]))
+        >>> index.find(np.array([[6, 7], [6, 8]])).tolist()
+        [1, -1]
+        """
         if not len(self):
             return np.full(len(rows), -1)
         codes = fingerprint(rows)
@@ -68,7 +74,14 @@ class WindowTable(WindowIndex):
         self._all_texts = 0
 
     def add(self, seen: Seen) -> Int[np.ndarray, " queries"]:
-        """Counts all windows, enters the new ones; the number of each."""
+        """Counts all windows, enters the new ones, in the order of their hashes; their numbers.
+
+        >>> rows, table = np.array([[4, 5], [6, 7], [4, 5]], np.int32), WindowTable(cells=2)
+        >>> table.add(Seen(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))).tolist()
+        [1, 0, 1]
+        >>> table.counts.tolist(), table.texts.tolist()
+        ([1, 2], [1, 2])
+        """
         first, inverse = distinct(seen.rows)
         rows, targets = seen.rows[first], seen.targets[first]
         number = self.find(rows)
@@ -84,7 +97,12 @@ class WindowTable(WindowIndex):
         self._all_texts += int(seen.text.max(initial=-1)) + 1
         return everyone
 
-    def _enter(self, rows: np.ndarray, targets: np.ndarray, example: np.ndarray) -> None:
+    def _enter(
+        self,
+        rows: Int[np.ndarray, "windows cells"],
+        targets: Int[np.ndarray, " windows"],
+        example: Int[np.ndarray, " windows"],
+    ) -> None:
         self.enter(rows)
         self.targets = np.concatenate([self.targets, targets])
         self.example = np.concatenate([self.example, example])
@@ -110,14 +128,19 @@ class WindowTable(WindowIndex):
 def distinct(
     rows: Int[np.ndarray, "queries cells"],
 ) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " queries"]]:
-    """Where each distinct window is first, and which of them each query sees."""
+    """Where each distinct window is first, and which of them each query has.
+
+    >>> first, inverse = distinct(np.array([[4, 5], [4, 5], [6, 7]]))
+    >>> bool(np.isin(first, [0, 2]).all()), bool(inverse[0] == inverse[1])
+    (True, True)
+    """
     _, first, inverse = np.unique(fingerprint(rows), return_index=True, return_inverse=True)
     assert np.array_equal(rows[first][inverse], rows), "two windows with one hash"
     return first, inverse
 
 
 def fingerprint(rows: Int[np.ndarray, "queries cells"]) -> UInt[np.ndarray, " queries"]:
-    """A hash of each window."""
+    """A hash of each window, cell after cell: xor, times an odd number, xor of its own top bits."""
     code = np.zeros(len(rows), np.uint64)
     for cell in range(rows.shape[1]):
         code = (code ^ (rows[:, cell].astype(np.uint64) + np.uint64(1))) * ODD[cell]

@@ -6,15 +6,21 @@ wrong function writes on a square twice.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from jaxtyping import Int
 
-from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.sheet import Prompts, Sheet, Written, neighbours
+from curta.programs.machine.machine import Machine, Windows, cells_of
+from curta.programs.machine.sheet import Prompts, Sheet, Written
 
-Look = Callable[..., Int[np.ndarray, " queries"]]
-"""The token that follows each window (queries cells), and, where several write, as whom."""
+Look = Callable[[Int[np.ndarray, "queries cells"]], Int[np.ndarray, " queries"]]
+"""The token that follows each window."""
+
+LookOf = Callable[
+    [Int[np.ndarray, "queries cells"], Int[np.ndarray, " queries"]], Int[np.ndarray, " queries"]
+]
+"""The token that follows each window of some texts, by their numbers."""
 
 
 def limit_of(prompt: int) -> int:
@@ -48,8 +54,8 @@ class _Pen:
         pairs = np.stack([home, offset], axis=2)  # tokens, axes, whether home and how far
         self.moves: list[list[list[int]]] = pairs.tolist()
         self.role, self.wide = machine.role.tolist(), machine.wide.tolist()
-        self.near, self.none = neighbours(machine, windows), len(machine.tokens)
-        self.cells = 1 + max(map(len, windows.values()), default=0)
+        self.near, self.none = machine.neighbours(windows), len(machine.tokens)
+        self.cells = cells_of(windows)
         self.position = [0] * len(machine.axes)
         self.held: dict[tuple[int, ...], int] = {}
         self.written: list[int] = []
@@ -63,7 +69,7 @@ class _Pen:
         self.written.append(token)
 
     def window(self) -> tuple[int, ...]:
-        """What the last token sees, itself first."""
+        """The window of the last token, itself first."""
         token, found = self.written[-1], list[int]()
         for role, moved in self.near[self.role[token]]:
             at = [x + step for x, step in zip(self.position, moved, strict=True)]
@@ -77,64 +83,52 @@ class _Pen:
 
 
 def write(
-    machine: Machine,
-    windows: Windows,
-    look: Look,
-    prompts: Sequence[Sequence[int]],
-    limit: int = 0,
-    writers: Int[np.ndarray, " texts"] | None = None,
+    machine: Machine, windows: Windows, look: Look, prompts: Sequence[Sequence[int]], limit: int = 0
 ) -> list[list[int]]:
-    """As `write_one`, for many prompts at once; `writers` says who writes each text."""
-    return write_all(machine, windows, look, Prompts.of(prompts), limit, writers).lists
+    """As `write_one`, for many prompts at once."""
+    return write_all(machine, windows, lambda rows, _: look(rows), Prompts.of(prompts), limit).lists
 
 
 def write_all(
-    machine: Machine,
-    windows: Windows,
-    look: Look,
-    prompts: Prompts,
-    limit: int = 0,
-    writers: Int[np.ndarray, " texts"] | None = None,
+    machine: Machine, windows: Windows, look: LookOf, prompts: Prompts, limit: int = 0
 ) -> Written:
-    """The same as arrays."""
+    """As `write`, with arrays; `look` is given the number of the text of each window too."""
     sheet = Sheet(machine, windows, prompts)
-    if not sheet.fits and sheet.count > 1:
-        return _in_halves(machine, windows, look, prompts, limit, writers)
-    if not sheet.fits:
-        own = look if writers is None else _as(look, writers)
-        alone = write_one(machine, windows, own, prompts.prompt(0), limit)
-        return Written(np.array([alone], np.int32), np.array([len(alone)]))
-    sheet.begin()
     limits = np.array([limit or limit_of(length) for length in prompts.lengths.tolist()])
+
+    def alone(text: int) -> list[int]:
+        one = partial(_of_text, look, text)
+        return write_one(machine, windows, one, prompts.prompt(text), int(limits[text]))
+
+    if not sheet.fits and sheet.count > 1:
+        return _in_halves(machine, windows, look, prompts, limit)
+    if not sheet.fits:
+        only = alone(0)
+        return Written(np.array([only], np.int32), np.array([len(only)]))
+    sheet.begin()
     for step in range(int(limits.max())):
-        asked = (sheet.windows(),) if writers is None else (sheet.windows(), writers[sheet.texts])
-        sheet.write(look(*asked))
+        sheet.write(look(sheet.windows(), sheet.texts))
         sheet.keep((sheet.tokens != machine.end) & (limits[sheet.texts] > step + 1))
         if not len(sheet.texts):
             break
     found = sheet.written()
     for text in sheet.strays:
-        own = look if writers is None else _as(look, writers[text : text + 1])
-        prompt, most = prompts.prompt(text), int(limits[text])
-        found = found.put(text, write_one(machine, windows, own, prompt, most))
+        found = found.put(text, alone(text))
     return found
 
 
 def _in_halves(
-    machine: Machine,
-    windows: Windows,
-    look: Look,
-    prompts: Prompts,
-    limit: int,
-    writers: Int[np.ndarray, " texts"] | None,
+    machine: Machine, windows: Windows, look: LookOf, prompts: Prompts, limit: int
 ) -> Written:
     """The same for texts that are too long to be laid out all at once."""
-    middle, found = len(prompts.lengths) // 2, []
-    for half in (slice(0, middle), slice(middle, None)):
-        own = None if writers is None else writers[half]
-        found.append(write_all(machine, windows, look, prompts.part(half), limit, own))
-    return Written.joined(found)
+    middle = len(prompts.lengths) // 2
+    later = lambda rows, texts: look(rows, texts + middle)
+    first = write_all(machine, windows, look, prompts.part(slice(0, middle)), limit)
+    second = write_all(machine, windows, later, prompts.part(slice(middle, None)), limit)
+    return Written.joined([first, second])
 
 
-def _as(look: Look, writer: Int[np.ndarray, " 1"]) -> Look:
-    return lambda rows: look(rows, writer)
+def _of_text(
+    look: LookOf, text: int, rows: Int[np.ndarray, "1 cells"]
+) -> Int[np.ndarray, " queries"]:
+    return look(rows, np.array([text]))

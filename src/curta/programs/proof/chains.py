@@ -6,17 +6,17 @@ hold once they cannot change any more, or that anything is possible.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
-from curta.programs.proof.beside import Cell
 from curta.programs.proof.overlap import Overlap
+from curta.programs.proof.rules import Cell
 
 Away = tuple[int | None, ...]
 """How far the pen is from the token on each axis; None once it went home."""
-
 
 ANYTHING = -1
 """On a square of a pattern: any token of its role, or none."""
@@ -59,8 +59,9 @@ class Chains:
         return self.known[key][1]
 
     def _groups(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
-        shown = (*(self.overlap.views[role].layout.cells[c] for c in columns), *cells)
-        rows = self._follow(role, columns, cells)
+        own = self.overlap.views[role].layout.cells
+        shown = (*(own[column] for column in columns), *cells)
+        rows = self._follow(role, columns, cells, shown)
         certain, groups = rows != ANYTHING, []
         kinds = certain @ (1 << np.arange(rows.shape[1]))
         for kind in np.unique(kinds).tolist():
@@ -71,21 +72,20 @@ class Chains:
         return groups
 
     def _follow(
-        self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]
+        self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...], shown: tuple[Cell, ...]
     ) -> Int[np.ndarray, "m shown"]:
+        """The patterns that chains of `steps` tokens end with; ANYTHING where that is open."""
         views, none = self.overlap.views[role], len(self.overlap.machine.tokens)
         known = views.rows[:, columns]
         if not cells:
             return known
         empty = np.full((len(known), len(cells)), none, known.dtype)
         still: Away = (0,) * len(self.overlap.machine.axes)
-        shown = (*(views.layout.cells[column] for column in columns), *cells)
         waiting = [State(role, still, views.rows, np.concatenate([known, empty], axis=1), shown)]
-        done = [np.zeros((0, len(columns) + len(cells)), known.dtype)]
+        done = [np.zeros((0, len(shown)), known.dtype)]
         for left in range(self.steps, 0, -1):
-            waiting = [
-                new for state in waiting for new in self._step(state, cells, done, left == 1)
-            ]
+            steps = (self._step(state, cells, done, left == 1) for state in waiting)
+            waiting = list(chain.from_iterable(steps))
         return np.concatenate(done)
 
     def _step(
@@ -105,8 +105,8 @@ class Chains:
                 done.append(self._anything(self._different(patterns, state.cells)[0], cells, open_))
                 continue
             patterns, tags = self._different(patterns, state.cells)
-            made, source = self.overlap.after(state.role, state.rows[rows], token, tags)
-            going.append(State(to, away, made, patterns[tags[source]], state.cells))
+            made = self.overlap.after(state.role, state.rows[rows], token, tags)
+            going.append(State(to, away, made.values, patterns[tags[made.source]], state.cells))
         return going
 
     def _away(self, away: Away, token: int) -> Away:
@@ -125,6 +125,7 @@ class Chains:
         """Enters a token where it is written; the squares that may still be empty and change.
 
         After home it is not known here where a token stands: any square of its role may be it.
+        `patterns` end with a column for each of `cells`, and are changed in place.
         """
         machine, open_ = self.overlap.machine, []
         role = int(machine.role[token])
@@ -152,7 +153,10 @@ class Chains:
     def _anything(
         self, patterns: Int[np.ndarray, "n cells"], cells: tuple[Cell, ...], open_: list[Cell]
     ) -> Int[np.ndarray, "n cells"]:
-        """The same patterns, with anything on squares that are empty but open."""
+        """The same patterns, with anything on squares that are empty but open.
+
+        Digit, none, with the second square open: digit, ANYTHING.
+        """
         before = patterns.shape[1] - len(cells)
         for cell in open_:
             column = before + cells.index(cell)
@@ -163,7 +167,7 @@ class Chains:
     def _different(
         self, rows: Int[np.ndarray, "n cells"], of: tuple[Cell, ...]
     ) -> tuple[Int[np.ndarray, "m cells"], Int[np.ndarray, " n"]]:
-        """Each row once, and which of them each row is."""
+        """Each row once, and which of them each row is: of a, b, a these are a, b and 0, 1, 0."""
         codes = self.overlap.coder.code(rows, of, zones=False)
         _, first, tags = np.unique(codes, return_index=True, return_inverse=True)
         return rows[first], tags.ravel()

@@ -24,7 +24,7 @@ move. Around the new token
    has that token there.
 
 After home it is not known how far the new token is from the old one. So views may have squares
-told by a coordinate, near the origin: of these only whether anything stands on them is kept, which
+given by a coordinate, near the origin: of these only whether anything stands on them is kept, which
 is carried along like any other square, is certain where the token itself or a square that is
 known stands there, and says after home whether a square of the new view is empty.
 
@@ -60,11 +60,10 @@ from jaxtyping import Int
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.prompt import Format, Part, Sign
 from curta.programs.machine.table import WindowTable, distinct
-from curta.programs.proof.beside import at_home
 from curta.programs.proof.chains import Chains
 from curta.programs.proof.order import Order, TooManyError
-from curta.programs.proof.overlap import Overlap
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.overlap import Overlap, Rows
+from curta.programs.proof.rules import Rules, at_home
 from curta.programs.proof.spelling import Speller
 from curta.programs.proof.views import Coder, TooWideError, Views, Zones, layouts, shifted
 
@@ -77,7 +76,7 @@ class Care(NamedTuple):
     prompt: bool = False
     """Whether what was seen of the prompt is kept too."""
     home: bool = False
-    """Whether squares are told by their coordinates where a token goes home."""
+    """Whether squares are given by their coordinates where a token goes home."""
     window: bool = True
     """Whether what the token before saw is kept too, and not only that token."""
 
@@ -110,9 +109,6 @@ class Open(NamedTuple):
 class Closure:
     """What came out of an attempt."""
 
-    windows: int
-    """Listed windows that the proof reached."""
-    listed: int
     open: list[Open]
     reasons: list[str]
     """Why the attempt was given up, where it was."""
@@ -122,10 +118,6 @@ class Closure:
     @property
     def closed(self) -> bool:
         return not self.open and not self.reasons
-
-    @property
-    def grade(self) -> str:
-        return "closed" if self.closed else "saturated"
 
 
 def close(
@@ -163,7 +155,7 @@ def close(
     if not opened and not reasons and formats is not None and not reached.all():
         reasons.append("a listed window is in no view")
     spent = time.thread_time() - begin
-    return Closure(int(reached.sum()), len(table), opened, reasons, views, spent)
+    return Closure(opened, reasons, views, spent)
 
 
 class UnprovableError(RuntimeError):
@@ -191,7 +183,7 @@ class Proof:
         self.order = Order(machine, table, _given(machine, table), reach, places, until)
         sign = rules.format.parts[-1]
         assert isinstance(sign, Sign)
-        start = next(n for n, r in enumerate(machine.roles) if r.name == sign.name)
+        start = machine.role_numbers[sign.name]
         sign_at = rules.places[start]
         anchor = (start, () if sign_at.behind else sign_at.sign or ())
         filled = [r for r, lies in rules.places.items() if lies.group in rules.filled]
@@ -258,9 +250,7 @@ class Proof:
 
     def _start(self) -> None:
         """The views of the prompt's last sign: nothing is written yet."""
-        sign = self.rules.format.parts[-1]
-        assert isinstance(sign, Sign)
-        role = next(n for n, r in enumerate(self.machine.roles) if r.name == sign.name)
+        role = self.step.start
         token = self.rules.candidates(role)[:1].astype(np.int32)
         lies = self.rules.places[role]
         at = lies.sign or ()
@@ -268,21 +258,21 @@ class Proof:
         rows = np.tile([*token, *at], (last - at[lies.along] + 1, 1)).astype(np.int32)
         rows[:, len(token) + lies.along] += np.arange(len(rows))
         layout = self.views[role].layout
-        rows, source = self.step.complete(
-            layout, [layout.cells[0]], rows, np.zeros(len(rows), np.int64), first=True
-        )
-        self._enter(role, rows, np.full((len(source), 2), -1))
+        begun = Rows(layout.cells[:1], rows, np.zeros(len(rows), np.int64))
+        found = self.step.complete(layout, begun, first=True).values
+        self._enter(role, found, np.full((len(found), 2), -1))
 
     def _enter(
         self, role: int, rows: Int[np.ndarray, "n columns"], parents: Int[np.ndarray, "n 2"]
-    ) -> int:
+    ) -> None:
+        """Adds views of a role; raises UnprovableError for one on a square of the prompt."""
         if len(rows) and role not in self._reached_first:
             self._reached_first.append(role)
         at = rows[:, -len(self.machine.axes) :]
         if role != self.step.start and self.rules.inside(role, at).any():
             raise UnprovableError("something is written on squares of the prompt")
         codes = self.step.coder.code(rows, self.views[role].layout.cells)
-        return self.views[role].add(rows, codes, parents)
+        self.views[role].add(rows, codes, parents)
 
     def _leans(self, role: int, token: int) -> bool:
         """Whether what is around a token also follows from what was written there before."""
@@ -324,18 +314,14 @@ class Proof:
             chosen = np.arange(len(rows)) if all_ and token in self._leaning[role] else new
             mine = chosen[targets[chosen] == token]
             if len(mine):
-                made, source = self.step.after(role, rows[mine], token)
-                parents = np.stack([np.full(len(source), role), mine[source]], axis=1)
-                self._enter(int(self.machine.role[token]), made, parents)
+                made = self.step.after(role, rows[mine], token)
+                before = mine[made.source]
+                parents = np.stack([np.full_like(before, role), before], axis=1)
+                self._enter(int(self.machine.role[token]), made.values, parents)
 
     @cached_property
     def _speller(self) -> Speller:
         return Speller(self.rules, {r: views.layout.cells for r, views in self.views.items()})
-
-    @cached_property
-    def _moves(self) -> list[tuple[list[bool], list[int]]]:
-        home, offset = self.machine.moves
-        return list(zip(home.tolist(), offset.tolist(), strict=True))
 
     def opened(self) -> list[tuple[tuple[int, ...], tuple[int, ...] | None]]:
         """The windows that are not in the list, each once, and the problem that leads to it."""
@@ -355,12 +341,10 @@ class Proof:
         while place >= 0:
             way.append((role, self.views[role].rows[place].tolist()))
             role, place = self.views[role].parents[place].tolist()
-        at, shown = way[-1][1][-len(self.machine.axes) :], []
+        at, shown = np.array(way[-1][1][-len(self.machine.axes) :]), []
         for step, (of, row) in enumerate(reversed(way)):
-            if step:
-                home, offset = self._moves[row[0]]
-                at = [o if h else x + o for x, h, o in zip(at, home, offset, strict=True)]
-            shown.append((of, row, at))
+            at = self.machine.advance(at, np.array(row[0])) if step else at
+            shown.append((of, row, at.tolist()))
         return self._speller.operands(shown)
 
 

@@ -12,13 +12,7 @@ from curta.programs.proof.closure import CARE, Closure, Open, Proof, close
 from curta.programs.proof.listing import Lister, search
 
 
-def prove(
-    lister: Lister,
-    sizes: Sizes,
-    seed: int = 0,
-    hunt: int = 100_000,
-    seconds: float = 10.0,
-) -> Closure:
+def prove(lister: Lister, sizes: Sizes, hunt: int = 100_000, seconds: float = 10.0) -> Closure:
     """`close`, and the problems that lead to open windows recorded, until nothing new comes.
 
     The way to an open window spells out a problem, so a list is completed from what it lacks.
@@ -27,8 +21,9 @@ def prove(
     either, views grow. What is open at the end is counted. All attempts together have `seconds`
     of the thread: a grade must not depend on what else a machine does.
     """
-    begin, rng, tried = time.thread_time(), Random(seed), set[tuple[int, ...]]()
-    fewest = _fewest(lister, sizes)
+    begin, rng, tried = time.thread_time(), Random(0), set[tuple[int, ...]]()
+    single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
+    fewest = max(1, sizes.operands[0] - single)  # operands of the part for any number of them
     best: Closure | None = None
     for care in CARE:
         proofs: dict[str, Proof] = {}
@@ -40,8 +35,7 @@ def prove(
             lister.add(sorted(wanted - tried))
             tried |= wanted
             if len(lister.table) == before and found.open:
-                near = sorted(wanted) + neighbours(lister, found.open)
-                search(lister.program, *parts[:2], sizes, rng, hunt, lister, near)
+                search(lister, sizes, rng, hunt, sorted(wanted) + neighbours(lister, found.open))
             if len(lister.table) == before or time.thread_time() - begin > seconds:
                 break
         if best is None or best.reasons or (not found.reasons and len(found.open) < len(best.open)):
@@ -50,12 +44,6 @@ def prove(
             break
     assert best is not None
     return replace(best, seconds=time.thread_time() - begin)
-
-
-def _fewest(lister: Lister, sizes: Sizes) -> int:
-    """How many operands at least stand in the prompt's part for any number of them."""
-    single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
-    return max(1, sizes.operands[0] - single)
 
 
 def _spelled(lister: Lister, opened: list[Open]) -> set[tuple[int, ...]]:

@@ -7,6 +7,7 @@ hold a window that is not in the list.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 
 from curta.problems.sizes import Sizes
 from curta.programs.machine.draws import Digits, Drawer
-from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError, Vocabulary
 from curta.programs.machine.program import Program
 from curta.programs.machine.recording import Recording, seen
@@ -40,13 +41,6 @@ Brought = tuple[int, int]
 """How many new windows a problem brought, and with how many tokens."""
 
 
-class Searched(NamedTuple):
-    """The problems that brought new windows, in the order in which they did, and the windows."""
-
-    problems: list[Operands]
-    table: WindowTable
-
-
 class Lister:
     """Lists the windows of problems in a table, and knows of each a problem in which it occurs."""
 
@@ -60,7 +54,7 @@ class Lister:
         self.program, self.machine, self.windows = program, machine, windows
         self.formats = {program.operator: machine.formats[program.operator]}
         self._vocabulary = vocabulary or Vocabulary(machine.numbers)
-        self.table = WindowTable(1 + max(map(len, windows.values()), default=0))
+        self.table = WindowTable(cells_of(windows))
         self.examples: list[Operands] = []
         self.strange: list[Operands] = []
         """Problems whose text holds a token that the machine does not have."""
@@ -69,24 +63,20 @@ class Lister:
 
     def add(self, problems: Sequence[Operands]) -> list[Brought]:
         """What each problem brought; one without an answer brings nothing."""
-        texts = [(place, text) for place, text in enumerate(map(self._text, problems)) if text]
-        new, lengths = [0] * len(problems), [0] * len(problems)
+        texts = {place: text for place, text in enumerate(map(self._text, problems)) if text}
         if not texts:
-            return list(zip(new, lengths, strict=True))
-        recording = Recording.of([text for _, text in texts])
-        before = len(self.table)
-        first = self.problems
+            return [(0, 0)] * len(problems)
+        recording = Recording.of(list(texts.values()))
+        before, places = len(self.table), list(texts)
         self.table.add(seen(self.machine, recording, self.windows))
-        for text in (self.table.example[before:] - first).tolist():
-            place = texts[text][0]
-            new[place] += 1
-            self.examples.append(problems[place])
+        new = [places[text] for text in (self.table.example[before:] - self.problems).tolist()]
+        self.examples += [problems[place] for place in new]
         self.tokens += len(recording.tokens)
         self.problems += len(texts)
         self.curve.append((self.tokens, len(self.table)))
-        for place, (tokens, _) in texts:
-            lengths[place] = len(tokens)
-        return list(zip(new, lengths, strict=True))
+        counts = Counter(new)
+        lengths = {place: len(tokens) for place, (tokens, _) in texts.items()}
+        return [(counts[place], lengths.get(place, 0)) for place in range(len(problems))]
 
     def _text(self, operands: Operands) -> tuple[list[int], int] | None:
         if refused(self.program, operands):
@@ -99,23 +89,16 @@ class Lister:
 
 
 def search(
-    program: Program,
-    machine: Machine,
-    windows: Windows,
-    sizes: Sizes,
-    rng: Random,
-    budget: int,
-    lister: Lister | None = None,
-    near: Sequence[Operands] = (),
-) -> Searched:
+    lister: Lister, sizes: Sizes, rng: Random, budget: int, near: Sequence[Operands] = ()
+) -> list[Operands]:
     """Looks for problems of these sizes that bring new windows, until so many tokens are recorded.
 
-    Some are drawn, some drawn short, some made by small changes of those that brought something;
-    what brings most is done most. With a `lister`, only windows that it does not have yet are
-    new; changes begin with the problems that are `near`. Of a program that draws its own problems
-    nobody knows which others it might draw, so none are made. Deterministic given `rng`.
+    Some are drawn, some drawn short, some made by small changes of those that brought something,
+    at first of those that are `near`; what brings most is done most. Of a program that draws its
+    own problems nobody knows which others it might draw, so none are made. Returns the problems
+    that brought something, in the order in which they did; deterministic given `rng`.
     """
-    lister = lister or Lister(program, machine, windows)
+    program = lister.program
     drawer, short = (Drawer(program, s, rng) for s in (sizes, sizes.short()))
     pool = [drawer.digits(problem) for problem in near]
     begin = len(pool)
@@ -129,7 +112,7 @@ def search(
         brought = lister.add([drawer.numbers(digits) for digits in batch])
         pool += [digits for digits, (new, _) in zip(batch, brought, strict=True) if new]
         yields = _yields(yields, kinds, brought)
-    return Searched([drawer.numbers(digits) for digits in pool[begin:]], lister.table)
+    return [drawer.numbers(digits) for digits in pool[begin:]]
 
 
 def _yields(old: list[float], kinds: list[int], brought: list[Brought]) -> list[float]:
@@ -158,13 +141,8 @@ def _batches(lister: Lister, budget: int) -> Iterator[int]:
 
 
 class Listing(NamedTuple):
-    """Windows that occur, and what was recorded to find them."""
+    """How the windows of a lister were found."""
 
-    table: WindowTable
-    examples: list[Operands]
-    """For each window a problem in which it occurs."""
-    problems: int
-    tokens: int
     sizes: list[Sizes]
     drawn: int
     """How many of the problems, the last ones, were drawn at random, each alike."""
@@ -172,65 +150,31 @@ class Listing(NamedTuple):
     """How many of those held a window that no problem before them did."""
     singletons: int
     """Windows that were seen in one drawn problem alone."""
-    curve: list[tuple[int, int]]
-    """Tokens recorded, windows known."""
-    strange: list[Operands]
-    """Problems whose text has a token that the machine does not have."""
 
     @property
-    def chance(self) -> float:
-        """A bound on the chance that a window of the next problem is not listed.
+    def bound(self) -> float:
+        """A bound on the chance that the next problem holds a window that is not listed.
 
-        Good and Turing's estimate, and the term by which it errs at most with probability 0.99
-        (McAllester and Schapire 2000): s / N + (2 sqrt 2 + sqrt 3) sqrt(ln(3 / 0.01) / N) for s
-        windows that one of N drawn problems alone held. Their theorem is for one symbol drawn at
-        a time and a problem holds many windows, so the term is a guide; `held_out` is a bound.
-        """
-        if not self.drawn:
-            return 1.0
-        term = (2 * math.sqrt(2) + math.sqrt(3)) * math.sqrt(math.log(3 / DELTA) / self.drawn)
-        return min(1.0, self.singletons / self.drawn + term)
-
-    @property
-    def held_out(self) -> float:
-        """The same from how many drawn problems brought something new, by Chernoff's bound.
-
-        Lists only grow, so each drawn problem was at least as likely as the next one to bring
-        something new; with probability 0.99 the chance is below this.
+        Chernoff's, from how many drawn problems brought something new: lists only grow, so each
+        was at least as likely as the next one to do so. It holds with probability 1 - DELTA.
         """
         return chernoff(self.fresh, self.drawn, DELTA)
 
 
-def list_windows(
-    lister: Lister,
-    sizes: Sizes,
-    seed: int = 0,
-    budget: int = 1_000_000,
-    growth: Sequence[int] = GROWTH,
-) -> Listing:
-    """Records problems from these sizes up to several times those into a list of windows.
+def list_windows(lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_000_000) -> Listing:
+    """Enters the windows of problems from these sizes up to several times those in a lister.
 
     Two thirds of the budget go to a search in growing sizes, each of which ends early when a tenth
     of its share brings nothing new; the rest to problems drawn at random, of all sizes alike.
     """
-    rng = Random(seed)
-    ranges = [sizes.times(factor) for factor in growth]
+    rng, table = Random(seed), lister.table
+    ranges = [sizes.times(factor) for factor in GROWTH]
     for number, range_ in enumerate(ranges, 1):
         _stage(lister, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
     before = lister.problems
-    fresh, table = _draw(lister, ranges, rng, budget - lister.tokens), lister.table
-    return Listing(
-        table,
-        lister.examples,
-        lister.problems,
-        lister.tokens,
-        ranges,
-        drawn=lister.problems - before,
-        fresh=fresh,
-        singletons=int(np.sum((table.texts == 1) & (table.example >= before))),
-        curve=lister.curve,
-        strange=lister.strange,
-    )
+    fresh = _draw(lister, ranges, rng, budget - lister.tokens)
+    once = int(np.sum((table.texts == 1) & (table.example >= before)))
+    return Listing(ranges, lister.problems - before, fresh, once)
 
 
 def _stage(lister: Lister, sizes: Sizes, rng: Random, until: int, budget: int) -> None:
@@ -238,15 +182,7 @@ def _stage(lister: Lister, sizes: Sizes, rng: Random, until: int, budget: int) -
     piece = max(1, budget // 20)
     while lister.tokens < until:
         before = len(lister.table)
-        search(
-            lister.program,
-            lister.machine,
-            lister.windows,
-            sizes,
-            rng,
-            min(piece, until - lister.tokens),
-            lister,
-        )
+        search(lister, sizes, rng, min(piece, until - lister.tokens))
         if len(lister.table) == before:
             return
 
@@ -263,7 +199,11 @@ def _draw(lister: Lister, ranges: Sequence[Sizes], rng: Random, budget: int) -> 
 
 
 def chernoff(hits: int, draws: int, delta: float) -> float:
-    """The chance that so few hits leave possible: kl(hits / draws, p) = ln(1 / delta) / draws."""
+    """The chance that so few hits leave possible: kl(hits / draws, p) = ln(1 / delta) / draws.
+
+    >>> round(chernoff(0, 100, 0.01), 3), round(chernoff(3, 100, 0.01), 3)
+    (0.045, 0.112)
+    """
     if not draws:
         return 1.0
     share, low, high = hits / draws, hits / draws, 1.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.table import WindowTable
-from curta.programs.proof.beside import Cell, fixed
+from curta.programs.proof.rules import Cell, fixed
 
 Edge = tuple[int, int]
 """A role, and a token that can follow it."""
@@ -77,7 +77,7 @@ class Order:
         return self.reaches(cell[0], role, tuple(None if d is None else -d for d in away))
 
     def _known(self, cell: Cell, role: int) -> tuple[int | None, ...]:
-        """How far a square is; None on axes on which it is wide or told by a coordinate."""
+        """How far a square is; None on axes on which it is wide or given by a coordinate."""
         ways = zip(self.machine.wide[role].tolist(), cell[1], strict=True)
         return tuple(None if wide or fixed(step) else step for wide, step in ways)
 
@@ -108,7 +108,10 @@ class Order:
         return found
 
     def _moved(self, displacement: int, home: bool, step: int) -> range:
-        """Where a displacement can be after a move: anywhere after home."""
+        """Where a displacement can be after a move: anywhere after home.
+
+        With a reach of 3, from 1 by +1: 2; from 3, which is 3 or more, by -1: 2 or 3.
+        """
         far = self.reach
         if home:
             return range(-far, far + 1)

@@ -10,7 +10,7 @@ its coordinate on each axis, exact near the origin, cut off at `low` and `high` 
 squares are alike. Arrays: `n` views, `c` candidates for one square (tokens of its role, none).
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,15 +20,64 @@ from jaxtyping import Bool, Int
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format, Given, Sign
 from curta.programs.machine.tokens import HOME
-from curta.programs.proof.beside import (
-    Cell,
-    Place,
-    Square,
-    any_digits,
-    at_home,
-    behind,
-    side_by_side,
-)
+
+Cell = tuple[int, tuple[int, ...]]
+"""A role's number, and on each axis how far from a token's square, or HOME + a coordinate."""
+
+
+def fixed(step: int) -> bool:
+    """Whether a cell's step on an axis is a coordinate, and not how far from the token."""
+    return step > HOME // 2
+
+
+def at_home(cell: Cell | None) -> bool:
+    """Whether a square is given by a coordinate: then only whether anything stands there counts."""
+    return cell is not None and any(map(fixed, cell[1]))
+
+
+@dataclass(frozen=True)
+class Place:
+    """How tokens of one prompt role lie."""
+
+    sign: tuple[int, ...] | None = None
+    """Where a sign stands; behind an operand, where it would stand if that had one digit."""
+    behind: str = ""
+    """The operand behind whose last digit a sign stands."""
+    along: int = 0
+    line: int | None = None
+    """The axis on whose lines further operands lie."""
+    high_first: bool = False
+    between: bool = False
+    """Whether it is the sign before a further operand."""
+    group: str = ""
+    filled: bool = False
+    """Whether zeros fill it up to the longest operand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Square:
+    """A square around a token, where it may be, and what stands on it."""
+
+    lies: Place
+    away: tuple[int, ...]
+    """How far from the token."""
+    at: Int[np.ndarray, "n axes"]
+    there: Bool[np.ndarray, "n c"]
+    """Whether anything stands there."""
+    digit: Int[np.ndarray, "n c"]
+    wide: Bool[np.ndarray, " axes"]
+
+    @property
+    def lined(self) -> Bool[np.ndarray, " n"]:
+        """Whether it is in line with the operand's squares: else the prompt never has it."""
+        lies, home = self.lies, np.array(self.lies.sign or (0,) * len(self.away))
+        mine = [lies.along] if lies.line is None else [lies.along, lies.line]
+        free = self.wide | np.isin(np.arange(len(home)), mine)
+        return np.asarray(np.all((self.at == home) | free, axis=1))
+
+    @property
+    def place(self) -> Int[np.ndarray, "n 1"]:
+        return self.at[:, self.lies.along, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +96,12 @@ class Rules:
         for part in self.format.parts:
             if isinstance(part, Sign):
                 last = self._sign(part, last)
-                found[self._role(part.name)] = last
+                found[self.machine.role_numbers[part.name]] = last
                 continue
             found |= self._operand(part)
-            lies = found[self._role(part.role)]
+            lies = found[self.machine.role_numbers[part.role]]
             last = Place((0,) * len(self.machine.axes), part.role, lies.along, lies.line)
         return found
-
-    def _role(self, name: str) -> int:
-        return next(n for n, role in enumerate(self.machine.roles) if role.name == name)
 
     def _sign(self, part: Sign, last: Place) -> Place:
         """A sign where it is said to stand, or some steps from what was written last."""
@@ -71,12 +117,12 @@ class Rules:
         along, role = self.machine.axes.index(part.along), part.role
         line = self.machine.axes.index(part.many) if part.many else None
         lies = Place(None, "", along, line, part.high_first, False, role, part.filled)
-        found = {self._role(role): lies}
+        found = {self.machine.role_numbers[role]: lies}
         if line is not None:
             between = replace(lies, between=True, filled=False, high_first=False)
-            found[self._role(f"{role} between")] = between
+            found[self.machine.role_numbers[f"{role} between"]] = between
         if part.gap:
-            found[self._role(f"{role} gap")] = Place((0,) * len(self.machine.axes))
+            found[self.machine.role_numbers[f"{role} gap"]] = Place((0,) * len(self.machine.axes))
         return found
 
     @cached_property
@@ -105,11 +151,6 @@ class Rules:
         return np.array([*values, -1])
 
     @cached_property
-    def values(self) -> list[int]:
-        """The same as a list, for looking up one at a time."""
-        return [int(digit) for digit in self.value]
-
-    @cached_property
     def allowed(self) -> set[int]:
         """The tokens of this prompt."""
         return {self.machine.numbers[k] for k in self.format.every() if k in self.machine.numbers}
@@ -122,7 +163,11 @@ class Rules:
     def alone(
         self, role: int, at: Int[np.ndarray, "n axes"], tokens: Int[np.ndarray, " c"]
     ) -> Bool[np.ndarray, "n c"]:
-        """Whether each candidate may stand on a square of that role, whatever lies around."""
+        """Whether each candidate may stand on a square of that role, whatever lies around.
+
+        An operand of a sum: on square 0 its first digit's tokens and never none, on square 1 the
+        other tokens or none, on square -1 none alone.
+        """
         none = (tokens == len(self.machine.tokens))[None, :]
         if role not in self.places:
             return np.broadcast_to(none, (len(at), len(tokens)))
@@ -156,7 +201,8 @@ class Rules:
     ) -> Bool[np.ndarray, "n c"]:
         """Whether a candidate for the second square agrees with what stands on the first.
 
-        Each square with its role and displacement, its coordinates, and its tokens.
+        Each square with its role and displacement, its coordinates, and its tokens. Where square 1
+        of an operand holds none, square 2 does too; where square 2 holds a digit, so does square 1.
         """
         (one, away_one), at_one, have = first
         (two, away_two), at_two, options = second
@@ -189,20 +235,15 @@ class Rules:
         Zeros fill operands up to the longest, so one of them has another first digit. `at` has the
         coordinates of each cell, the first columns of `rows` what stands there.
         """
-        heads, longer = (
-            dict.fromkeys(self.filled, np.zeros(len(rows), bool)),
-            np.zeros(len(rows), bool),
-        )
+        longer = np.zeros(len(rows), bool)
+        heads = dict.fromkeys(self.filled, longer)
         for cell, where, tokens in zip(cells, at, rows.T, strict=False):
-            role = cell[0]
-            lies = self.places.get(role)
+            lies = self.places.get(cell[0])
             if lies is None or lies.group not in heads or not lies.high_first or at_home(cell):
                 continue
-            there = self.inside(role, where)
-            place = where[:, lies.along]
-            heads[lies.group] = heads[lies.group] | (
-                there & (place == 0) & (self.value[tokens] == 0)
-            )
+            there, place = self.inside(cell[0], where), where[:, lies.along]
+            head = there & (place == 0) & (self.value[tokens] == 0)
+            heads[lies.group] = heads[lies.group] | head
             longer = longer | there & (place > 0) & (tokens < len(self.machine.tokens))
         return np.asarray(longer & np.all(list(heads.values()), axis=0)) if heads else longer
 
@@ -211,3 +252,90 @@ class Rules:
         if role not in self.places:
             return np.zeros(len(at), bool)
         return np.asarray(self.alone(role, at, self.candidates(role))[:, :-1].any(axis=1))
+
+
+def behind(sign: Square, other: Square, filled: Set[str]) -> Bool[np.ndarray, "n c"]:
+    """What a sign behind an operand says of the operand's digits, and of other such signs.
+
+    `21=`, the sign a square behind: before it is a digit, and not 0 unless it is the only one.
+    """
+    a, b, good = sign.lies, other.lies, np.ones_like(sign.there)
+    group = b.behind or b.group
+    if not a.behind or a.along != b.along or sign.wide[a.along] or other.wide[a.along]:
+        return good
+    if not group or b.between or (a.behind != group and not {a.behind, group} <= filled):
+        return good
+    assert a.sign is not None
+    beyond = other.away[a.along] - sign.away[a.along] + a.sign[a.along]
+    if b.behind:
+        assert b.sign is not None
+        same = beyond == b.sign[a.along]
+        return (sign.there == other.there) if same else ~(sign.there & other.there)
+    good = ~sign.there | (other.there == ((other.place >= 0) & (beyond <= 0)))
+    if b.filled:
+        return good
+    head = (other.place == 0) if b.high_first else np.full_like(good, beyond == 0)
+    return good & ~(sign.there & head & (other.digit == 0) & (sign.place != a.sign[a.along]))
+
+
+def side_by_side(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
+    """What digits of operands, and the signs between, say of each other.
+
+    Operands that zeros fill up are of one length: both have a digit at a place, or neither.
+    """
+    a, b, good = one.lies, two.lies, np.ones_like(one.there)
+    if not a.group or not b.group:
+        return good
+    if a.group != b.group:
+        alike = a.filled and b.filled and a.line is None and b.line is None
+        beside = a.along == b.along and one.away[a.along] == two.away[a.along]
+        return (one.there == two.there) if alike and beside else good
+    if a.line is not None:
+        good &= _lines(one, two)
+    moved = [axis for axis, (x, y) in enumerate(zip(one.away, two.away, strict=True)) if x != y]
+    if a.between == b.between and set(moved) <= {a.along}:
+        near = one.away[a.along] < two.away[a.along]
+        good &= _number(one, two) if near else _number(two, one)
+    return good
+
+
+def any_digits(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
+    """What two squares say of each other where it is not known which digits they have."""
+    line = one.lies.line
+    same = one.lies.group == two.lies.group and line is not None
+    if not same or fixed(one.away[line or 0]) != fixed(two.away[line or 0]):
+        return np.ones_like(one.there)
+    return _lines(one, two)
+
+
+def _lines(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
+    """No line without the lines before it: an operand on line 2 and none on line 1 is wrong."""
+    line = one.lies.line
+    assert line is not None
+    first, second = one.at[:, line, None], two.at[:, line, None]
+    wrong = one.there & ~two.there & _shows(two) & (second <= first)
+    return ~(wrong | (two.there & ~one.there & _shows(one) & (first <= second)))
+
+
+def _shows(square: Square) -> Bool[np.ndarray, "n 1"]:
+    """Whether none on this square means that there is no operand on its line."""
+    assert square.lies.line is not None
+    line = square.at[:, square.lies.line, None]
+    if square.lies.between:
+        return (square.place == -1) & (line >= 1)
+    return (square.place == 0) & (line >= 0)
+
+
+def _number(lower: Square, upper: Square) -> Bool[np.ndarray, "n c"]:
+    """Two squares of one number: no gap below a digit, no 0 at the head of a longer number.
+
+    Squares 1 and 2 with 3 0, 0 and none, none and 3: right, wrong, wrong.
+    """
+    along = lower.lies.along
+    good = ~upper.there | lower.there | (lower.place < 0)
+    if lower.lies.filled:
+        return good
+    zero = lower.there & (lower.digit == 0) & (upper.away[along] - lower.away[along] == 1)
+    if lower.lies.high_first:
+        return good & ~((lower.place == 0) & zero & upper.there)
+    return good & ~((lower.place > 0) & zero & ~upper.there)

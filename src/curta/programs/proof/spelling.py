@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from curta.problems.notation import to_number
 from curta.programs.machine.prompt import Given
-from curta.programs.proof.beside import Cell, Place, at_home
-from curta.programs.proof.rules import Rules
+from curta.programs.proof.rules import Cell, Place, Rules, at_home
 
 FILL = 1
 """The digit of a square that no view showed."""
@@ -51,7 +50,7 @@ class Speller:
                 line = 0 if lies.line is None else square[lies.line]
                 known, place = digits.setdefault((lies.group, line), {}), square[lies.along]
                 if not lies.between and place >= 0 and not any(square[axis] for axis in apart):
-                    known[place] = self.rules.values[row[column]]
+                    known[place] = int(self.rules.value[row[column]])
         return self._operands(digits)
 
     def _operands(self, digits: Digits) -> tuple[int, ...]:

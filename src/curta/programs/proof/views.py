@@ -15,8 +15,8 @@ from jaxtyping import Bool, Int
 from curta.config.errors import UserError
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.tokens import HOME
-from curta.programs.proof.beside import Cell, at_home, fixed
 from curta.programs.proof.order import Order
+from curta.programs.proof.rules import Cell, at_home, fixed
 
 WIDEST = 1 << 62
 
@@ -60,8 +60,7 @@ def layouts(
     that is asked for, as long as it lies within the box; and, where a token goes home, the
     `anchor`: the prompt's last sign with its square.
     """
-    numbers = {role.name: number for number, role in enumerate(machine.roles)}
-    still = (0,) * len(machine.axes)
+    numbers, still = machine.role_numbers, (0,) * len(machine.axes)
     cells = {
         numbers[role]: [(numbers[role], still), *(square(machine, numbers[q], d) for q, d in mine)]
         for role, mine in windows.items()
@@ -69,8 +68,17 @@ def layouts(
     sizes = {role: len(mine) for role, mine in cells.items()}
     cells.update({r: [(r, still)] for r in range(len(machine.roles)) if r not in cells})
     keep, prompt, home, window = memory
-    if keep:
-        _anchors(machine, order, anchor, cells)
+
+    def extend(role: int, wanted: list[Cell | None], most: int = box) -> None:
+        """More squares, unless they are far or nothing is ever on them by then."""
+        for cell in wanted:
+            if cell is None or cell in cells[role] or _far(cell) > most:
+                continue
+            if cell[0] in order.prompt or order.before(role, cell):
+                cells[role].append(cell)
+
+    for _, token in order.edges if keep else ():
+        extend(int(machine.role[token]), [_anchor(machine, order, anchor, token)], 1)
     kept = {
         role: [c for c in mine if prompt or c[0] == anchor[0] or c[0] not in order.given][
             : None if window else 1
@@ -84,49 +92,26 @@ def layouts(
             to = int(machine.role[token])
             needed = [cell for cell in cells[to][1:] if not keep or cell[0] != anchor[0]]
             earlier = [shifted(machine, cell, token) for cell in needed]
-            _extend(order, cells, role, [c for c in earlier if home or not at_home(c)], box)
-            if prompt and not keep:
-                seen = [shifted(machine, c, token, -1) for c in kept[role] if c[0] == filled]
-                _extend(order, cells, to, seen, box)
-            if keep:
-                seen = [shifted(machine, cell, token, -1) for cell in kept[role]]
-                _extend(order, cells, to, seen, box)
+            extend(role, [c for c in earlier if home or not at_home(c)])
+            carried = kept[role] if keep else [c for c in kept[role] if prompt and c[0] == filled]
+            extend(to, [shifted(machine, cell, token, -1) for cell in carried])
     return {role: Layout(role, tuple(mine), sizes.get(role, 1)) for role, mine in cells.items()}
 
 
-def _anchors(machine: Machine, order: Order, anchor: Cell, cells: dict[int, list[Cell]]) -> None:
-    """The anchor's square, for roles that are reached by going home on every axis."""
-    for _, token in order.edges:
-        to, home = int(machine.role[token]), machine.moves.home[token]
-        if anchor[1] and home.all() and len(order.steps.get(to, ())):
-            away = zip(anchor[1], machine.moves.offset[token].tolist(), strict=True)
-            cell = square(machine, anchor[0], tuple(x - o for x, o in away))
-            _extend(order, cells, to, [cell], 1)
-
-
-def _extend(
-    order: Order,
-    cells: dict[int, list[Cell]],
-    role: int,
-    wanted: list[Cell | None],
-    box: int,
-) -> None:
-    for cell in wanted:
-        if cell is None or cell in cells[role] or _far(cell) > box:
-            continue
-        if _useful(order, role, cell):
-            cells[role].append(cell)
-
-
-def _useful(order: Order, role: int, cell: Cell) -> bool:
-    """Not if there never is anything on the square by then."""
-    return cell[0] in order.prompt or order.before(role, cell)
+def _anchor(machine: Machine, order: Order, anchor: Cell, token: int) -> Cell | None:
+    """The anchor's square, seen from a token that goes home on every axis before others."""
+    role, at = anchor
+    if not at or not machine.moves.home[token].all() or not order.steps.get(machine.role[token]):
+        return None
+    away = zip(at, machine.moves.offset[token].tolist(), strict=True)
+    return square(machine, role, tuple(x - o for x, o in away))
 
 
 def shifted(machine: Machine, cell: Cell, token: int, way: int = 1) -> Cell | None:
     """A square seen from a new token, as the token before it sees it: by coordinates after home.
 
     The other way, `-1`: what the token before it saw, as the new one sees it; None after home.
+    After a move by +1 the square at -1 is the old token's own, 0; the other way 0 is at -1.
     """
     role, displacement = cell
     home, offset = machine.moves.home[token].tolist(), machine.moves.offset[token].tolist()
@@ -155,7 +140,11 @@ class Zones:
         return self.high - self.low + 1
 
     def step(self, home: bool, offset: int) -> Bool[np.ndarray, "zones zones"]:
-        """Which zones lead to which by a move; both ends stand for all squares beyond."""
+        """Which zones lead to which by a move; both ends stand for all squares beyond.
+
+        >>> Zones(0, 2).step(home=False, offset=1).astype(int).tolist()
+        [[1, 1, 0], [0, 0, 1], [0, 0, 1]]
+        """
         table = np.zeros((self.count, self.count), bool)
         for zone in range(self.low, self.high + 1):
             to = offset if home else zone + offset
@@ -187,7 +176,10 @@ class Coder:
     def code(
         self, rows: Int[np.ndarray, "n columns"], cells: tuple[Cell, ...], zones: bool = True
     ) -> Int[np.ndarray, " n"]:
-        """One number for each row of these cells, and of the zones behind them."""
+        """One number for each row of these cells, and of the zones behind them.
+
+        Raises TooWideError where rows have more values than one number can tell apart.
+        """
         code, most = np.zeros(len(rows), np.int64), 1
         for column, cell in enumerate(cells):
             home, size = at_home(cell), int(self.sizes[cell[0]])
@@ -216,21 +208,27 @@ class Views:
         rows: Int[np.ndarray, "n columns"],
         codes: Int[np.ndarray, " n"],
         parents: Int[np.ndarray, "n 2"],
-    ) -> int:
-        """Enters the rows that are not here yet; how many."""
+    ) -> None:
+        """Enters the rows that are not here yet, by their codes; `parents` are a role and a row.
+
+        Codes 5, 5, 8 where 8 is known: the first row alone.
+        """
         codes, first = np.unique(codes, return_index=True)
         fresh = ~among(codes, self.codes)
         new = np.sort(first[fresh])
         self.rows = np.concatenate([self.rows, rows[new]])
         self.parents = np.concatenate([self.parents, parents[new]])
         self.codes = np.sort(np.concatenate([self.codes, codes[fresh]]))
-        return len(new)
 
 
 def among(
     values: Int[np.ndarray, " n"], known: Int[np.ndarray, " sorted"]
 ) -> Bool[np.ndarray, " n"]:
-    """Which values are among the known ones, which are in order."""
+    """Which values are among the known ones, which are in order.
+
+    >>> among(np.array([5, 6]), np.array([1, 5, 9])).tolist()
+    [True, False]
+    """
     if not len(known):
         return np.zeros(len(values), bool)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)

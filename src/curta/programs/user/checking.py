@@ -1,10 +1,8 @@
 """`curta check`: programs of a file, or one by its name, held against their truth."""
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from curta.problems.decimals import to_exact
 from curta.problems.notation import written
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
@@ -13,6 +11,7 @@ from curta.programs.machine import Program
 from curta.programs.machine.check import Checked, Wrong
 from curta.programs.machine.check import check as check_program
 from curta.programs.user import generic, registry
+from curta.programs.user.kept import plain as plain
 
 
 def check(program: str | Path | Program) -> list[Checked]:
@@ -57,11 +56,6 @@ def table(found: Checked) -> dict[str, Any]:
         ],
         "growing_moves": [vars(one) for one in found.growing],
     }
-
-
-def plain(answer: Any) -> Any:
-    """An answer as JSON has it: a fraction is text."""
-    return to_exact(answer) if isinstance(answer, Fraction) else answer
 
 
 def _row(one: Wrong) -> dict[str, Any]:

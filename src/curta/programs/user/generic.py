@@ -15,18 +15,13 @@ def fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str, Any]:
     """
     windowed = all(program.run is not None for program in programs)
     tasks = [_task(program, windowed) for program in programs]
-    section = _windowed() if windowed else _dense()
+    summaries = dict.fromkeys(program.summary.rstrip(".") for program in programs)
     return {
-        "summary": _summary(programs),
+        "summary": "; ".join(summaries),
         "program": names[0] if len(names) == 1 else list(names),
         "task": tasks[0] if len(tasks) == 1 else tasks,
         "evaluation": _evaluation(programs, windowed),
-    } | section
-
-
-def _summary(programs: Sequence[Program]) -> str:
-    found = [program.summary.rstrip(".") for program in programs]
-    return "; ".join(dict.fromkeys(found))
+    } | (_windowed() if windowed else _dense())
 
 
 def _task(program: Program, windowed: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from curta.config.errors import UserError
@@ -24,7 +24,7 @@ class OutOfTime(BaseException):
 
 
 def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
-    """The same function; what goes wrong in it is told with the line of the file."""
+    """The same function; what goes wrong in it is reported with the line of the file."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
@@ -65,14 +65,10 @@ def _line(error: BaseException, path: Path) -> int | None:
         return error.lineno
     found, trace = None, error.__traceback__
     while trace is not None:
-        if _file_of(trace) == str(path):
+        if trace.tb_frame.f_code.co_filename == str(path):
             found = trace.tb_lineno
         trace = trace.tb_next
     return found
-
-
-def _file_of(trace: TracebackType) -> str:
-    return trace.tb_frame.f_code.co_filename
 
 
 @contextmanager

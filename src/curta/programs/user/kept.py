@@ -7,15 +7,16 @@ So a run is asked, evaluated and shown without executing what came with it.
 """
 
 import itertools
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
-from curta.config import files
+from pydantic import Field
+
+from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe
@@ -24,7 +25,7 @@ from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 from curta.programs import BUILT_IN
 from curta.programs.declared import Declared
-from curta.programs.machine import store
+from curta.programs.machine import Program, store
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.survey import Recorder, Text
 from curta.programs.user import registry, userfiles
@@ -51,7 +52,8 @@ class RunCode:
 
 def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
     """Copies the user's files into a run folder; what run.json says of them."""
-    tags = {name: f"program{i or ''}.py" for i, name in enumerate(_files(recipe.programs))}
+    own = filter(userfiles.is_tag, recipe.programs)
+    tags = {name: f"program{i or ''}.py" for i, name in enumerate(own)}
     if isinstance(recipe.positions, UserEncoding):
         tags[recipe.positions.file] = "positions.py"
     found = []
@@ -79,7 +81,7 @@ def make_known(run: RunCode) -> None:
             registry.adopt(programs[symbol])
         elif symbol in machine.formats:
             form = machine.formats[symbol]
-            OPERATIONS[symbol] = Declared(symbol, form, None, _Answers(run, symbol))
+            OPERATIONS[symbol] = Declared(symbol, form, None, partial(_answer, run, symbol))
 
 
 def formats_known(machine: Machine) -> None:
@@ -99,35 +101,39 @@ def refusal(run: RunCode) -> UserError:
     names = ", ".join(map(userfiles.shown, run.programs)) or "its program"
     if not kept:
         return UserError(f"the code of {names} is not known here: register the program first")
-    told = ", ".join(f"{one.file} of this run (sha256 {one.sha256[:12]})" for one in kept)
-    return UserError(f"the code of {names} was not run: add --trust to run {told}")
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """The truth of problems that a run has kept."""
-
-    run: RunCode
-    symbol: str
-
-    def __call__(self, operands: tuple[int, ...]) -> Answer:
-        for one in stored(self.run.path):
-            if (one.operator, one.operands) == (self.symbol, operands):
-                return one.answer
-        raise refusal(self.run)
+    mine = ", ".join(f"{one.file} of this run (sha256 {one.sha256[:12]})" for one in kept)
+    return UserError(f"the code of {names} was not run: add --trust to run {mine}")
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A problem of the evaluation, and its right text."""
+    """A problem of the evaluation, and its right text: a line of `problems.jsonl`."""
 
     operator: str
     size: str
-    slice_name: str
+    slice_name: Annotated[str, Field(alias="slice")]
     operands: tuple[int, ...]
-    answer: Answer
-    tokens: tuple[int, ...]
+    answer: bool | int | str | tuple[int, ...]
+    """As `plain` makes it."""
+    tokens: list[int]
     prompt: int
+
+    @property
+    def truth(self) -> Answer:
+        return of_exact(self.answer) if isinstance(self.answer, str) else self.answer
+
+
+def _find(run: RunCode, operator: str, operands: Sequence[int]) -> Stored:
+    """A kept problem; UserError for any other."""
+    for one in stored(run.path):
+        if (one.operator, one.operands) == (operator, tuple(operands)):
+            return one
+    raise refusal(run)
+
+
+def _answer(run: RunCode, operator: str, operands: tuple[int, ...]) -> Answer:
+    """The truth of a problem that a run has kept."""
+    return _find(run, operator, operands).truth
 
 
 class StoredTexts(Recorder):
@@ -141,10 +147,8 @@ class StoredTexts(Recorder):
 
     def record(self, operator: str, operands: Sequence[int]) -> Text:
         """A kept text; UserError for any other."""
-        for one in stored(self.run.path):
-            if (one.operator, one.operands) == (operator, tuple(operands)):
-                return list(one.tokens), one.prompt
-        raise refusal(self.run)
+        found = _find(self.run, operator, operands)
+        return found.tokens, found.prompt
 
     def problems(
         self, operator: str, size: int | str, slice_name: str, count: int
@@ -154,34 +158,25 @@ class StoredTexts(Recorder):
         sized = [one for one in mine if one.size == str(size)]
         if not sized:
             there = ", ".join(dict.fromkeys(one.size for one in mine if one.size)) or "no size"
-            raise UserError(f"problems of {there} digits are kept, not of {size}; {self.refused}")
+            refused = refusal(self.run)
+            raise UserError(f"problems of {there} digits are kept, not of {size}; {refused}")
         found = [one for one in sized if one.slice_name == slice_name]
         return [Problem(one.operator, one.operands) for one in found[:count]]
 
-    @property
-    def refused(self) -> UserError:
-        return refusal(self.run)
 
-
-class _Absent(Mapping[str, NoReturn]):
+class _Absent(dict[str, Program]):
     """Programs that are not known: asking for one says so."""
 
     def __init__(self, run: RunCode) -> None:
         self.run = run
 
-    def __getitem__(self, operator: str) -> NoReturn:
+    def __missing__(self, operator: str) -> NoReturn:
         raise refusal(self.run)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recorder) -> None:
     """Keeps problems with their right texts, each with its size and slice."""
-    lines = []
+    rows = []
     for _, group in itertools.groupby(problems, lambda one: (one[2].operator, *one[:2])):
         spare = TOKENS
         for size, slice_name, problem in itertools.islice(group, COUNT):
@@ -189,11 +184,9 @@ def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recor
             if spare < TOKENS and len(tokens) > spare:
                 break
             spare -= len(tokens)
-            operands, told = list(problem.operands), _plain(problem.truth)
-            row = [problem.operator, size, slice_name, operands, told, tokens, prompt]
-            names = ("operator", "size", "slice", "operands", "answer", "tokens", "prompt")
-            lines.append(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
-    files.write(path / PROBLEMS, "".join(line + "\n" for line in lines))
+            operator, operands, answer = problem.operator, problem.operands, plain(problem.truth)
+            rows.append(Stored(operator, size, slice_name, operands, answer, tokens, prompt))
+    files.write(path / PROBLEMS, typed.lines(rows))
 
 
 def stored(path: Path) -> tuple[Stored, ...]:
@@ -204,27 +197,10 @@ def stored(path: Path) -> tuple[Stored, ...]:
 
 @lru_cache(maxsize=16)
 def _read(file: Path, changed: int) -> tuple[Stored, ...]:
-    return tuple(_problem(json.loads(line)) for line in file.read_text("utf-8").splitlines())
+    where, rows = f"run {file.parent.name!r}", file.read_text("utf-8").splitlines()
+    return tuple(typed.parse(Stored, row, where, PROBLEMS) for row in rows)
 
 
-def _problem(row: Mapping[str, Any]) -> Stored:
-    return Stored(
-        row["operator"], row["size"], row["slice"], tuple(row["operands"]),
-        _answer(row["answer"]), tuple(row["tokens"]), row["prompt"],
-    )  # fmt: skip
-
-
-def _plain(answer: Answer) -> Any:
+def plain(answer: Any) -> Any:
     """An answer as JSON has it: a fraction is text."""
     return to_exact(answer) if isinstance(answer, Fraction) else answer
-
-
-def _answer(told: Any) -> Answer:
-    """What `_plain` made."""
-    if isinstance(told, str):
-        return of_exact(told)
-    return tuple(told) if isinstance(told, list) else told
-
-
-def _files(programs: Sequence[str]) -> list[str]:
-    return [name for name in programs if userfiles.is_tag(name)]

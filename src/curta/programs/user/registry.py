@@ -53,18 +53,15 @@ def adopt(program: Program) -> None:
 
 
 def programs_of(name: str) -> list[Program]:
-    """The programs of a name or of a file's tag; UserError if there are none."""
-    if userfiles.is_tag(name):
-        file = userfiles.known(name)
-        if file is None:
-            raise UserError(f"{userfiles.shown(name)} is not known here: name the file itself")
-        return list(file.programs)
-    if userfiles.is_file(name):
+    """The programs of a name or of a file; UserError if there are none."""
+    if userfiles.is_file(name) and not userfiles.is_tag(name):
         return list(userfiles.load(name).programs)
-    found = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
-    if found is None:
-        raise unknown("program", name, [*PROGRAMS, *REGISTERED, *installed()])
-    return [found]
+    found = known(name)
+    if not found and userfiles.is_tag(name):
+        raise UserError(f"{userfiles.shown(name)} is not known here: name the file itself")
+    if not found:
+        raise unknown("program", name, names())
+    return found
 
 
 def known(name: str) -> list[Program]:
