@@ -110,7 +110,7 @@ def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None)
 
 
 def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
-    """All members on all windows."""
+    """All members on all windows, with bounds on rounding where they are known."""
     found = memo.calculate(models.stacked, listed.rows, listed.targets)
     if rounding.unbounded(models.stacked):
         return Judged(found.token, found.margin, None, shown)
@@ -273,7 +273,7 @@ def window_texts(layout: ProgramLayout, row: Int[np.ndarray, " cells"]) -> list[
 
 
 def place_of(layout: ProgramLayout, problem: Problem, row: Int[np.ndarray, " cells"]) -> int:
-    """Where in a problem's text the window's query stands, counted in tokens."""
+    """Where in a problem's text the window's query stands, in tokens; -1 if nowhere."""
     recording = Recording.of([layout.tokens_of(problem)])
     rows = seen(layout.machine, recording, layout.windows).rows
     same = np.flatnonzero((rows == row).all(axis=1))

@@ -8,6 +8,7 @@ cancelled. So it holds, to first order, for any program that calculates in singl
 pages and exports included. Exponentials and roots count as right to FUNCTION units.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from curta.evaluation.memo import in_blocks
 from curta.layouts.program import ProgramLayout
 from curta.model.blocks import index_tree
 from curta.model.layers import ACTIVATIONS
@@ -86,14 +88,7 @@ def margins(
 
     Logits 5, 3, 4 with the first right: a margin of 1, and the bound is on how far it moves.
     """
-    parts = []
-    for start in range(0, len(rows), BLOCK):
-        count = len(rows[start : start + BLOCK])
-        block = np.resize(rows[start : start + BLOCK], (BLOCK, rows.shape[1]))
-        goals = np.resize(targets[start : start + BLOCK], BLOCK)
-        found = _margins(model, jnp.asarray(block), jnp.asarray(goals))
-        parts.append([np.asarray(column)[:count] for column in found])
-    return Margins(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Margins(*in_blocks(partial(_margins, model), rows, targets, (BLOCK,)))
 
 
 @jax.jit

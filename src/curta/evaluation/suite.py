@@ -59,8 +59,8 @@ def _examples(recipe: Recipe, models: Models, settings: sections.Evaluation) -> 
 def _tables(recipe: Recipe, models: Models, limit: int, say: Say) -> list[WholeTable]:
     """All problems with operands up to the limit, operator by operator."""
 
-    def told(operator: str) -> Callable[[float], None]:
+    def progress(operator: str) -> Callable[[float], None]:
         return lambda share: say(f"all of {operator} up to {limit:,}: {share:.0%}")
 
     operators = [task.operator for task in recipe.tasks]
-    return [exhaustive.table(models, o, limit, told(o)) for o in operators]
+    return [exhaustive.table(models, o, limit, progress(o)) for o in operators]

@@ -44,7 +44,10 @@ class Candidate(NamedTuple):
 
 
 def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
-    """Windows of all roles after which something is written."""
+    """Windows of all roles after which something is written.
+
+    `reach` is how many squares from a query neighbours are looked for, on every axis.
+    """
     squares = Squares(machine, recording)
     query = np.flatnonzero(recording.asked)
     roles = machine.role[recording.tokens[query]]

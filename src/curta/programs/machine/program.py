@@ -104,18 +104,13 @@ def program(
     axes: Sequence[str],
     prompt: Sequence[Part],
     answer: Answer,
-    broadcast: Mapping[str, Sequence[str]] | None = None,
-    sizes: Mapping[str, Sequence[int]] | Sequence[int] = (),
     **rest: Any,
 ) -> Callable[[Algorithm], Program]:
     """Makes a program of the algorithm below it; the fields are those of `Program`.
 
     `sizes` may be two digit counts alone: (1, 4). Raises ProgramError for parts that do not fit.
     """
-    blank = written(
-        name, operator, axes=axes, prompt=prompt, answer=answer, broadcast=broadcast,
-        sizes=sizes, **rest
-    )  # fmt: skip
+    blank = written(name, operator, axes=axes, prompt=prompt, answer=answer, **rest)
 
     def made(run: Algorithm) -> Program:
         fitting.check_arguments(name, run, blank.prompt)

@@ -122,7 +122,10 @@ class Blocks(NamedTuple):
 
 
 class Squares:
-    """Which token of a recording stands where: a table of addresses."""
+    """Which token of a recording stands where: a table of addresses, in `Blocks`.
+
+    Raises ProgramError where two tokens of one role stand on one square.
+    """
 
     def __init__(self, machine: Machine, recording: Recording) -> None:
         self.machine, self.recording = machine, recording
@@ -155,7 +158,7 @@ class Squares:
         return Around(self, query)
 
     def _once(self, address: Int[np.ndarray, " time"]) -> None:
-        """Raises ProgramError where two tokens of one role stand on one square."""
+        """Raises the error, with the role and its square."""
         twice = np.flatnonzero(self.table[address] != np.arange(len(address)))
         if len(twice):
             token = self.machine.tokens[self.recording.tokens[twice[0]]]
@@ -207,7 +210,7 @@ class Around:
 
 
 def seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
-    """The windows of all queries; see `Seen`."""
+    """The windows of all queries; ProgramError where a role stands twice on one square."""
     parts, texts = list[Seen](), 0
     for part in recording.parts(SQUARES // (16 * len(machine.roles))):
         found = _seen(machine, part, windows)

@@ -1,9 +1,10 @@
 """Random problems as whole numbers: of given sizes, and rare ones made of others."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from curta.config.errors import UserError
+from curta.problems.notation import to_digits
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
@@ -102,24 +103,16 @@ def _alike(values: tuple[int, ...], sizes: Sizes, base: int, rng: random.Random)
 
 def _special(value: int, base: int, rng: random.Random) -> int:
     """The number, or another of as many digits or fewer."""
-    digits = 1
-    while base**digits <= value:
-        digits += 1
+    digits = len(to_digits(value, base))
     top = base**digits
-    kind = rng.randrange(8)
-    if kind == 0:
-        return top - 1
-    if kind == 1:
-        return top // base
-    if kind == 2:
-        return top - 1 - rng.randrange(base) * base ** rng.randrange(digits)
-    if kind == 3:
-        return min(top // base + rng.randrange(base), top - 1)
-    if kind == 4:
-        return (top - 1) // (base - 1) * rng.randrange(1, base) if digits > 1 else value
-    if kind == 5:
-        cut = base ** rng.randrange(digits)
-        return value // cut * cut
-    if kind == 6:
-        return rng.randrange(2)
-    return value
+    cases: tuple[Callable[[], int], ...] = (
+        lambda: top - 1,  # 999
+        lambda: top // base,  # 100
+        lambda: top - 1 - rng.randrange(base) * base ** rng.randrange(digits),  # 979
+        lambda: min(top // base + rng.randrange(base), top - 1),  # 107
+        lambda: (top - 1) // (base - 1) * rng.randrange(1, base) if digits > 1 else value,  # 777
+        lambda: value - value % base ** rng.randrange(digits),  # 120
+        lambda: rng.randrange(2),
+        lambda: value,
+    )
+    return cases[rng.randrange(len(cases))]()

@@ -194,7 +194,7 @@ class Proof:
             role: Views(mine, np.zeros((0, columns[role]), np.int32)) for role, mine in laid.items()
         }
         coder = Coder(machine, zones)
-        plain = Overlap(machine, table, rules, self.order, zones, laid, coder, self.views, start)
+        plain = Overlap(machine, table, rules, self.order, zones, coder, self.views, start)
         self.chains = Chains(plain, care.steps, {})
         self.step = replace(plain, chains=self.chains) if care.steps else plain
         self._leaning = {

@@ -77,7 +77,6 @@ class Overlap:
     rules: Rules
     order: Order
     zones: Zones
-    layouts: dict[int, Layout]
     coder: Coder
     views: dict[int, Views]
     start: int
@@ -101,7 +100,7 @@ class Overlap:
         """
         if time.thread_time() > self.until:
             raise TooManyError("it takes too long")
-        layout, to = self.layouts[role], self.layouts[int(self.machine.role[token])]
+        layout, to = (self.views[r].layout for r in (role, int(self.machine.role[token])))
         cells, columns = [to.cells[0]], [np.full(len(rows), token, rows.dtype)]
         for cell in to.cells[1:]:
             earlier = shifted(self.machine, cell, token)
