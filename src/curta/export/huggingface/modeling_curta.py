@@ -39,26 +39,26 @@ class CurtaConfig(PretrainedConfig):
 
     def __init__(
         self,
-        design: dict[str, Any] | None = None,
+        model: dict[str, Any] | None = None,
         positions: dict[str, Any] | None = None,
         layout: dict[str, Any] | None = None,
         vectors: int = 0,
         parts: list[list[int]] | None = None,
         **rest: Any,
     ) -> None:
-        self.design, self.positions, self.layout = design or {}, positions or {}, layout or {}
+        self.model, self.positions, self.layout = model or {}, positions or {}, layout or {}
         self.vectors, self.parts = vectors, parts
         super().__init__(**rest)
 
 
 class Norm(nn.Module):
-    """Root mean square 1, and mean 0 where the design says so; a gain if it has any."""
+    """Root mean square 1, and mean 0 where the settings say so; a gain if it has any."""
 
-    def __init__(self, design: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
-        self.centred = design["norm"] != "rms"
-        gained = design["norm"] != "plain"
-        self.weight = nn.Parameter(torch.ones(design["width"])) if gained else None
+        self.centred = settings["norm"] != "rms"
+        gained = settings["norm"] != "plain"
+        self.weight = nn.Parameter(torch.ones(settings["width"])) if gained else None
 
     def forward(self, x: Tensor) -> Tensor:
         if self.centred:
@@ -70,11 +70,11 @@ class Norm(nn.Module):
 class SubLayer(nn.Module):
     """What attention and feed-forward share: a norm before, and what is done with the change."""
 
-    def __init__(self, design: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
-        self.norm = Norm(design)
-        self.after = Norm(design) if design["norm_placement"] == "post_residual" else None
-        self.dropout = nn.Dropout(design["dropout"])
+        self.norm = Norm(settings)
+        self.after = Norm(settings) if settings["norm_placement"] == "post_residual" else None
+        self.dropout = nn.Dropout(settings["dropout"])
 
     def added(self, x: Tensor, change: Tensor) -> Tensor:
         x = x + self.dropout(change)
@@ -82,41 +82,41 @@ class SubLayer(nn.Module):
 
 
 class Attention(SubLayer):
-    def __init__(self, design: dict[str, Any]) -> None:
-        super().__init__(design)
-        width, self.heads = design["width"], design["heads"]
-        self.features = width // self.heads
-        kv_heads = design.get("num_kv_heads") or self.heads
-        self.scaled = design["attention_scale"]
+    def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__(settings)
+        width, self.heads = settings["width"], settings["heads"]
+        self.head_dim = width // self.heads
+        kv_heads = settings.get("num_kv_heads") or self.heads
+        self.scaled = settings["attention_scale"]
         self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, kv_heads * self.features, bias=False)
-        self.value = nn.Linear(width, kv_heads * self.features, bias=False)
+        self.key = nn.Linear(width, kv_heads * self.head_dim, bias=False)
+        self.value = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x: Tensor, block: int, positions: Positions, spot: Spot) -> Tensor:
         h = self.norm(x)
         query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
         query, key = positions.rotate(query, spot), positions.rotate(key, spot)
-        query = query if self.scaled else query * self.features**0.5
-        key, value = self._spread(key), self._spread(value)
+        query = query if self.scaled else query * self.head_dim**0.5
+        key, value = self._repeat_kv(key), self._repeat_kv(value)
         seen = positions.attend(block, spot, query, key, value)
         return self.added(x, self.out(seen.flatten(-2)))
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.features))
+        return x.unflatten(-1, (-1, self.head_dim))
 
-    def _spread(self, heads: Tensor) -> Tensor:
+    def _repeat_kv(self, heads: Tensor) -> Tensor:
         """Keys or values, each as often as there are queries that share it."""
         return heads.repeat_interleave(self.heads // heads.shape[2], dim=2)
 
 
 class FeedForward(SubLayer):
-    def __init__(self, design: dict[str, Any]) -> None:
-        super().__init__(design)
-        width, wide = design["width"], design["width"] * design["mlp_ratio"]
-        self.activate = ACTIVATIONS[design["activation"]]
+    def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__(settings)
+        width, wide = settings["width"], settings["width"] * settings["mlp_ratio"]
+        self.activate = ACTIVATIONS[settings["activation"]]
         self.up = nn.Linear(width, wide, bias=False)
-        self.gate = nn.Linear(width, wide, bias=False) if design["gated"] else None
+        self.gate = nn.Linear(width, wide, bias=False) if settings["gated"] else None
         self.down = nn.Linear(wide, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -127,19 +127,19 @@ class FeedForward(SubLayer):
 
 
 class Block(GradientCheckpointingLayer):
-    """Attention, if the block attends, and feed-forward."""
+    """Attention, unless it is an MLP-only layer, and feed-forward."""
 
-    def __init__(self, design: dict[str, Any], number: int) -> None:
+    def __init__(self, settings: dict[str, Any], number: int) -> None:
         super().__init__()
-        self.number, self.inject = number, design["input_injection"]
-        self.attention = Attention(design) if number < design["num_attention_layers"] else None
-        self.mlp = FeedForward(design)
+        self.number, self.input_injection = number, settings["input_injection"]
+        self.attention = Attention(settings) if number < settings["num_attention_layers"] else None
+        self.mlp = FeedForward(settings)
 
     def forward(self, x: Tensor, entry: Tensor, positions: Positions, spot: Spot) -> Tensor:
-        x = x if self.inject == "none" else x + entry
+        x = x if self.input_injection == "none" else x + entry
         if self.attention is not None:
             x = self.attention(x, self.number, positions, spot)
-            x = x + entry if self.inject == "sublayer" else x
+            x = x + entry if self.input_injection == "sublayer" else x
         return self.mlp(x)
 
 
@@ -155,17 +155,17 @@ class CurtaModel(CurtaPreTrainedModel):
 
     def __init__(self, config: CurtaConfig) -> None:
         super().__init__(config)
-        design, layout = config.design, config.layout
-        width = design["width"]
+        settings, layout = config.model, config.layout
+        width = settings["width"]
         self.tokens = nn.Embedding(config.vectors, width)
         self.roles = (
-            nn.Embedding(len(layout["roles"]), width) if design["role_embeddings"] else None
+            nn.Embedding(len(layout["roles"]), width) if settings["role_embeddings"] else None
         )
         self.positions = POSITIONS[config.positions["kind"]](config)
-        self.dropout = nn.Dropout(design["dropout"])
-        self.blocks = nn.ModuleList(Block(design, i) for i in range(design["num_layers"]))
-        self.norm = Norm(design)
-        self.scale = width**-0.5 if design["tie_embeddings"] else 1.0
+        self.dropout = nn.Dropout(settings["dropout"])
+        self.blocks = nn.ModuleList(Block(settings, i) for i in range(settings["num_layers"]))
+        self.norm = Norm(settings)
+        self.scale = width**-0.5 if settings["tie_embeddings"] else 1.0
         self.readers = Readers(config)
         self.post_init()
 
@@ -183,8 +183,8 @@ class CurtaModel(CurtaPreTrainedModel):
             raise ValueError("no position_ids: where tokens stand follows from the tokens")
         spot = self.readers.locate(input_ids, attention_mask)
         entry = self.dropout(self._embed(input_ids, spot))
-        x = entry if self.config.design["input_injection"] == "none" else torch.zeros_like(entry)
-        for _ in range(self.config.design["num_recurrences"]):
+        x = entry if self.config.model["input_injection"] == "none" else torch.zeros_like(entry)
+        for _ in range(self.config.model["num_recurrences"]):
             for block in self.blocks:
                 x = block(x, entry, self.positions, spot)
         return BaseModelOutput(last_hidden_state=self.norm(x) * self.scale)
@@ -216,7 +216,7 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     def __init__(self, config: CurtaConfig) -> None:
         super().__init__(config)
         self.model = CurtaModel(config)
-        self.head = nn.Linear(config.design["width"], config.vocab_size, bias=False)
+        self.head = nn.Linear(config.model["width"], config.vocab_size, bias=False)
         self.post_init()
 
     def get_output_embeddings(self) -> nn.Module:

@@ -66,7 +66,7 @@ class Own(Family):
             "hidden_size": config.width,
             "num_hidden_layers": config.num_layers,
             "num_attention_heads": config.heads,
-            "design": dataclasses.asdict(config),
+            "model": dataclasses.asdict(config),
             "positions": _positions(recipe, model),
             "layout": layout_table(model.layout),
             "vectors": len(np.asarray(model.tokens)),
