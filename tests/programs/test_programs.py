@@ -1,5 +1,6 @@
 """Programs: what they write is right, in windows that hold at every length."""
 
+import itertools
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import parse
+from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program, finding
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.sampling import drawn, refused
 from curta.programs.machine.survey import machine_of
 from curta.programs.machine.table import WindowTable
 from curta.programs.user import registry
@@ -236,3 +239,11 @@ def test_fractions_are_added_as_pythons_decimals(a: Decimal, b: Decimal) -> None
     assert problem.truth == Fraction(a) + Fraction(b)
     assert answer(PROGRAMS["fractions"], problem.operands) == problem.truth
     assert list(map(Decimal, str(problem).split("+"))) == [a, b]
+
+
+@pytest.mark.parametrize("name", ["division", "modulo"])
+def test_special_problems_of_equal_sizes_have_answers(name: str) -> None:
+    """Operands that are nearly equal may be 1 and 0, by which nothing is divided."""
+    sizes = Sizes((1, 1), (1, 1), (2, 2))
+    for operands in itertools.islice(drawn(PROGRAMS[name], sizes, "equal", 1.0), 500):
+        assert refused(PROGRAMS[name], operands) is None

@@ -62,29 +62,22 @@ class Written(NamedTuple):
     tokens: Int[np.ndarray, "texts steps"]
     counts: Int[np.ndarray, " texts"]
 
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[int]]) -> "Written":
+        """From the tokens of each text; zeros fill the rows up.
+
+        >>> Written.of([[4, 5], [6]]).tokens.tolist()
+        [[4, 5], [6, 0]]
+        """
+        wide = max(map(len, texts))
+        rows = [[*text, *[0] * (wide - len(text))] for text in texts]
+        return cls(np.array(rows, np.int32), np.array([len(text) for text in texts]))
+
     @property
     def lists(self) -> list[list[int]]:
         """The tokens of each text: of rows 4 5, 6 0 with counts 2, 1 these are [4, 5], [6]."""
         pairs = zip(self.tokens.tolist(), self.counts.tolist(), strict=True)
         return [row[:count] for row, count in pairs]
-
-    @classmethod
-    def joined(cls, parts: Sequence["Written"]) -> "Written":
-        """What was written in several groups, one after the other."""
-        wide = max(part.tokens.shape[1] for part in parts)
-        rows = [np.pad(p.tokens, ((0, 0), (0, wide - p.tokens.shape[1]))) for p in parts]
-        return cls(np.concatenate(rows), np.concatenate([part.counts for part in parts]))
-
-    def put(self, text: int, tokens: Sequence[int]) -> "Written":
-        """The same with other tokens in one text.
-
-        >>> Written(np.array([[4, 5], [6, 0]]), np.array([2, 1])).put(1, [7, 8, 9]).lists
-        [[4, 5], [7, 8, 9]]
-        """
-        wider = max(0, len(tokens) - self.tokens.shape[1])
-        rows, counts = np.pad(self.tokens, ((0, 0), (0, wider))), self.counts.copy()
-        rows[text, : len(tokens)], counts[text] = tokens, len(tokens)
-        return Written(rows, counts)
 
 
 class Entry(NamedTuple):

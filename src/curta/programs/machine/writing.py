@@ -103,18 +103,17 @@ def write_all(
     if not sheet.fits and sheet.count > 1:
         return _in_halves(machine, windows, look, prompts, limit)
     if not sheet.fits:
-        only = alone(0)
-        return Written(np.array([only], np.int32), np.array([len(only)]))
+        return Written.of([alone(0)])
     sheet.begin()
     for step in range(int(limits.max())):
         sheet.write(look(sheet.windows(), sheet.texts))
         sheet.keep((sheet.tokens != machine.end) & (limits[sheet.texts] > step + 1))
         if not len(sheet.texts):
             break
-    found = sheet.written()
-    for text in sheet.strays:
-        found = found.put(text, alone(text))
-    return found
+    if not sheet.strays:
+        return sheet.written()
+    written = dict(enumerate(sheet.written().lists)) | {t: alone(t) for t in sheet.strays}
+    return Written.of(list(written.values()))
 
 
 def _in_halves(
@@ -125,7 +124,7 @@ def _in_halves(
     later = lambda rows, texts: look(rows, texts + middle)
     first = write_all(machine, windows, look, prompts.part(slice(0, middle)), limit)
     second = write_all(machine, windows, later, prompts.part(slice(middle, None)), limit)
-    return Written.joined([first, second])
+    return Written.of(first.lists + second.lists)
 
 
 def _of_text(
