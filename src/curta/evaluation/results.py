@@ -312,7 +312,7 @@ class Certificate:
     FORMAT: ClassVar[int] = 2
     REMEDY: ClassVar[str] = "certify it anew"
 
-    grade: Literal["closed", "saturated", "open"]
+    grade: Literal["closed", "saturated"]
     windows: int
     conflicts: int
     unwritable: list[str]

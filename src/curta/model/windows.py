@@ -19,7 +19,7 @@ def logits_of_windows(
     The one attention layer is the first, so keys and values of a token depend on nothing
     but the token: they are calculated once for the vocabulary and looked up.
     """
-    entry = _vocabulary(model)
+    entry = vocabulary(model)
     context, attend = BlockContext(None, None, entry), partial(_attend, model, rows=rows)
     x, context = model.block(0)(model.begin(entry), context, attend)
     x = scan_blocks(model.block(slice(1, None)), x, context)
@@ -42,7 +42,7 @@ def _attend(
     return x, context, heads.reshape(len(rows), -1), context
 
 
-def _vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
+def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
     """The vector of each token, its role's included."""
     if model.roles is None:
         return model.characters()

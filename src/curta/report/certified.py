@@ -60,7 +60,7 @@ def headline(content: Certificate) -> str:
 
 def _verdict(content: Certificate) -> str:
     members, total = content.members, content.windows
-    which = {"closed": "that can occur", "saturated": "listed", "open": "listed"}[content.grade]
+    which = {"closed": "that can occur", "saturated": "listed"}[content.grade]
     several = " in every member" if len(members) > 1 else ""
     bad = [one for one in members if one.wrong]
     if not bad:
@@ -80,19 +80,13 @@ def _verdict(content: Certificate) -> str:
 
 def _scope(content: Certificate) -> str:
     """How complete the list is, and what rounding leaves of it."""
-    listing, near = (
-        content.listing,
-        max((m.below_bound for m in content.members), default=0),
-    )
-    says = []
+    listing, says = content.listing, []
+    near = max((one.below_bound for one in content.members), default=0)
     if content.grade == "saturated":
         says.append(
             "A next problem holds an unlisted window with probability at most "
             f"{listing.bound:.2g} (confidence {listing.confidence:.0%})."
         )
-    elif content.grade == "open":
-        reason = content.closure.reason.rstrip(".")
-        says.append(f"The list is not known to be complete{': ' * bool(reason)}{reason}.")
     if near:
         says.append(
             f"Up to {counted(near, 'window')} a member {_be(near)} closer than the bound on "

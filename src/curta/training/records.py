@@ -20,6 +20,7 @@ from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
+from curta.programs.machine.machine import cells_of
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.sampling import drawn
 from curta.programs.machine.survey import Text as Recorded
@@ -88,7 +89,7 @@ def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
 def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
     """The distinct windows of a member's problems, with how often it met each."""
     assert layout.recorder is not None
-    cells = 1 + max(map(len, layout.windows.values()), default=0)
+    cells = cells_of(layout.windows)
     table = WindowTable(cells)
     counting = background.begin(lambda: None)
     for task in recipe.tasks:

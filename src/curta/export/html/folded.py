@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
-from curta.layouts.program import ProgramLayout
 from curta.model.layers import normed
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
+from curta.model.windows import vocabulary
 
 Tensors = dict[str, Float[np.ndarray, "..."]]
 
@@ -60,7 +60,7 @@ def tensors(model: Transformer) -> Tensors:
 def _tables(model: Transformer) -> dict[str, Array]:
     """A row for each token: its vector, and its query, key and value in the attention layer."""
     config, attention = model.config, model.attention
-    x = _vectors(model)
+    x = vocabulary(model)
     h = normed(config, x, None if attention.gain is None else attention.gain[0])
     scale = config.head_dim**-0.5 if config.attention_scale else 1.0
     return {
@@ -69,14 +69,6 @@ def _tables(model: Transformer) -> dict[str, Array]:
         "key": _repeated(model, h @ attention.key[0]),
         "value": _repeated(model, h @ attention.value[0]),
     }
-
-
-def _vectors(model: Transformer) -> Float[Array, "tokens width"]:
-    """The vector of each token, its role's included."""
-    assert isinstance(model.layout, ProgramLayout)
-    if model.roles is None:
-        return model.characters()
-    return model.characters() + model.roles[model.layout.machine.role]
 
 
 def _biases(model: Transformer) -> Float[Array, "heads roles cells"]:

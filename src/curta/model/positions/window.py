@@ -22,13 +22,14 @@ from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.model.deferred_init import Weight, normal
 from curta.model.positions.base import HIDDEN, Encoding, Keys, Queries, Shape, VisibleKeys
+from curta.programs.machine.machine import cells_of
 
 
 def build(settings: Window, shape: Shape) -> Encoding:
     layout = shape.layout
     if not isinstance(layout, ProgramLayout):
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
-    cells = 1 + max(map(len, layout.windows.values()), default=0)
+    cells = cells_of(layout.windows)
     biases = normal(shape.num_attention_layers, shape.heads, len(layout.roles) * cells, scale=1.0)
     return WindowEncoding(biases, cells, layout)
 
