@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from curta.config.recipe import Recipe
 from curta.export.formats import format_named
-from curta.model import recipes
+from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
 from curta.programs.user import userfiles
 from curta.runs import comparison_spec, folders, trackers
@@ -88,10 +88,13 @@ def write_data(
 ) -> "dataset.Summary":
     """Writes a recipe's problems as a data set of `rows` to train on, and what is held out.
 
-    `out` is a new folder, `form` "parquet", "jsonl" or "text".
+    `out` is a new folder, `form` "parquet", "jsonl" or "text". Raises UserError for an override
+    that says nothing of problems, such as `model.width`.
     """
     format_named(form)
-    resolved = resolve(recipe, overrides or {})
+    for path in overrides or {}:
+        unread.check_data_field(path)
+    resolved = recipes.resolve(recipe, overrides or {}, f"recipe {recipe!r}", unread.DATA_NEEDS)
     from curta.export import dataset
     from curta.training import devices
 

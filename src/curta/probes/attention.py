@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from curta.config.errors import UserError
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.model.inspection import attention_weights
 from curta.model.transformer import Transformer
@@ -44,6 +45,11 @@ class Attention(Probe):
     problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
     count: int = option(20, "problems of the sample")
     seed: int = option(1, "seed of the sample", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.problem is not None and (self.count, self.seed) != (20, 1):
+            raise UserError("--count and --seed are of a sample: leave them out with --problem")
 
     def examine(self, subject: Subject) -> Finding:
         if self.problem is not None:

@@ -18,7 +18,6 @@ from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.probes.pictures import Picture
 from curta.probes.subject import Subject
-from curta.problems import tasks
 
 Row = dict[str, Any]
 """A value for every column of a probe's own table."""
@@ -74,12 +73,6 @@ class Probe(ABC):
 
 STATISTICS = ("median", "min", "max", "members")
 """The columns of `summary_statistics`."""
-
-
-def pairs(task: Task) -> bool:
-    """Whether problems of this task may have two operands."""
-    low, high = tasks.operation(task).least, tasks.operation(task).most
-    return low <= 2 and (high is None or high >= 2)
 
 
 def summary_statistics(values: Iterable[float] | None) -> Row:

@@ -13,7 +13,6 @@ from curta.probes.base import (
     Probe,
     Row,
     option,
-    pairs,
     percentage,
     summary_statistics,
 )
@@ -39,7 +38,8 @@ class Commutativity(Probe):
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return pairs(task) and tasks.operation(task).commutes
+        operation = tasks.operation(task)
+        return operation.takes(2) and operation.commutes
 
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in self._rows(subject, task)]

@@ -17,7 +17,6 @@ from curta.probes.base import (
     Probe,
     Row,
     option,
-    pairs,
     percentage,
     summary_statistics,
 )
@@ -46,7 +45,7 @@ class OperandRange(Probe):
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return pairs(task)
+        return tasks.operation(task).takes(2)
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []

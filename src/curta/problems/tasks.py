@@ -165,12 +165,12 @@ def check(task: Task) -> None:
     """Raises UserError if the operation takes no such operands, or has no such table."""
     few, many = counts(task)
     taken = operation(task)
-    if few < taken.least or many > (taken.most or many):
+    if not (taken.takes(few) and taken.takes(many)):
         raise UserError(f"task.operands {few}..{many}: not what {taken.name} takes")
     if not task.values:
         return
     rows = table(task)
-    if taken.least > 2 or (taken.most or 2) < 2:
+    if not taken.takes(2):
         raise UserError(f"{taken.name} has no table: it does not take two operands")
     if rows.low > rows.high or not 1 <= rows.rows <= LARGEST:
         told = f"{rows.low}..{rows.high}"

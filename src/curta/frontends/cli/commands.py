@@ -55,6 +55,8 @@ def resume(run: str, trust: bool) -> int:
     from curta.runs.folders import is_comparison
 
     if is_comparison(run):
+        if trust:
+            raise UserError(f"--trust is for a single run, and {run!r} is a comparison")
         return resume_comparison(run)
     found = load(run, trust=trust)
     if found.folder.read_info().status == "finished":
@@ -184,6 +186,8 @@ def probe(
     from curta.frontends.api import examine, load
     from curta.probes import PROBES
 
+    if probe is None and (as_json or member is not None):
+        raise UserError("--member and --json need a probe: name one, or leave them out for a list")
     if probe is not None and not probe.endswith(".py"):
         PROBES.check(probe)
     found = load(run, trust=trust)
