@@ -6,9 +6,11 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
+from curta.config.sections import Training
 from curta.frontends.api import write_data
 from curta.model import recipes
 from curta.model.unread import NEEDS
+from curta.runs.comparison_spec import Draft, Entry, resolve
 
 PLAIN, WINDOW = "addition-plain", "addition"
 
@@ -51,7 +53,7 @@ def test_shipped_recipes_have_nothing_without_effect(name: str) -> None:
 def test_what_an_override_makes_useless_is_left_out() -> None:
     found = recipes.resolve(WINDOW, {"layout": "plain", "positions.name": "rope"}, WINDOW)
     assert not found.model.compositional_embeddings
-    assert found.training.problems == recipes.Recipe(layout="plain").training.problems
+    assert found.training.problems == Training().problems
 
 
 def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_path: Any) -> None:
@@ -75,3 +77,12 @@ def test_a_numeric_loss_needs_a_layout() -> None:
 def test_a_data_set_takes_no_field_of_the_model() -> None:
     with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
         write_data(WINDOW, 10, "out", overrides={"model.width": 8})
+
+
+def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:
+    common = {"training.problems": 8}
+    program, layout = resolve(Draft("", (Entry(WINDOW), Entry(PLAIN))), common).rows
+    assert program.recipe.training.problems == 8
+    assert layout.recipe.training.problems == Training().problems
+    with pytest.raises(UserError, match=r"training\.problems has no effect on any of these"):
+        resolve(Draft("", (Entry(PLAIN),)), common)

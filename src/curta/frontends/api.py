@@ -94,7 +94,9 @@ def write_data(
     format_named(form)
     for path in overrides or {}:
         unread.check_data_field(path)
-    resolved = recipes.resolve(recipe, overrides or {}, f"recipe {recipe!r}", unread.DATA_NEEDS)
+    resolved = recipes.resolve(
+        recipe, overrides or {}, f"recipe {recipe!r}", needs=unread.DATA_NEEDS
+    )
     from curta.export import dataset
     from curta.training import devices
 

@@ -7,6 +7,7 @@ are checked before what takes a second to import: JAX, for layouts and encodings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, recipe
@@ -32,14 +33,16 @@ def resolve(
     name: str,
     overrides: Mapping[str, Any],
     where: str,
+    common: Mapping[str, Any] = MappingProxyType({}),
     needs: Mapping[str, unread.Need] = unread.NEEDS,
 ) -> Recipe:
     """A recipe to train, fields of it changed; its programs must be known in this process.
 
     Raises UserError for a field that is set and that no part of such a recipe reads. A field
-    that loses its meaning by an override alone goes back to its default.
+    that loses its meaning by an override alone goes back to its default, and so does one that is
+    set for several recipes in `common`.
     """
-    fields = recipe.with_overrides(own := read(name), overrides)
+    fields = recipe.with_overrides(own := read(name), {**common, **overrides})
     found = stated(fields, where)
     others = () if found.layout else found.evaluation.layouts
     with _named(where):

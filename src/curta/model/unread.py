@@ -4,7 +4,7 @@ A field that has its default says nothing, so it is never refused. Nor is a cert
 `--evaluation.certificate 0` leaves out what a published layout does not have anyway.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from curta.config.errors import UserError
@@ -20,10 +20,6 @@ class Need(NamedTuple):
     met: Callable[[Recipe], bool]
 
 
-def _of_pairs(recipe: Recipe) -> bool:
-    return any(operation_named(task.operator).takes(2) for task in recipe.tasks)
-
-
 def _holds_out(recipe: Recipe) -> bool:
     return any(task.held_out for task in recipe.tasks)
 
@@ -33,7 +29,7 @@ def _has_second(recipe: Recipe) -> bool:
 
 
 _PROGRAM = Need("a program, not a layout", lambda r: r.layout is None)
-_PAIRS = Need("an operator of two operands", _of_pairs)
+_PAIRS = "an operator of two operands"
 
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
@@ -56,8 +52,12 @@ NEEDS = {
         "training.recurrence_loss 'progressive'",
         lambda r: r.training.recurrence_loss == "progressive",
     ),
-    "evaluation.grid": _PAIRS,
-    "evaluation.table": _PAIRS,
+    "evaluation.grid": Need(
+        _PAIRS, lambda r: any(operation_named(t.operator).least == 2 for t in r.tasks)
+    ),
+    "evaluation.table": Need(
+        _PAIRS, lambda r: any(operation_named(t.operator).takes(2) for t in r.tasks)
+    ),
     "evaluation.held_out": Need("task.held_out", _holds_out),
     "evaluation.layouts": Need("task.held_out", _holds_out),
 }
@@ -93,6 +93,13 @@ def unread(recipe: Recipe, needs: Mapping[str, Need] = NEEDS) -> dict[str, UserE
         if values and not need.met(recipe):
             found[path] = UserError(f"{path} {values[0]!r} has no effect: it needs {need.words}")
     return found
+
+
+def check_common(paths: Iterable[str], recipes: Sequence[Recipe]) -> None:
+    """Raises UserError for a field set for several recipes of which none reads it."""
+    for path in paths:
+        if path in NEEDS and not any(map(NEEDS[path].met, recipes)):
+            raise UserError(f"{path} has no effect on any of these: it needs {NEEDS[path].words}")
 
 
 def without(fields: Mapping[str, Any], path: str) -> dict[str, Any]:

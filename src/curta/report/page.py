@@ -89,8 +89,8 @@ def show(folder: Path) -> Shown:
 def _figures(shown: Shown) -> dict[str, Figure]:
     """All figures by the names of their files, those too that the page draws in its own way."""
     found = dict(shown.plots)
-    if shown.run.evaluation.grid is not None:
-        found["grid"] = figures.grid(shown.run.evaluation.grid, shown.run.trained)
+    for name, grid in results.named_grids(shown.run).items():
+        found[name] = figures.grid(grid, shown.run.trained)
     if shown.trails is not None:
         found["trails"] = charts.draw(trails.picture(shown.trails))
     return found | {f"{probed.FOLDER}/{name}": plot for name, plot in shown.probes.items()}
@@ -116,7 +116,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Markup]:
     return {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
         "results": results.results(run, plots.get("lengths")),
-        "grid": results.grid(run, sections.DESCRIPTIONS["grid"]),
+        "grid": results.grids(run, sections.DESCRIPTIONS["grid"]),
         "errors": errors(run),
         "tables": results.tables(run),
         "named": named(run),

@@ -65,17 +65,24 @@ def results_table(run: Run) -> Markup:
     return table(caption, _results_head(run, members), _results_body(rows))
 
 
-def grid(run: Run, says: str) -> Markup:
-    """Exact match by the lengths of both operands."""
-    data = run.evaluation.grid
-    if data is None:
-        return Markup()
+def named_grids(run: Run) -> dict[str, Grid]:
+    """The grids by the names of their pictures: `grid`, `grid-2` of the next operator."""
+    grids = run.evaluation.grids
+    return {"grid" if n == 1 else f"grid-{n}": one for n, one in enumerate(grids, 1)}
+
+
+def grids(run: Run, says: str) -> Markup:
+    """Exact match by the lengths of both operands, an operator after the other."""
+    return join(_grid(run, name, one, says) for name, one in named_grids(run).items())
+
+
+def _grid(run: Run, name: str, data: Grid, says: str) -> Markup:
     plot = heat_map(run, data, says)
     operator = element("code", data.operator)
     return element(
         "section",
         element("h2", "Exact match of ", operator, " for every pair of operand lengths"),
-        figure(plot, _grid_caption(run, data), "grid.png, grid.svg"),
+        figure(plot, _grid_caption(run, data), f"{name}.png, {name}.svg"),
         details("The grid of every member", _grid_table(data)),
     )
 

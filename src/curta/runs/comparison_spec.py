@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from curta.config import files
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, parse_value, shipped_names
-from curta.model import recipes
+from curta.model import recipes, unread
 from curta.runs import folders
 
 SEEDS = 3
@@ -135,6 +135,7 @@ def resolve(
         recipes.read(source)  # a mistyped name is told before what fits is looked at, by JAX
     shared = _flat(draft.common) | dict(common)
     rows = tuple(_row(entry, shared) for entry in draft.entries)
+    unread.check_common(shared, [row.recipe for row in rows])
     taken: dict[str, str] = {}
     for row in rows:
         if row.folder.lower() in taken:
@@ -202,7 +203,7 @@ def _named(changes: Changes) -> list[str]:
 def _row(entry: Entry, common: Changes) -> Row:
     changes = _flat(entry.changes)
     name = entry.name or _name(entry.recipe, changes)
-    found = recipes.resolve(entry.recipe, common | changes, where=f"entry {name!r}")
+    found = recipes.resolve(entry.recipe, changes, f"entry {name!r}", common)
     return Row(name, entry.recipe, changes, found)
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from curta.export import EXPORTERS, IMPORTERS
@@ -209,11 +210,9 @@ def test_evaluate_prints_json_that_holds_every_member(
     assert all(
         len(row["exact_match"]) == 2 and row["generated"]["agrees"] for row in table["lengths"]
     )
-    assert [len(table["grid"]["exact_match"]), *map(len, table["grid"]["exact_match"][0])] == [
-        2,
-        2,
-        2,
-    ]
+    (grid,) = table["grids"]
+    assert grid["operator"] == "+"
+    assert np.shape(grid["exact_match"]) == (2, 2, 2)
 
 
 def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

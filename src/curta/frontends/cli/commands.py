@@ -305,7 +305,7 @@ def _show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     """What was found."""
     from curta.frontends.cli.display import (
         evaluation_table,
-        grid_line,
+        grid_lines,
         named_table,
         notice,
         split_lines,
@@ -313,8 +313,7 @@ def _show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     )
 
     notice(evaluation_table(found.lengths, seeds))
-    notice(grid_line(found.grid) if found.grid else None)
-    for line in split_lines(found.splits) + table_lines(found.tables):
+    for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
         notice(line)
     notice(named_table(found.named, seeds) if found.named else None)
 

@@ -175,14 +175,15 @@ def comparison_table(found: "ComparisonResults") -> Table:
     return view
 
 
-def grid_line(grid: "Grid") -> str:
-    """Mean and worst cell of the grid over members."""
-    cells = [cell for member in grid.exact_match for row in member for cell in row]
-    size = grid.max_digits
-    return (
-        f"grid {size} x {size}, {grid.count} problems a cell, all members:"
-        f" mean {statistics.fmean(cells):.4f}, lowest cell {min(cells):.2f}"
-    )
+def grid_lines(grids: "Sequence[Grid]") -> list[str]:
+    """Of each operator's grid, mean and worst cell over members."""
+    cells = [[c for member in grid.exact_match for row in member for c in row] for grid in grids]
+    return [
+        f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
+        f" {grid.count} problems a cell, all members:"
+        f" mean {statistics.fmean(own):.4f}, lowest cell {min(own):.2f}"
+        for grid, own in zip(grids, cells, strict=True)
+    ]
 
 
 def table_lines(tables: "Sequence[WholeTable]") -> list[str]:
