@@ -14,11 +14,11 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.config.errors import UserError
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.model.inspection import attention_weights
 from curta.model.transformer import Transformer
-from curta.probes.base import Finding, Probe, Row, option
+from curta.probes import settings
+from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -35,21 +35,13 @@ OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS, ABSENT = range(len(SOURCES))
 
 
 @dataclass(frozen=True)
-class Attention(Probe):
+class Attention(settings.Attention, Probe):
     """Of one problem with `problem`, else the mean over a sample as long as in training."""
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "what attention looks at, by place and role of token"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
-    problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
-    count: int = option(20, "problems of the sample")
-    seed: int = option(1, "seed of the sample", least=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.problem is not None and (self.count, self.seed) != (20, 1):
-            raise UserError("--count and --seed are of a sample: leave them out with --problem")
 
     def examine(self, subject: Subject) -> Finding:
         if self.problem is not None:
