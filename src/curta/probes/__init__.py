@@ -14,7 +14,6 @@ from curta.config.task import Task
 from curta.probes.settings import OPTIONS, Options
 from curta.programs.user import userfiles
 from curta.programs.user.guarding import watched
-from curta.runs import folders
 
 if TYPE_CHECKING:
     from curta.probes.base import Finding, Probe
@@ -152,6 +151,7 @@ def _refusal(run: "Session", probe: "type[Probe]") -> str:
 def _table(run: "Session", probe: "Probe", members: list[int], found: "Finding") -> "ProbeTable":
     """What the file of a probe holds."""
     from curta.probes.results import ProbeTable
+    from curta.runs import folders
 
     options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
     return ProbeTable(

@@ -88,6 +88,13 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["train", "--training.steps"], "Option '--training.steps' requires an argument."),
         (["train", "--no-evaluatoin"], "Did you mean"),
         (["compare", "--model.width", "3"], "--model.width is of no recipe"),
+        (["compare", "--seeds", "3"], "--seeds is of no recipe"),
+        (["compare", "--json"], "--json is of no recipe"),
+        (["probe", "mine", "--json"], "--member and --json need a probe"),
+        (["show", "addition", "--window", "--layers"], "three different views: choose one"),
+        (["show", "addition", "--window", "1+2"], "leave out the problem"),
+        (["show", "addition", "--window", "--trust"], "'addition' is a recipe"),
+        (["data", "addition", "--rows", "1", "--out", "x", "--model.width", "3"], "unknown field"),
         (["train", "--task.operator", "-1"], "task.operator should be a valid string, not -1"),
         (["sweep", "addition", "--model.width", "-8,32"], "width=-8': model.width should be"),
         (["train", "missing.toml"], "No such file"),
@@ -199,6 +206,15 @@ def test_a_bad_line_of_a_file_is_named(
     assert "line 2" in refused(capsys, "ask", str(trained), "--file", str(file))
     file.write_text("\n")
     assert "is empty" in refused(capsys, "ask", str(trained), "--file", str(file))
+
+
+def test_show_says_that_it_takes_the_recipe_where_a_run_has_its_name(
+    runs_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs_folder / "addition").mkdir(parents=True)
+    (runs_folder / "addition" / "run.json").write_text("{}")
+    assert main(["show", "addition", "1+2"]) == 0
+    assert f"the recipe; of the run: curta show {runs_folder}/addition" in capsys.readouterr().err
 
 
 def test_evaluate_prints_json_that_holds_every_member(
