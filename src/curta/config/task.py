@@ -64,7 +64,11 @@ class Task:
 
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
-    """How many problems of each batch every task contributes: at least one, by its weight."""
+    """How many problems of each batch every task contributes: at least one, by its weight.
+
+    >>> shares([Task("+"), Task("-", weight=3.0)], 8)
+    (2, 6)
+    """
     whole = sum(task.weight for task in tasks)
     exact = [round(batch * task.weight / whole, 9) for task in tasks]
     counts = [max(1, int(share)) for share in exact]

@@ -73,7 +73,10 @@ class Hints(DirectLayout):
         return super().tokens(operator, operands._replace(digits=wider), bounds)
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
-        """Another first hint for each text, such that its last one is still in the alphabet."""
+        """Another first hint for each text, such that its last one is still in the alphabet.
+
+        `a2+a4=a6$` may become `k2+k4=k6$`.
+        """
         first = self.characters.index(HINTS[0])
         hint = text.tokens >= first
         used = jnp.max(jnp.where(hint, text.tokens - first + 1, 0), axis=1)

@@ -77,7 +77,13 @@ class Look(NamedTuple):
     def shares(
         self, groups: Int[np.ndarray, "queries keys"], count: int
     ) -> Float[np.ndarray, "members blocks heads queries groups"]:
-        """The share of the keys of each group."""
+        """The share of the keys of each group.
+
+        >>> quarters, roles = np.full((1, 1, 1, 1, 4), 0.25), np.zeros(4, int)
+        >>> at = Look([], range(1), quarters, roles[None], roles)
+        >>> at.shares(np.array([[0, 2, 2, 2]]), 3).tolist()
+        [[[[[0.25, 0.0, 0.75]]]]]
+        """
         return np.einsum("mbhqk,qkg->mbhqg", self.weights, np.eye(count)[groups])
 
     def by_source(self) -> Float[np.ndarray, "members blocks heads queries sources"]:

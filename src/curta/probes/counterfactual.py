@@ -237,7 +237,11 @@ def _places(
 
 
 def _columns(problem: Problem) -> list[list[int]]:
-    """Digits of each operand by place, as many as the longest has."""
+    """Digits of each operand by place, as many as the longest has.
+
+    >>> _columns(Problem("+", (957, 68)))
+    [[7, 5, 9], [8, 6, 0]]
+    """
     texts = [to_text(value)[::-1] for value in problem.operands]
     width = max(map(len, texts))
     return [[int(digit) for digit in text.ljust(width, "0")] for text in texts]

@@ -44,7 +44,11 @@ class Longer(settings.Longer, Probe):
 
 
 def size(task: Task, digits: int) -> tuple[int, ...]:
-    """Digits of every operand when the first has so many, in the proportions of training."""
+    """Digits of every operand when the first has so many, in the proportions of training.
+
+    >>> size(Task("//", digits=(1, 6), second=(1, 3)), 12)
+    (12, 6)
+    """
     longest = tasks.widest(task)[0]
     return tuple(-(-digits * high // longest) for high in tasks.widest(task))
 

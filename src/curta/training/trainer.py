@@ -137,6 +137,10 @@ def _token_losses(
     """Cross entropy; with a numeric loss also how far the expected digit is from the right one.
 
     That is the squared distance, as a share of the largest there is, where a digit is due.
+
+    >>> sure = jax.nn.one_hot(jnp.array([[0]]), 12) * 1e3  # of 0, where 9 is right
+    >>> float((_token_losses(Training(loss="numeric"), sure, jnp.array([[9]])) - 1e3)[0, 0])
+    1.0
     """
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, goals)
     if settings.loss != "numeric":
@@ -187,7 +191,12 @@ def window_objective(
 
 
 def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
-    """Which windows a step learns from: uniform ones of those shown, or by frequency."""
+    """Which windows a step learns from: uniform ones of those shown, or by frequency.
+
+    >>> data = Data((), (jnp.array([4, 7, 9]), 2, jnp.array([0.0, 1.0, 1.0])))  # 4 never, 7 always
+    >>> draw_windows(data, jax.random.key(0), 3).tolist()
+    [7, 7, 7]
+    """
     shown, count, upto = data.own
     if upto is None:
         return shown[jax.random.randint(key, (batch,), 0, count)]
