@@ -231,6 +231,31 @@ def test_evaluate_prints_json_that_holds_every_member(
     assert np.shape(grid["exact_match"]) == (2, 2, 2)
 
 
+def test_evaluate_counts_a_table_and_draws_problems_by_its_seed(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for seed in ("5", "6"):
+        options = ["--digits", "2", "--count", "2", "--table", "2", "--seed", seed, "--json"]
+        assert main(["evaluate", str(trained), *options]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert [(one["operator"], one["limit"]) for one in found[0]["tables"]] == [("+", 2)]
+    first, second = ([one["problem"] for one in each["examples"]] for each in found)
+    assert first != second
+
+
+def test_data_has_a_form_and_problems_by_its_seed(tmp_path: Path) -> None:
+    texts = []
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        command = ["data", "addition-plain", "--rows", "20", "--out", str(out), "--seed", seed]
+        options = ["--format", "jsonl", "--evaluation.digits", "[6]", "--evaluation.count", "2"]
+        assert main([*command, *options]) == 0
+        texts.append(next(out.rglob("train-00000.jsonl")).read_text())
+    assert texts[0].count("\n") == texts[1].count("\n") == 20
+    assert texts[0] != texts[1]
+
+
 def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(trained), "--digits", "2", "--count", "3", "--member", "1"]) == 0
     text = capsys.readouterr().out
