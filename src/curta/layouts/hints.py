@@ -21,7 +21,7 @@ from jaxtyping import Array, Int, Key
 from curta.config.errors import UserError
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
-from curta.layouts.direct import DirectLayout
+from curta.layouts.direct import DirectLayout, SumLayout
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
@@ -36,12 +36,10 @@ HINTS = LETTERS[: MOST + 1]
 HINT = len(DirectLayout.roles)
 
 
-class Hints(DirectLayout):
+class Hints(SumLayout):
     name = "hints"
     summary = "zero-padded, a hint before each digit, answer reversed; index within each number"
     axes = ("index",)
-    operators = ("+",)
-    most = 2
     characters = "0123456789+=" + END + HINTS
     roles = (*DirectLayout.roles, Role("hint"))
     begin = (0, False, False)

@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -21,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from curta.config import files
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe, parse_value, shipped_names
+from curta.config.recipe import Recipe, parse_value, shipped_names, tables
 from curta.model import recipes, unread
 from curta.runs import folders
 
@@ -236,11 +235,9 @@ def _shipped(name: str) -> str:
 
 def _parsed(text: str, where: str) -> Draft:
     """The file as a draft; a UserError names the first field that is wrong."""
+    fields = json.dumps(tables(text, where), default=str)
     try:
-        fields = json.dumps(tomllib.loads(text), default=str)
         return TypeAdapter(Draft).validate_json(fields, strict=True, extra="forbid")
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where} is no valid TOML: {error}") from None
     except ValidationError as error:
         raise _complaint(error, where) from None
 
