@@ -304,14 +304,15 @@ def compiled(
     recipe: Recipe, written: Written, mesh: Mesh
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
     """The chunk of steps for stacked members: call it with (members, data, first step, count)."""
-    mapped = jax.lax.map if mesh.devices.flat[0].platform == "cpu" else _vectorised
+    serial = mesh.devices.flat[0].platform == "cpu"
     one = partial(step, recipe, written, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
         def run(mine: tuple[Member, Any]) -> tuple[Member, Metrics]:
             return steps(one, mine[0], data._replace(own=mine[1]), first, count)
 
-        return mapped(run, (members, data.own))
+        each = (members, data.own)
+        return jax.lax.map(run, each) if serial else jax.vmap(run)(each)
 
     member, whole = PartitionSpec("member"), PartitionSpec()
     shard = jax.shard_map(
@@ -333,10 +334,6 @@ def placed(data: Data, mesh: Mesh) -> Data:
     """Places each member's own data with it, and what is shared everywhere."""
     everywhere = NamedSharding(mesh, PartitionSpec())
     return Data(jax.device_put(data.shared, everywhere), shard(data.own, mesh))
-
-
-def _vectorised(function: Callable[[PyTree], PyTree], members: PyTree) -> PyTree:
-    return jax.vmap(function)(members)
 
 
 def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:

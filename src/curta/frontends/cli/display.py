@@ -58,16 +58,12 @@ def opening(run: "Run") -> str:
     training, count = run.recipe.training, len(run.seeds)
     low, high = run.folder.read_info().trained_digits
     members = f"{count} members" if count > 1 else "1 member"
+    shown = "windows" if run.recipe.positions.name == "window" else "problems"
     return (
         f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
         f"training {members} on {low} to {high} digits,"
-        f" {training.steps:,} steps of {training.batch:,} {_learned(run)}"
+        f" {training.steps:,} steps of {training.batch:,} {shown}"
     )
-
-
-def _learned(run: "Run") -> str:
-    """What a step learns from."""
-    return "windows" if run.recipe.positions.name == "window" else "problems"
 
 
 def entry_line(spec: "ComparisonSpec", row: "Row") -> str:
