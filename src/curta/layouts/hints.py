@@ -28,7 +28,7 @@ from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 
 MOST = 128
-"""Digits of an operand: one hint fewer than there are. A size that examinations round up to."""
+"""Digits of an operand: one hint fewer than there are. A size that evaluations round up to."""
 
 GREEK, CYRILLIC = range(0x3B1, 0x3CA), range(0x410, 0x450)
 LETTERS = string.ascii_letters + "".join(map(chr, (*GREEK, *CYRILLIC)))
