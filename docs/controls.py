@@ -11,7 +11,6 @@ moves given    the recipe, asked for symbol and role alone; moves are the progra
 rope, nope, abacus   whole texts of sums instead of windows, two attention layers
 """
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -21,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from shared import keep, markdown, prepared, read, scratch_runs, write_tables
+from shared import arguments, keep, markdown, prepared, read, scratch_runs, write_tables
 
 from curta.config.recipe import Recipe
 from curta.evaluation import memo
@@ -57,10 +56,9 @@ Right = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", help="which programs (all)")
+    options = arguments(__doc__, "programs").parse_args()
     devices.configure()
-    for name in parser.parse_args().programs or SIZES:
+    for name in () if options.tables else options.names or SIZES:
         keep(RESULTS, name, {"seeds": SEEDS, "count": COUNT, "rows": dict(contenders(name))})
     for page in PAGES:
         write_tables(page, {"controls": _table(read(RESULTS))})

@@ -84,8 +84,8 @@ def attention() -> bytes:
     return probed(addition(), "attention", [0], problem="57+68")
 
 
-def loops() -> bytes:
-    """Exact match by the number of loops at test time."""
+def recurrences() -> bytes:
+    """Exact match by the number of recurrences at test time."""
     return probed(looped(), "recurrences", [0])
 
 
@@ -160,7 +160,8 @@ def photographed(browser: Any, written: Path) -> bytes:
 
 
 PICTURES: dict[str, Callable[[], bytes | None]] = {
-    made.__name__: made for made in (learning, lengths, grid, attention, encodings, loops, page)
+    made.__name__: made
+    for made in (learning, lengths, grid, attention, encodings, recurrences, page)
 }
 
 

@@ -5,14 +5,13 @@ windows, the certificate, exact match far beyond training. The tables of README.
 pages in docs are made from that file alone, between their marks.
 """
 
-import argparse
 import subprocess
 import time
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from shared import keep, markdown, read, scratch_runs, write_tables
+from shared import arguments, keep, markdown, read, scratch_runs, write_tables
 
 from curta.config.typed import as_json
 from curta.evaluation.results import Evaluation
@@ -37,12 +36,10 @@ RECIPES = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("recipes", nargs="*", help="which recipes (all)")
-    parser.add_argument("--tables", action="store_true", help="only write the tables anew")
+    parser = arguments(__doc__, "recipes")
     parser.add_argument("--seconds", action="store_true", help="only time one seed anew")
     options = parser.parse_args()
-    for recipe in () if options.tables else options.recipes or RECIPES:
+    for recipe in () if options.tables else options.names or RECIPES:
         keep(RESULTS, recipe, timed(recipe) if options.seconds else measured(recipe))
     for page in PAGES:
         write_tables(page, {"programs": markdown(HEADS, map(_row, read(RESULTS).items()))})

@@ -1,5 +1,6 @@
 """What scripts of docs and benchmarks share: runs to be thrown away, kept results, tables."""
 
+import argparse
 import json
 import os
 import tempfile
@@ -15,6 +16,14 @@ def scratch_runs() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CURTA_RUNS"] = folder
         yield
+
+
+def arguments(about: str | None, what: str) -> argparse.ArgumentParser:
+    """A script's command line: names of what it measures anew, or just its tables."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("names", nargs="*", help=f"which {what} (all)")
+    parser.add_argument("--tables", action="store_true", help="only write the tables anew")
+    return parser
 
 
 def read(path: Path) -> dict[str, Any]:

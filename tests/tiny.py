@@ -85,14 +85,18 @@ def layout_for(name: str) -> Layout:
 
 
 def overrides(**changes: Any) -> dict[str, Any]:
-    """The tiny recipe as overrides of a shipped one."""
+    """The tiny recipe as overrides of a shipped one, but for fields that would not be read."""
     flat = {
         f"{section}.{field}": value
         for section, fields in TINY.items()
         if isinstance(fields, dict)
         for field, value in fields.items()
     }
-    return flat | _paths(changes)
+    paths = _paths(changes)
+    unread = {"layout": "training.problems", "task.values": "task.digits"}
+    for path in unread.keys() & paths.keys():
+        del flat[unread[path]]
+    return flat | paths
 
 
 def _paths(changes: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ ONE = {"model.num_layers": 1, "model.num_attention_layers": 1}
 DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {
     "window": ("addition", SMALL),
     "axes": ("multiplication", SMALL),
-    "loops": ("sources/looped-abacus-small", SMALL | {"model.num_recurrences": 2}),
+    "recurrences": ("sources/looped-abacus-small", SMALL | {"model.num_recurrences": 2}),
     "fire": ("addition-fire", SMALL | ONE),
     "encoder": ("sources/digit-encoder", SMALL),
 }

@@ -59,7 +59,7 @@ DESIGNS: list[dict[str, Any]] = [
     },
     {"norm_placement": "post_residual", "norm": "plain", "num_kv_heads": 1, "num_recurrences": 2},
 ]
-"""What attends in another way, loops, or has other weights."""
+"""What attends in another way, recurs, or has other weights."""
 
 
 def named(config: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def test_writing_into_a_cache_gives_the_logits_of_the_whole_text_in_every_design
         np.testing.assert_allclose(whole[row, :length], cached[row, :length], atol=2e-5)
 
 
-def test_a_cache_holds_the_heads_of_keys_for_each_loop() -> None:
+def test_a_cache_holds_the_heads_of_keys_for_each_recurrence() -> None:
     model = designed("rope", DESIGNS[2] | {"num_recurrences": 3})
     where = LAYOUT.where(TEXT)
     cache = empty_cache(model, where, 7, ROOM)
@@ -451,7 +451,7 @@ def test_a_normalised_residual_is_norm_of_sum_of_state_and_sublayer_of_norm() ->
 
 
 @pytest.mark.parametrize("num_recurrences", [1, 2])
-def test_loops_are_a_setting_of_the_same_weights(num_recurrences: int) -> None:
+def test_recurrences_are_a_setting_of_the_same_weights(num_recurrences: int) -> None:
     drawn = designed("rope", {"num_recurrences": num_recurrences, "input_injection": "block"})
     other = designed("rope", {"num_recurrences": 3, "input_injection": "block"}).with_recurrences(
         num_recurrences
@@ -460,7 +460,7 @@ def test_loops_are_a_setting_of_the_same_weights(num_recurrences: int) -> None:
     np.testing.assert_array_equal(logits(drawn, TEXT), logits(other, TEXT))
 
 
-def test_states_after_each_loop_are_those_of_models_with_so_many_loops() -> None:
+def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrences() -> None:
     model = designed("rope", {"num_recurrences": 4, "input_injection": "block"})
     where, queries = LAYOUT.where(TEXT), tiny.every_index(TEXT)
     found = jax.jit(lambda m: m.states(TEXT.tokens, where, queries, ROOM, each=True))(model)

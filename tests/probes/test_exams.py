@@ -225,7 +225,7 @@ def looping(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )  # fmt: skip
 
 
-def test_loops_are_those_that_a_run_is_loaded_with(
+def test_recurrences_are_those_that_a_run_is_loaded_with(
     looping: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CURTA_RUNS", str(looping.folder.path.parent))
@@ -242,6 +242,6 @@ def test_loops_are_those_that_a_run_is_loaded_with(
         )
 
 
-def test_only_looped_models_are_asked_for_loops(windowed: Run) -> None:
+def test_only_looped_models_are_asked_for_recurrences(windowed: Run) -> None:
     with pytest.raises(UserError, match="examines looped models, and the run has a model with"):
         examine(windowed, "recurrences")

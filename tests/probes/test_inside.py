@@ -112,6 +112,11 @@ def test_an_encoders_chances_are_those_of_each_token_over_the_problem_alone() ->
 # Attention.
 
 
+def test_a_sample_is_not_asked_for_beside_one_problem() -> None:
+    with pytest.raises(UserError, match="--count and --seed are of a sample"):
+        Attention(problem="1+2", count=3)
+
+
 def by_hand(model: Transformer, text: Any) -> np.ndarray:
     """The weights of a first block without positions: heads by queries by keys, in NumPy."""
     where = model.layout.where(text)

@@ -104,7 +104,7 @@ SLICES = {"+": ("random", "unequal", "carry"), "//": ("random", "exact")}
 def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZES) -> Any:
     """Exact match that is full nearly everywhere, with a few misses far out."""
     return {
-        "format": 2,
+        "format": 3,
         "seed": 1,
         "lengths": [
             length(operator, digits, name, members)
@@ -112,17 +112,22 @@ def evaluation(members: int, size: int, sizes: dict[str, tuple[str, ...]] = SIZE
             for digits in all_digits
             for name in SLICES[operator]
         ],
-        "grid": {
-            "operator": "+",
-            "max_digits": size,
-            "digits": list(range(1, size + 1)),
-            "count": 20,
-            "exact_match": [
-                [[_cell(member, a, b) for b in range(1, size + 1)] for a in range(1, size + 1)]
-                for member in range(members)
-            ],
-        },
+        "grids": [grid(members, size)],
         "examples": EXAMPLES,
+    }
+
+
+def grid(members: int, size: int) -> dict[str, Any]:
+    """Exact match by the digits of both operands of a sum."""
+    return {
+        "operator": "+",
+        "max_digits": size,
+        "digits": list(range(1, size + 1)),
+        "count": 20,
+        "exact_match": [
+            [[_cell(member, a, b) for b in range(1, size + 1)] for a in range(1, size + 1)]
+            for member in range(members)
+        ],
     }
 
 

@@ -241,9 +241,7 @@ def test_only_perfect_cells_have_the_colour_of_perfect_cells(share: float, name:
 
 def test_grid_frames_the_cells_trained_on() -> None:
     trained = {"+": Trained((3, 10), (2, 5), None), "//": Trained((1, 1), (1, 1), None)}
-    (frame,) = rectangles(
-        figures.grid(sample.of(Grid, sample.evaluation(2, 12)["grid"]), trained).axes[0]
-    )
+    (frame,) = rectangles(figures.grid(sample.of(Grid, sample.grid(2, 12)), trained).axes[0])
     assert (frame.get_x(), frame.get_width()) == (0.5, 4)
     assert (frame.get_y(), frame.get_height()) == (1.5, 8)
 
@@ -251,9 +249,7 @@ def test_grid_frames_the_cells_trained_on() -> None:
 @pytest.mark.parametrize("others", [None, (50, 60)])
 def test_grid_without_trained_cells_has_no_frame(others: tuple[int, int] | None) -> None:
     trained = {"+": Trained((1, 5), others, None)} if others else {}
-    assert not rectangles(
-        figures.grid(sample.of(Grid, sample.evaluation(2, 12)["grid"]), trained).axes[0]
-    )
+    assert not rectangles(figures.grid(sample.of(Grid, sample.grid(2, 12)), trained).axes[0])
 
 
 def test_grid_of_chosen_lengths_names_them() -> None:

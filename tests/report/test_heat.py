@@ -19,7 +19,7 @@ RECTS = re.compile(r'<rect class="band-(\d)" x="(\d+)" y="(\d+)" width="(\d+)" h
 
 def page(folder: Path, grid: Any) -> Page:
     sample.write_run(folder)
-    sample.write_json(folder / "evaluation.json", sample.evaluation(3, 5) | {"grid": grid})
+    sample.write_json(folder / "evaluation.json", sample.evaluation(3, 5) | {"grids": [grid]})
     return report(folder)
 
 

@@ -176,7 +176,7 @@ def test_stopped_members_are_named(page: Page) -> None:
 def test_lowest_cell_of_the_grid_is_told(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
     data = sample.evaluation(3, 6)
-    data["grid"]["exact_match"][2][4][1] = 0.35
+    data["grids"][0]["exact_match"][2][4][1] = 0.35
     sample.write_json(tmp_path / "evaluation.json", data)
     page = report(tmp_path)
     assert "The lowest cell of any member is 35.0%: member 2, 5 by 2 digits." in visible(page)
@@ -258,7 +258,7 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_text(EVIL, encoding="utf-8")
     data = sample.evaluation(3, 5)
     data["lengths"][0] |= {"slice": EVIL, "operator": EVIL, "size": EVIL}
-    data["grid"]["operator"] = EVIL
+    data["grids"][0]["operator"] = EVIL
     data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30]}]
     data["examples"][0] |= {"text": EVIL, "member": 0, "first_error": None}
     sample.write_json(tmp_path / "evaluation.json", data)
@@ -302,7 +302,7 @@ def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: P
 def test_evaluation_without_grid_and_examples(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
     data = sample.evaluation(3, 5)
-    del data["grid"]
+    del data["grids"]
     sample.write_json(tmp_path / "evaluation.json", data | {"examples": []})
     assert len(report(tmp_path).all("svg")) == 2
     assert "grid.png" not in files(tmp_path)

@@ -260,7 +260,7 @@ def test_answers_are_what_the_model_wrote() -> None:
     assert texts == alone
 
 
-def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_loops() -> None:
+def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_recurrences() -> None:
     with_recurrences = tiny.DENSE | {
         "model__num_recurrences": 2, "model__input_injection": "block", "positions__name": "rope",
         "model__num_layers": 2, "optimizer__learning_rate": 0.01,
@@ -285,10 +285,16 @@ def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_loops() 
 
 
 @pytest.mark.parametrize("num_recurrences", [0, -1])
-def test_fewer_than_one_loop_is_refused(num_recurrences: int) -> None:
+def test_fewer_than_one_recurrence_is_refused(num_recurrences: int) -> None:
     begin()
     with pytest.raises(UserError, match=f"recurrences must be at least 1, not {num_recurrences}"):
         curta.load("run", num_recurrences)
+
+
+def test_a_window_has_one_recurrence() -> None:
+    begin()
+    with pytest.raises(UserError, match="has positions 'window': it has one recurrence only"):
+        curta.load("run", 2)
 
 
 def test_asking_a_member_that_is_not_there_is_refused() -> None:

@@ -106,9 +106,8 @@ def test_results_are_those_of_the_evaluation(run: Run, found: Any) -> None:
         assert short["exact_match"]["min"] == min(row.exact_match)
         assert short["token_accuracy"]["members"] == row.token_accuracy
         assert short["perplexity"]["max"] == max(row.perplexity)
-    assert evaluation.grid is not None
-    cells = [cell for row in evaluation.grid.exact_match[1] for cell in row]
-    grid = found["results"]["grid"]
+    (whole,), (grid,) = evaluation.grids, found["results"]["grids"]
+    cells = [cell for row in whole.exact_match[1] for cell in row]
     assert grid["mean"]["members"][1] == pytest.approx(sum(cells) / 4)
     assert grid["lowest_cell"]["members"][1] == min(cells)
     assert found["named"] == [as_json(one) for one in evaluation.named]

@@ -1,4 +1,4 @@
-"""Losses of looped models: which loops count, and through which gradients go."""
+"""Losses of looped models: which recurrences count, and through which gradients go."""
 
 from collections import Counter
 from typing import Any
@@ -23,14 +23,14 @@ LAYOUT = layout_named("coupled")
 ROOM = tiny.bounds(LAYOUT, 4)
 TEXT = tiny.text(LAYOUT, tiny.random_sums(1, 4), ROOM.total)
 WHERE = LAYOUT.where(TEXT)
-LOOPS = 4
+RECURRENCES = 4
 KEYS = [trainer.step_keys(seed, 0) for seed in range(24)]
 
 
 def with_recurrences(inject: str) -> Transformer:
     recipe = tiny.with_encoding(
         "nope",
-        model__num_recurrences=LOOPS,
+        model__num_recurrences=RECURRENCES,
         model__input_injection=inject,
         model__width=8,
         model__heads=1,
@@ -52,7 +52,7 @@ def learning(model: Transformer, settings: Training) -> Any:
 
 
 def by_hand(model: Transformer, no_grad_recurrences: int, taught: int) -> Array:
-    """The loss after both numbers of loops, the first without gradient: a plain Python loop."""
+    """The loss after both numbers of recurrences, the first without gradient, by a plain loop."""
     (start,), (end,) = TEXT.prompts.tolist(), TEXT.lengths.tolist()
     tokens, roles = TEXT.tokens[0, : end - 1], WHERE.role[0, : end - 1]
     frozen, entry = jax.lax.stop_gradient(model), textbook.entry(model, tokens, roles)
@@ -80,27 +80,29 @@ def mean(one: Any, other: Any, share: float = 0.5) -> Any:
     return jax.tree.map(lambda a, b: share * a + (1 - share) * b, one, other)
 
 
-def test_last_is_the_loss_after_the_last_loop() -> None:
+def test_last_is_the_loss_after_the_last_recurrence() -> None:
     model = with_recurrences("sublayer")
     found = learning(model, Training(recurrence_loss="last"))(KEYS[0])
-    assert near(found, learned_by_hand(model, 0, LOOPS))
+    assert near(found, learned_by_hand(model, 0, RECURRENCES))
 
 
-def test_mixed_is_half_the_last_and_half_a_smaller_number_of_loops() -> None:
+def test_mixed_is_half_the_last_and_half_a_smaller_number_of_recurrences() -> None:
     model = with_recurrences("block")
     step = learning(model, Training(recurrence_loss="mixed"))
-    parts = [learned_by_hand(model, 0, num_recurrences) for num_recurrences in range(1, LOOPS + 1)]
+    parts = [
+        learned_by_hand(model, 0, num_recurrences) for num_recurrences in range(1, RECURRENCES + 1)
+    ]
     choices = [mean(part, parts[-1]) for part in parts[:-1]]
     drawn = [[near(step(keys), choice) for choice in choices] for keys in KEYS]
     assert all(sum(row) == 1 for row in drawn)  # one of them, and no other
     assert np.array(drawn).any(axis=0).all()  # each at some step
 
 
-ALLOWED = {(n, k) for n in range(LOOPS) for k in (1, 2) if n + k <= LOOPS}
+ALLOWED = {(n, k) for n in range(RECURRENCES) for k in (1, 2) if n + k <= RECURRENCES}
 
 
 @pytest.mark.parametrize("inject", ["none", "sublayer"])
-def test_progressive_is_some_loops_without_gradient_and_some_with(inject: str) -> None:
+def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: str) -> None:
     model = with_recurrences(inject)
     step = learning(model, Training(recurrence_loss="progressive"))
     choices = {pair: learned_by_hand(model, *pair) for pair in sorted(ALLOWED)}
@@ -114,21 +116,21 @@ def test_progressive_is_some_loops_without_gradient_and_some_with(inject: str) -
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.25])
-def test_the_rest_of_a_progressive_loss_has_all_loops_half_of_them_with_gradient(
+def test_the_rest_of_a_progressive_loss_has_all_recurrences_half_of_them_with_gradient(
     alpha: float,
 ) -> None:
     model = with_recurrences("block")
     settings = Training(recurrence_loss="progressive", progressive_alpha=alpha)
     found = learning(model, settings)(KEYS[1])
-    most = learned_by_hand(model, LOOPS - 2, 2)
+    most = learned_by_hand(model, RECURRENCES - 2, 2)
     drawn = learning(model, Training(recurrence_loss="progressive"))(KEYS[1])
     assert near(found, mean(drawn, most, alpha))
 
 
 def counted(
-    *, num_recurrences: int = LOOPS, no_grad_recurrences: Array | int = 0, each: bool = False
+    *, num_recurrences: int = RECURRENCES, no_grad_recurrences: Array | int = 0, each: bool = False
 ) -> States:
-    """States of a model that says how many loops there were without gradient and with it."""
+    """States of a model that says how many recurrences there were without gradient and with it."""
     after = jnp.stack(
         [jnp.full(num_recurrences, no_grad_recurrences), jnp.arange(1, num_recurrences + 1)], axis=1
     )[:, None]
@@ -155,7 +157,7 @@ def draws(
 
 
 @pytest.mark.parametrize("num_recurrences", [2, 3, 16])
-def test_numbers_of_loops_are_drawn_evenly(num_recurrences: int) -> None:
+def test_numbers_of_recurrences_are_drawn_evenly(num_recurrences: int) -> None:
     """n in 0..R-1, then k in 1..min(R - n, B), B half of R; or any number below R."""
     most = max(num_recurrences // 2, 1)
     progressive = {

@@ -99,7 +99,7 @@ def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metric
     assert len({float(one) for one, _ in losses}) == 4  # the same weights, each step's problems
 
 
-def test_dropout_and_loops_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
+def test_dropout_and_recurrences_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
     """Resumed to the bit, alone as among others; dropout differs from step to step."""
     run = program(2, 1, noisy=True)
     whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
@@ -113,7 +113,7 @@ def test_dropout_and_loops_are_a_pure_function_of_seed_and_step(tmp_path: Path) 
     assert tiny.same(member(swapped, 1), member(whole, 0))
 
 
-def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_loops() -> None:
+def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_recurrences() -> None:
     mesh = trainer.mesh_for(1, 8, jax.devices()[:2])
 
     def local() -> Any:

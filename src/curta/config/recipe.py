@@ -74,6 +74,8 @@ class Recipe:
             raise UserError("without model.causal no program can be run: it needs a layout")
         if not self.model.causal and self.training.loss == "all":
             raise UserError("training.loss 'all' has no meaning if model.causal is false")
+        if self.programs and self.training.loss == "numeric":
+            raise UserError("training.loss 'numeric' needs a layout: a program's digits carry more")
         loss = self.training.recurrence_loss
         if loss != "last" and self.model.num_recurrences == 1:
             raise UserError(
@@ -167,17 +169,23 @@ def dump(recipe: Recipe) -> str:
     return tomli_w.dumps(as_table(recipe))
 
 
+SIZES = ("digits", "second", "operands")
+"""Fields of a task without a table."""
+
+
 def with_overrides(fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """`fields` with `{"section.field": value}` laid on top.
 
     A new `positions.name` begins that section anew: each encoding has its own fields; with a new
     `optimizer.name` the fields stay that both have. A `layout` takes the place of a `program`, and
-    the other way round.
+    the other way round, and `task.values` that of the sizes of operands.
     """
     result = copy.deepcopy(dict(fields))
     for field, other in (("layout", "program"), ("program", "layout")):
         if field in overrides:
             result.pop(other, None)
+    if "task.values" in overrides and isinstance(result.get("task"), dict):
+        result["task"] = {k: v for k, v in result["task"].items() if k not in SIZES}
     name = overrides.get("positions.name")
     positions = result.get("positions", {})
     if name is not None and isinstance(positions, dict) and name != positions.get("name"):

@@ -44,7 +44,8 @@ class Training:
     vectors of all characters are kept.
 
     For a program `problems` are recorded for each member. Under a window training draws from
-    their distinct windows, all alike (`uniform`) or by their `frequency` in the texts.
+    their distinct windows, all alike (`uniform`) or by their `frequency` in the texts, and the
+    loss is of the next token alone.
 
     `recurrence_loss` says after which recurrences of a looped model the loss is taken (see
     `training/recurrence_loss.py`), `progressive_alpha` the share of the drawn number of

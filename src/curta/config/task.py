@@ -48,8 +48,10 @@ class Task:
                 raise UserError(f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}")
         if self.values is None and (self.held_out or self.rows):
             raise UserError("task.held_out and task.rows are parts of a table: set task.values")
-        if self.values and (self.second or self.operands):
-            raise UserError("task.second and task.operands have no meaning with task.values")
+        if self.values and (self.digits != (1, 10) or self.second or self.operands):
+            raise UserError(
+                "task.digits, task.second and task.operands have no meaning with task.values"
+            )
         if self.values and self.special:
             raise UserError(
                 "task.special must be 0 with task.values: every pair comes equally often"
@@ -62,7 +64,11 @@ class Task:
 
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
-    """How many problems of each batch every task contributes: at least one, by its weight."""
+    """How many problems of each batch every task contributes: at least one, by its weight.
+
+    >>> shares([Task("+"), Task("-", weight=3.0)], 8)
+    (2, 6)
+    """
     whole = sum(task.weight for task in tasks)
     exact = [round(batch * task.weight / whole, 9) for task in tasks]
     counts = [max(1, int(share)) for share in exact]

@@ -37,7 +37,7 @@ def table(
 
 def _check(operator: str, limit: int) -> None:
     operation = OPERATIONS[operator]
-    if operation.least > 2 or (operation.most or 2) < 2:
+    if not operation.takes(2):
         raise UserError(f"{operation.name} has no table: it does not take two operands")
     if not 1 <= limit <= LARGEST:
         raise UserError(f"a table goes up to {LARGEST:,} at most, not {limit:,}")

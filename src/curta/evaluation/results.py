@@ -94,7 +94,7 @@ class SliceResult:
 
 @dataclass(frozen=True)
 class Grid:
-    """Exact match by member, digits of the first and digits of the second operand."""
+    """Exact match of one operator by member, digits of the first and of the second operand."""
 
     operator: str
     max_digits: int
@@ -137,16 +137,17 @@ class NamedProblem:
 class Evaluation:
     """`evaluation.json`: everything measured after training.
 
-    `seed` draws the problems; `num_recurrences` is set where it is not the recipe's.
+    `seed` draws the problems; `num_recurrences` is set where it is not the recipe's. Each
+    operator of two operands has one of `grids` and one of `tables`, if they are asked for.
     """
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "evaluate it anew"
 
     seed: int
     lengths: list[SliceResult]
     examples: list[Example]
-    grid: Grid | None = None
+    grids: tuple[Grid, ...] = ()
     tables: tuple[WholeTable, ...] = ()
     splits: tuple[Split, ...] = ()
     named: tuple[NamedProblem, ...] = ()

@@ -3,23 +3,35 @@
 from collections.abc import Callable, Iterator
 
 from curta.config import sections
+from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.evaluation import exact_match, exhaustive
-from curta.evaluation.results import Evaluation, Example, Grid, SliceResult, WholeTable
+from curta.evaluation.results import Evaluation, Example, SliceResult
 from curta.evaluation.scoring import Models
+from curta.problems.operations.base import Operation
+from curta.problems.problem import operation_named
 from curta.problems.tasks import split
 
 Say = Callable[[str], None]
 
 
 def evaluate(recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say) -> Evaluation:
-    """Exact match by size and slice, on what was held out, grid, whole tables, examples."""
+    """Exact match by size and slice, on what was held out, grids, whole tables, examples.
+
+    Raises UserError for a grid, or a table, of a recipe without operators of two operands.
+    """
+    grids = _of_pairs(recipe, "grid", settings.grid, lambda one: one.least == 2)
+    tables = _of_pairs(recipe, "table", settings.table, lambda one: one.takes(2))
     lengths = [*_sizes(recipe, models, settings, say), *_held_out(recipe, models, settings)]
     return Evaluation(
         seed=settings.seed,
         lengths=lengths,
-        grid=_grid(recipe, models, settings, say) if settings.grid else None,
-        tables=tuple(_tables(recipe, models, settings.table, say)) if settings.table else (),
+        grids=tuple(
+            exact_match.grid(models, o, settings, _share(say, f"grid of {o}")) for o in grids
+        ),
+        tables=tuple(
+            exhaustive.table(models, o, settings.table, _share(say, f"all of {o}")) for o in tables
+        ),
         examples=list(_examples(recipe, models, settings)),
         splits=tuple(split(task) for task in recipe.tasks if task.held_out),
     )
@@ -44,11 +56,6 @@ def _held_out(
             yield from exact_match.held_out(models, task, watched, settings)
 
 
-def _grid(recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say) -> Grid:
-    operator = recipe.tasks[0].operator
-    return exact_match.grid(models, operator, settings, lambda share: say(f"grid {share:.0%}"))
-
-
 def _examples(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Example]:
     """Of every operator at its first size."""
     for task in recipe.tasks:
@@ -56,11 +63,15 @@ def _examples(recipe: Recipe, models: Models, settings: sections.Evaluation) -> 
             yield from exact_match.examples(models, task.operator, size, settings)
 
 
-def _tables(recipe: Recipe, models: Models, limit: int, say: Say) -> list[WholeTable]:
-    """All problems with operands up to the limit, operator by operator."""
+def _of_pairs(
+    recipe: Recipe, what: str, limit: int, suits: Callable[[Operation], bool]
+) -> list[str]:
+    """The operators that a grid, or a table, is of; none where the limit is 0."""
+    found = [task.operator for task in recipe.tasks if suits(operation_named(task.operator))]
+    if limit and not found:
+        raise UserError(f"a {what} is of two operands, and this recipe has no such operator")
+    return found if limit else []
 
-    def progress(operator: str) -> Callable[[float], None]:
-        return lambda share: say(f"all of {operator} up to {limit:,}: {share:.0%}")
 
-    operators = [task.operator for task in recipe.tasks]
-    return [exhaustive.table(models, o, limit, progress(o)) for o in operators]
+def _share(say: Say, what: str) -> Callable[[float], None]:
+    return lambda share: say(f"{what}: {share:.0%}")

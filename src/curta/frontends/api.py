@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from curta.config.recipe import Recipe
 from curta.export.formats import format_named
-from curta.model import recipes
+from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
 from curta.programs.user import userfiles
 from curta.runs import comparison_spec, folders, trackers
@@ -64,12 +64,18 @@ def begin(
     chosen = folders.seeds_of(seeds)
     from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
-    from curta.training import devices
 
-    devices.configure()
+    _configure()
     folder = folders.create(resolved, layout_of(resolved), recipe, chosen, name)
     folder.update(track=tuple(tracking))
     return Run(folder)
+
+
+def _configure() -> None:
+    """Sets JAX up, which is imported only now."""
+    from curta.training import devices
+
+    devices.configure()
 
 
 def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
@@ -88,14 +94,18 @@ def write_data(
 ) -> "dataset.Summary":
     """Writes a recipe's problems as a data set of `rows` to train on, and what is held out.
 
-    `out` is a new folder, `form` "parquet", "jsonl" or "text".
+    `out` is a new folder, `form` "parquet", "jsonl" or "text". Raises UserError for an override
+    that says nothing of problems, such as `model.width`.
     """
     format_named(form)
-    resolved = resolve(recipe, overrides or {})
+    for path in overrides or {}:
+        unread.check_data_field(path)
+    resolved = recipes.resolve(
+        recipe, overrides or {}, f"recipe {recipe!r}", needs=unread.DATA_NEEDS
+    )
     from curta.export import dataset
-    from curta.training import devices
 
-    devices.configure()
+    _configure()
     return dataset.write(resolved, rows, Path(out), form, seed, show)
 
 
@@ -107,9 +117,8 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
     """
     folder = folders.find(run)
     from curta.frontends.run import Run
-    from curta.training import devices
 
-    devices.configure()
+    _configure()
     if trust:
         userfiles.trust(folder.path, folder.read_info().files)
     return Run(folder, num_recurrences)
@@ -152,18 +161,16 @@ def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:
     found = [folders.find(name) for name in words]
     name = comparison_spec.slug("-".join(one.name for one in found))
     from curta.runs import comparison
-    from curta.training import devices
 
-    devices.configure()
+    _configure()
     paths = {one.name: one.path for one in found}
     return _together(comparison.beside(found), paths, folder or folders.root() / "reports" / name)
 
 
 def _of_comparison(name: str, out: Path | None) -> Path:
     from curta.frontends.run import Comparison
-    from curta.training import devices
 
-    devices.configure()
+    _configure()
     made = Comparison.load(name)
     return _together(made.read_results(), made.find_folders(), out or made.path)
 
@@ -215,9 +222,8 @@ def sweep(
 def begin_comparison(made: ComparisonSpec, name: str | None, base: str) -> "Comparison":
     """A comparison, new or to be gone on with, of which nothing is trained yet."""
     from curta.frontends.run import Comparison
-    from curta.training import devices
 
-    devices.configure()
+    _configure()
     return Comparison.begin(made, name, base)
 
 

@@ -70,7 +70,12 @@ def of_machine(machine: Machine) -> Automaton:
 def tabulated(
     characters: Sequence[str], start: State, rule: Callable[[Any, str], Entry]
 ) -> Automaton:
-    """The tables of a rule, for all states that can be reached from the first."""
+    """The tables of a rule, for all states that can be reached from the first.
+
+    >>> tables = tabulated("7=", 0, lambda state, c: Entry(max(state, int(c == "=")), state, 1))
+    >>> tables.next.tolist(), tables.role.tolist()
+    ([[0, 1], [1, 1]], [[0, 0], [1, 1]])
+    """
     numbers, found = {start: 0}, []
     for state in (reached := [start]):
         found.append([rule(state, character) for character in characters])

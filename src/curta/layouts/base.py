@@ -184,7 +184,14 @@ class Layout(ABC):
     def follow(
         self, tokens: Int[Array, "batch time"], lengths: Int[Array, " batch"]
     ) -> tuple[Int[Array, "batch states"], TokenPositions]:
-        """Role and coordinates of every token before `lengths`, and the state after them."""
+        """Role and coordinates of every token before `lengths`, and the state after them.
+
+        >>> from curta.layouts import layout_named
+        >>> layout = layout_named("reversed")
+        >>> where = layout.follow(jnp.asarray(layout.encode("21+4=")[None]), jnp.array([5]))[1]
+        >>> where.role.tolist(), where.coordinates[..., 0].tolist()
+        ([[0, 0, 1, 2, 3]], [[0, 1, -1, 0, -1]])
+        """
 
         def one(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
             token, written = now
@@ -295,24 +302,16 @@ def _points(text: str) -> np.ndarray:
 
 
 def number(digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]) -> Piece:
-    """A number, least significant digit first. Digit tokens are the digits' own values."""
+    """A number, least significant digit first. Digit tokens are the digits' own values.
+
+    >>> number(jnp.array([[5, 4, 0]]), jnp.array([2])).valid.tolist()  # 45
+    [[True, True, False]]
+    """
     return Piece(digits, jnp.arange(digits.shape[1])[None] < lengths[:, None])
-
-
-def headless(piece: Piece) -> Piece:
-    """Without its first slot: a separator stands before every block but the first."""
-    return Piece(piece.tokens[:, 1:], piece.valid[:, 1:])
 
 
 def flipped(piece: Piece) -> Piece:
     return Piece(piece.tokens[:, ::-1], piece.valid[:, ::-1])
-
-
-def grid(tokens: Int[Array, "batch ..."], valid: Bool[Array, "batch ..."]) -> Piece:
-    """A block of tokens, written in the order of its axes."""
-    batch = len(tokens)
-    valid = jnp.broadcast_to(valid, tokens.shape)
-    return Piece(tokens.reshape(batch, -1), valid.reshape(batch, -1))
 
 
 def sign(token: int, batch: int) -> Piece:
@@ -321,7 +320,12 @@ def sign(token: int, batch: int) -> Piece:
 
 
 def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill: int) -> Text:
-    """Writes the valid tokens of all pieces one after the other into `total` slots."""
+    """Writes the valid tokens of all pieces one after the other into `total` slots.
+
+    >>> one = number(jnp.array([[5, 4, 0]]), jnp.array([2]))
+    >>> join([one], [sign(7, 1)], total=5, fill=9)[0].tolist()
+    [[5, 4, 7, 9, 9]]
+    """
     pieces = Piece(
         *(jnp.concatenate(parts, axis=1) for parts in zip(*prompt, *completion, strict=True))
     )

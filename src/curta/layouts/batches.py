@@ -36,6 +36,12 @@ def padded(text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bo
 
     If the model is not causal, the completion is not shown to it: the i-th token of it is
     asked of the i-th of the prompt, all at once.
+
+    >>> text = Text(jnp.array([[1, 2, 3, 4]]), jnp.array([2]), jnp.array([4]))
+    >>> where = TokenPositions(*jnp.zeros((2, 1, 4), int), jnp.zeros((1, 4, 1), int))
+    >>> batch = padded(text, where, ShapeBounds(2, 2, ((0, 3),)))
+    >>> batch.tokens.tolist(), batch.queries.tolist(), batch.goals.tolist()
+    ([[1, 2, 3]], [[1, 2]], [[3, 4]])
     """
     if not causal:
         return _at_once(text, where, bounds)
@@ -50,7 +56,13 @@ def padded(text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bo
 
 
 def whole(text: Text, where: TokenPositions) -> Batch:
-    """Every text in its own row; each token but the first is asked of the one before it."""
+    """Every text in its own row; each token but the first is asked of the one before it.
+
+    >>> text = Text(jnp.array([[1, 2, 3, 4]]), jnp.array([2]), jnp.array([4]))
+    >>> batch = whole(text, TokenPositions(*jnp.zeros((2, 1, 4), int), jnp.zeros((1, 4, 1), int)))
+    >>> batch.goals.tolist(), batch.judged.tolist()
+    ([[2, 3, 4]], [[False, True, True]])
+    """
     queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
     scored = queries + 1 < text.lengths[:, None]
     judged = scored & (queries + 1 >= text.prompts[:, None])

@@ -12,19 +12,17 @@ from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Role
-from curta.layouts.direct import DirectLayout
+from curta.layouts.direct import DirectLayout, SumLayout
 from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic.digits import Numbers, places
 
 BLANK = len(DirectLayout.roles)
 
 
-class Blanks(DirectLayout):
+class Blanks(SumLayout):
     name = "blanks"
     summary = "aligned with blanks, answer reversed; index within each column of digits"
     axes = ("index",)
-    operators = ("+",)
-    most = 2
     characters = "0123456789+=" + END + " "
     roles = (*DirectLayout.roles, Role("blank"))
     reverse_operands = False

@@ -5,19 +5,14 @@ above the first operand's last digit, `=` at place -1, just below the digit that
 is written next, and the end sign one place above the answer.
 """
 
-from curta.layouts.base import END
-from curta.layouts.direct import SIGN, DirectLayout
+from curta.layouts.direct import SumLayout
 from curta.programs.machine.tokens import HOME
 
 
-class Coupled(DirectLayout):
+class Coupled(SumLayout):
     name = "coupled"
     summary = "reversed; the place of every digit and sign in the written sum as coordinate"
     axes = ("place",)
-    operators = ("+",)
-    most = 2
-    characters = "0123456789+=" + END
-    roles = DirectLayout.roles[:SIGN]
 
     def sign_move(self, character: str, onward: int) -> int:
         return HOME - 1 if character == "=" else onward

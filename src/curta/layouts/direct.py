@@ -159,3 +159,12 @@ class DirectLayout(RuledLayout):
     ) -> Piece:
         piece = number(digits, lengths)
         return piece if reverse else flipped(piece)
+
+
+class SumLayout(DirectLayout):
+    """Sums of two numbers, without the characters and the role of other problems."""
+
+    operators = ("+",)
+    most = 2
+    characters = "0123456789+=" + END
+    roles = DirectLayout.roles[:SIGN]

@@ -102,7 +102,11 @@ class Fields(RuledLayout):
 
 
 def written_carries(problem: Problem) -> list[int]:
-    """What each column of a multiplication on paper passes on; zeros for other operations."""
+    """What each column of a multiplication on paper passes on; zeros for other operations.
+
+    >>> written_carries(Problem("*", (25, 15)))  # 5 x 5 = 25 passes on 2
+    [2, 1, 0, 0, 0, 0]
+    """
     if problem.operator != "*":
         return [0] * GROUPS
     first, second = ([int(d) for d in to_text(value)[::-1]] for value in problem.operands)
@@ -126,7 +130,11 @@ def _carries(values: Int[Array, "batch 2 width"]) -> Int[Array, "batch groups"]:
 
 
 def _fitted(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batch fitted"]:
-    """Digits cut or filled up with zeros to `width` places."""
+    """Digits cut or filled up with zeros to `width` places.
+
+    >>> _fitted(jnp.array([3, 2, 1]), 2).tolist(), _fitted(jnp.array([3]), 2).tolist()
+    ([3, 2], [3, 0])
+    """
     spare = max(0, width - digits.shape[-1])
     return jnp.pad(digits, [(0, 0)] * (digits.ndim - 1) + [(0, spare)])[..., :width]
 

@@ -72,5 +72,9 @@ class Framed(DirectLayout):
 
 
 def frame(digits: int) -> int:
-    """Characters of an input whose longest operand has so many digits."""
+    """Characters of an input whose longest operand has so many digits.
+
+    >>> frame(5), frame(21)
+    (43, 63)
+    """
     return 2 * max(-(-digits // STEP) * STEP, LEAST) + 3

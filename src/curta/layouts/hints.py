@@ -21,14 +21,14 @@ from jaxtyping import Array, Int, Key
 from curta.config.errors import UserError
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
-from curta.layouts.direct import DirectLayout
+from curta.layouts.direct import DirectLayout, SumLayout
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 
 MOST = 128
-"""Digits of an operand: one hint fewer than there are. A size that examinations round up to."""
+"""Digits of an operand: one hint fewer than there are. A size that evaluations round up to."""
 
 GREEK, CYRILLIC = range(0x3B1, 0x3CA), range(0x410, 0x450)
 LETTERS = string.ascii_letters + "".join(map(chr, (*GREEK, *CYRILLIC)))
@@ -36,12 +36,10 @@ HINTS = LETTERS[: MOST + 1]
 HINT = len(DirectLayout.roles)
 
 
-class Hints(DirectLayout):
+class Hints(SumLayout):
     name = "hints"
     summary = "zero-padded, a hint before each digit, answer reversed; index within each number"
     axes = ("index",)
-    operators = ("+",)
-    most = 2
     characters = "0123456789+=" + END + HINTS
     roles = (*DirectLayout.roles, Role("hint"))
     begin = (0, False, False)
@@ -73,7 +71,10 @@ class Hints(DirectLayout):
         return super().tokens(operator, operands._replace(digits=wider), bounds)
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
-        """Another first hint for each text, such that its last one is still in the alphabet."""
+        """Another first hint for each text, such that its last one is still in the alphabet.
+
+        `a2+a4=a6$` may become `k2+k4=k6$`.
+        """
         first = self.characters.index(HINTS[0])
         hint = text.tokens >= first
         used = jnp.max(jnp.where(hint, text.tokens - first + 1, 0), axis=1)

@@ -12,22 +12,18 @@ ones run the other way.
 from collections.abc import Sequence
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, ShapeBounds
-from curta.layouts.direct import ANSWER, FINISH, FIRST, SECOND, SIGN, DirectLayout
+from curta.layouts.base import ShapeBounds
+from curta.layouts.direct import ANSWER, FINISH, FIRST, SECOND, SumLayout
 from curta.programs.machine.tokens import HOME
 
 NOWHERE = -1
 """Coordinate of id 0."""
 
 
-class PositionCoupling(DirectLayout):
+class PositionCoupling(SumLayout):
     name = "position-coupling"
     summary = "zero-padded, only the answer reversed; the position of Position Coupling"
     axes = ("position",)
-    operators = ("+",)
-    most = 2
-    characters = "0123456789+=" + END
-    roles = DirectLayout.roles[:SIGN]
     reverse_operands = False
     padded = True
 

@@ -22,7 +22,7 @@ BYTES = 4
 """Of a parameter: they are single-precision floats."""
 
 _PRODUCTS = ("attention", "mlp")
-"""Parts of the model whose matrices every token is multiplied by, in every loop."""
+"""Parts of the model whose matrices every token is multiplied by, in every recurrence."""
 
 
 class Layer(NamedTuple):

@@ -7,6 +7,7 @@ are checked before what takes a second to import: JAX, for layouts and encodings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, recipe
@@ -14,6 +15,7 @@ from curta.config.errors import UserError, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.layouts import LAYOUTS, layout_named
+from curta.model import unread
 from curta.model.positions import encoding, user
 from curta.problems import problem
 from curta.programs.user import generic, registry, userfiles
@@ -27,15 +29,31 @@ def load(name: str) -> Recipe:
     return parse(read(name), where=f"recipe {name!r}")
 
 
-def resolve(name: str, overrides: Mapping[str, Any], where: str) -> Recipe:
-    """A recipe to train, fields of it changed; its programs must be known in this process."""
-    found = stated(recipe.with_overrides(read(name), overrides), where)
+def resolve(
+    name: str,
+    overrides: Mapping[str, Any],
+    where: str,
+    common: Mapping[str, Any] = MappingProxyType({}),
+    needs: Mapping[str, unread.Need] = unread.NEEDS,
+) -> Recipe:
+    """A recipe to train, fields of it changed; its programs must be known in this process.
+
+    Raises UserError for a field that is set and that no part of such a recipe reads. A field
+    that loses its meaning by an override alone goes back to its default, and so does one that is
+    set for several recipes in `common`.
+    """
+    fields = recipe.with_overrides(own := read(name), {**common, **overrides})
+    found = stated(fields, where)
     others = () if found.layout else found.evaluation.layouts
     with _named(where):
         for program in (*found.programs, *others):
             registry.programs_of(program)
         check(found)
-    return found
+        for path in (lost := unread.unread(found, needs)):
+            if path in overrides or path in unread.unread(stated(own, where), needs):
+                raise lost[path]
+            fields = unread.without(fields, path)
+    return stated(fields, where) if lost else found
 
 
 def read(name: str) -> dict[str, Any]:
@@ -83,6 +101,10 @@ def check(of: Recipe) -> None:
         _check_layout(of, layout_named(of.layout))
     for text in of.evaluation.named:
         _check_named(of, text)
+    operators = [task.operator for task in of.tasks]
+    for operator in of.evaluation.digits if isinstance(of.evaluation.digits, dict) else ():
+        if operator not in operators:
+            raise UserError(f"evaluation.digits: {_unknown_operator(operator, operators)}")
 
 
 def _check_names(of: Recipe) -> None:
@@ -121,7 +143,7 @@ def _check_named(of: Recipe, text: str) -> None:
     try:
         asked = problem.parse(text)
         if asked.operator not in operators:
-            raise unknown("operator of this recipe", asked.operator, operators)
+            raise _unknown_operator(asked.operator, operators)
         if of.layout is not None and user.is_known(of.positions):
             bounds = layout_named(of.layout).bounds_of([asked])
             encoding(of, layout_named(of.layout)).check(bounds)
@@ -130,6 +152,10 @@ def _check_named(of: Recipe, text: str) -> None:
     except UserError as error:
         said = str(error).removeprefix(f"cannot read {text!r}: ")
         raise UserError(f"evaluation.named {text!r}: {said}") from None
+
+
+def _unknown_operator(name: str, operators: list[str]) -> UserError:
+    return unknown("operator of this recipe", name, operators)
 
 
 def _check_prompt(of: Recipe, bounds: "ShapeBounds") -> None:

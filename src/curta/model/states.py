@@ -18,7 +18,7 @@ Slots = Float[Array, "recurrences batch slots heads features"]
 
 
 class States(NamedTuple):
-    """The queries' state after each loop but the last, if there are such, and after the last."""
+    """The queries' state after each recurrence but the last, if any, and after the last."""
 
     earlier: Float[Array, "recurrences queries width"] | None
     last: Flat

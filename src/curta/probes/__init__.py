@@ -11,9 +11,9 @@ from curta.config.errors import UserError
 from curta.config.lazy import Registry
 from curta.config.recipe import Recipe
 from curta.config.task import Task
+from curta.probes.settings import OPTIONS, Options
 from curta.programs.user import userfiles
 from curta.programs.user.guarding import watched
-from curta.runs import folders
 
 if TYPE_CHECKING:
     from curta.probes.base import Finding, Probe
@@ -81,9 +81,10 @@ def _check_options(file: str, probe: "type[Probe]") -> None:
 
 def options(name: str) -> list[tuple[str, str, type, Any]]:
     """Name, help, type and default of each option of a probe."""
+    holder = OPTIONS.get(name, Options) if name in PROBES else probe_named(name)
     return [
         (field.name, field.metadata["says"], field.metadata["kind"], field.default)
-        for field in dataclasses.fields(probe_named(name))
+        for field in dataclasses.fields(holder)
     ]
 
 
@@ -150,6 +151,7 @@ def _refusal(run: "Session", probe: "type[Probe]") -> str:
 def _table(run: "Session", probe: "Probe", members: list[int], found: "Finding") -> "ProbeTable":
     """What the file of a probe holds."""
     from curta.probes.results import ProbeTable
+    from curta.runs import folders
 
     options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
     return ProbeTable(

@@ -17,7 +17,8 @@ from jaxtyping import Array, Float, Int
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.model.inspection import attention_weights
 from curta.model.transformer import Transformer
-from curta.probes.base import Finding, Probe, Row, option
+from curta.probes import settings
+from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -34,16 +35,13 @@ OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS, ABSENT = range(len(SOURCES))
 
 
 @dataclass(frozen=True)
-class Attention(Probe):
+class Attention(settings.Attention, Probe):
     """Of one problem with `problem`, else the mean over a sample as long as in training."""
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "what attention looks at, by place and role of token"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
-    problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
-    count: int = option(20, "problems of the sample")
-    seed: int = option(1, "seed of the sample", least=0)
 
     def examine(self, subject: Subject) -> Finding:
         if self.problem is not None:
@@ -79,7 +77,13 @@ class Look(NamedTuple):
     def shares(
         self, groups: Int[np.ndarray, "queries keys"], count: int
     ) -> Float[np.ndarray, "members blocks heads queries groups"]:
-        """The share of the keys of each group."""
+        """The share of the keys of each group.
+
+        >>> quarters, roles = np.full((1, 1, 1, 1, 4), 0.25), np.zeros(4, int)
+        >>> at = Look([], range(1), quarters, roles[None], roles)
+        >>> at.shares(np.array([[0, 2, 2, 2]]), 3).tolist()
+        [[[[[0.25, 0.0, 0.75]]]]]
+        """
         return np.einsum("mbhqk,qkg->mbhqg", self.weights, np.eye(count)[groups])
 
     def by_source(self) -> Float[np.ndarray, "members blocks heads queries sources"]:

@@ -6,19 +6,18 @@ Python; `about` says which tasks of a run it can examine, and `examine` hands ba
 draw it. A probe never trains, and draws its problems by a seed that its table states.
 """
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
-from curta.config.errors import UserError
 from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.probes.pictures import Picture
+from curta.probes.settings import Options
+from curta.probes.settings import option as option
 from curta.probes.subject import Subject
-from curta.problems import tasks
 
 Row = dict[str, Any]
 """A value for every column of a probe's own table."""
@@ -33,13 +32,8 @@ class Finding(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def option(default: Any, says: str, kind: type = int, least: int = 1) -> Any:
-    """A field that is an option: its default, one line for the help, and what it may be."""
-    return dataclasses.field(default=default, metadata={"says": says, "kind": kind, "least": least})
-
-
 @dataclass(frozen=True)
-class Probe(ABC):
+class Probe(Options, ABC):
     """One examination. Registered by name in `PROBES`."""
 
     name: ClassVar[str]
@@ -48,12 +42,6 @@ class Probe(ABC):
     """What it takes, for the line that refuses a run without it."""
     token_by_token: ClassVar[bool] = False
     """Whether it asks what follows tokens of the answer, which an encoder never sees."""
-
-    def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value, least = getattr(self, field.name), field.metadata["least"]
-            if isinstance(value, int) and value < least:
-                raise UserError(f"--{field.name} must be at least {least}, not {value}")
 
     @classmethod
     def about(cls, task: Task) -> bool:
@@ -74,12 +62,6 @@ class Probe(ABC):
 
 STATISTICS = ("median", "min", "max", "members")
 """The columns of `summary_statistics`."""
-
-
-def pairs(task: Task) -> bool:
-    """Whether problems of this task may have two operands."""
-    low, high = tasks.operation(task).least, tasks.operation(task).most
-    return low <= 2 and (high is None or high >= 2)
 
 
 def summary_statistics(values: Iterable[float] | None) -> Row:

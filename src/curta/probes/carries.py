@@ -13,7 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from curta.config.task import Task
-from curta.probes.base import STATISTICS, Finding, Probe, Row, option, summary_statistics
+from curta.probes import settings
+from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -44,12 +45,10 @@ CHAINS = {
 
 
 @dataclass(frozen=True)
-class CarryChains(Probe):
+class CarryChains(settings.CarryChains, Probe):
     name: ClassVar[str] = "carry-chains"
     summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
     scope: ClassVar[str] = "sums and differences of two numbers"
-    count: int = option(50, "problems of each length of chain")
-    seed: int = option(1, "seed of the problems", least=0)
 
     @classmethod
     def about(cls, task: Task) -> bool:

@@ -7,13 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from curta.config.task import Task
+from curta.probes import settings
 from curta.probes.base import (
     STATISTICS,
     Finding,
     Probe,
     Row,
-    option,
-    pairs,
     percentage,
     summary_statistics,
 )
@@ -28,18 +27,17 @@ Answers = Sequence[Sequence[Answer | None]]
 
 
 @dataclass(frozen=True)
-class Commutativity(Probe):
+class Commutativity(settings.Commutativity, Probe):
     """`same`: both orders get the same answer, right or wrong; `right`: both get the true one."""
 
     name: ClassVar[str] = "commutativity"
     summary: ClassVar[str] = "the same answer whichever operand stands first"
     scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
-    count: int = option(50, "pairs of each size")
-    seed: int = option(1, "seed of the pairs", least=0)
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return pairs(task) and tasks.operation(task).commutes
+        operation = tasks.operation(task)
+        return operation.takes(2) and operation.commutes
 
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in self._rows(subject, task)]

@@ -24,7 +24,8 @@ from jaxtyping import Bool, Int
 
 from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds
-from curta.probes.base import STATISTICS, Finding, Probe, Row, option, summary_statistics
+from curta.probes import settings
+from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -65,13 +66,11 @@ class Effects(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Counterfactual(Probe):
+class Counterfactual(settings.Counterfactual, Probe):
     name: ClassVar[str] = "counterfactual"
     summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
     scope: ClassVar[str] = "models that write token by token"
     token_by_token: ClassVar[bool] = True
-    count: int = option(10, "problems of the sample")
-    seed: int = option(1, "seed of the problems and of the digits", least=0)
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []
@@ -238,7 +237,11 @@ def _places(
 
 
 def _columns(problem: Problem) -> list[list[int]]:
-    """Digits of each operand by place, as many as the longest has."""
+    """Digits of each operand by place, as many as the longest has.
+
+    >>> _columns(Problem("+", (957, 68)))
+    [[7, 5, 9], [8, 6, 0]]
+    """
     texts = [to_text(value)[::-1] for value in problem.operands]
     width = max(map(len, texts))
     return [[int(digit) for digit in text.ljust(width, "0")] for text in texts]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from curta.config.task import Task
-from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, option, summary_statistics
+from curta.probes import settings
+from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Shares, Subject
 from curta.problems import tasks
@@ -13,11 +14,9 @@ from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
-class Longer(Probe):
+class Longer(settings.Longer, Probe):
     name: ClassVar[str] = "longer"
     summary: ClassVar[str] = "exact match at each digit count beyond training"
-    count: int = option(30, "random problems of each digit count")
-    seed: int = option(1, "seed of the problems", least=0)
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
@@ -45,7 +44,11 @@ class Longer(Probe):
 
 
 def size(task: Task, digits: int) -> tuple[int, ...]:
-    """Digits of every operand when the first has so many, in the proportions of training."""
+    """Digits of every operand when the first has so many, in the proportions of training.
+
+    >>> size(Task("//", digits=(1, 6), second=(1, 3)), 12)
+    (12, 6)
+    """
     longest = tasks.widest(task)[0]
     return tuple(-(-digits * high // longest) for high in tasks.widest(task))
 

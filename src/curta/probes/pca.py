@@ -20,7 +20,11 @@ class Plane(NamedTuple):
 
 
 def principal(table: Table) -> Plane:
-    """The plane in which the rows of a table vary most; the sign of an axis means nothing."""
+    """The plane in which the rows of a table vary most; the sign of an axis means nothing.
+
+    >>> principal(np.array([[0.0, 0, 0], [4, 0, 0], [0, 2, 0], [4, 2, 0]])).share
+    1.0
+    """
     centre = table.mean(axis=0)
     _, sizes, directions = np.linalg.svd(table - centre, full_matrices=False)
     variance = sizes**2

@@ -13,7 +13,8 @@ import numpy as np
 from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
-from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, option, summary_statistics
+from curta.probes import settings
+from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, summary_statistics
 from curta.probes.longer import size
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -22,13 +23,10 @@ from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
-class Recurrences(Probe):
+class Recurrences(settings.Recurrences, Probe):
     name: ClassVar[str] = "recurrences"
     summary: ClassVar[str] = "exact match and perplexity by the number of recurrences"
     scope: ClassVar[str] = "looped models"
-    most: int = option(32, "greatest number of recurrences; those asked are 1, 2, 4, ...")
-    count: int = option(100, "random problems of each digit count")
-    seed: int = option(1, "seed of the problems", least=0)
 
     @classmethod
     def unfit(cls, config: ModelConfig) -> str | None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from curta.config.task import Task
-from curta.probes.base import STATISTICS, Finding, Probe, Row, pairs, summary_statistics
+from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -23,7 +23,7 @@ class SingleDigits(Probe):
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return pairs(task)
+        return tasks.operation(task).takes(2)
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []

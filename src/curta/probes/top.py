@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from curta.probes.base import Finding, Probe, Row, option
+from curta.probes import settings
+from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems.problem import Problem
@@ -20,13 +21,11 @@ Logits = Float[np.ndarray, "members time vocabulary"]
 
 
 @dataclass(frozen=True)
-class Top(Probe):
+class Top(settings.Top, Probe):
     """Rows: member, index of the token that is foretold, the true one, and the likeliest."""
 
     name: ClassVar[str] = "top-k"
     summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
-    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
-    k: int = option(3, "how many tokens at each position")
 
     def examine(self, subject: Subject) -> Finding:
         problem = subject.problem(self.problem)
@@ -94,6 +93,10 @@ class Top(Probe):
 
 
 def softmax(logits: Logits) -> Float[np.ndarray, "members time vocabulary"]:
-    """In double precision: what is left of small chances is looked at."""
+    """In double precision: what is left of small chances is looked at.
+
+    >>> softmax(np.log(np.array([[[1, 3]]], np.float32))).round(6).tolist()
+    [[[0.25, 0.75]]]
+    """
     raised = np.exp(np.float64(logits) - np.max(logits, axis=-1, keepdims=True))
     return raised / raised.sum(axis=-1, keepdims=True)

@@ -11,13 +11,12 @@ from random import Random
 from typing import ClassVar
 
 from curta.config.task import Task
+from curta.probes import settings
 from curta.probes.base import (
     STATISTICS,
     Finding,
     Probe,
     Row,
-    option,
-    pairs,
     percentage,
     summary_statistics,
 )
@@ -36,17 +35,14 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class OperandRange(Probe):
+class OperandRange(settings.OperandRange, Probe):
     name: ClassVar[str] = "operand-range"
     summary: ClassVar[str] = "exact match by the values of operands beyond training"
     scope: ClassVar[str] = "operations of two numbers"
-    limit: int | None = option(None, "first number beyond training", least=14)
-    count: int = option(50, "problems of each range")
-    seed: int = option(1, "seed of the problems", least=0)
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return pairs(task)
+        return tasks.operation(task).takes(2)
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []

@@ -44,7 +44,11 @@ class Table:
         return shuffled(places, self.rows, self.seed)
 
     def pairs(self, places: Int[Array, " places"]) -> Int[Array, "places 2"]:
-        """The operands that stand there."""
+        """The operands that stand there.
+
+        >>> sorted(Table("//", 0, 2).pairs(jnp.arange(6)).tolist())
+        [[0, 1], [0, 2], [1, 1], [1, 2], [2, 1], [2, 2]]
+        """
         row = self.row(places)
         width = self.high - self.second + 1
         return jnp.stack([self.low + row // width, self.second + row % width], axis=1)
@@ -54,7 +58,11 @@ class Table:
 
 
 def numbers(values: Int[Array, "batch operands"], high: int) -> Numbers:
-    """Whole numbers up to `high` as digits."""
+    """Whole numbers up to `high` as digits.
+
+    >>> numbers(jnp.array([[7, 42]]), 99).digits.tolist()
+    [[[7, 0], [2, 4]]]
+    """
     powers = jnp.array([10**place for place in range(len(str(high)))], jnp.int32)
     found = values[:, :, None] // powers[None, None] % 10
     return Numbers(found, digits.length(found))
@@ -66,6 +74,9 @@ def shuffled(places: Int[Array, " places"], rows: int, seed: int) -> Int[Array, 
     The network permutes the numbers of an even count of bits; a result that is no row is
     put in again, which leads back inside after four rounds at most on average.
     Source: Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002.
+
+    >>> shuffled(jnp.arange(5), 5, seed=1).tolist()
+    [4, 0, 2, 3, 1]
     """
     bits = max(1, ((rows - 1).bit_length() + 1) // 2)
 

@@ -49,12 +49,20 @@ def sizes(task: Task) -> Sizes:
 
 
 def spans(task: Task) -> tuple[Span, ...]:
-    """Bounds on the digit count of each operand."""
+    """Bounds on the digit count of each operand.
+
+    >>> spans(Task("//", digits=(1, 6), second=(1, 3)))
+    ((1, 6), (1, 3))
+    """
     return tuple(sizes(task).digits(place) for place in range(counts(task)[1]))
 
 
 def widest(task: Task) -> tuple[int, ...]:
-    """The highest digit count of each operand."""
+    """The highest digit count of each operand.
+
+    >>> widest(Task("//", digits=(1, 6), second=(1, 3)))
+    (6, 3)
+    """
     return tuple(high for _, high in spans(task))
 
 
@@ -133,7 +141,11 @@ def sample(task: Task, count: int) -> list[Problem]:
 
 
 def as_size(size: int | str, operator: str) -> tuple[int, ...]:
-    """Digits of each operand: 20, "50/25" for the first / the others, "20x5" for 20 of 5."""
+    """Digits of each operand: 20, "50/25" for the first / the others, "20x5" for 20 of 5.
+
+    >>> as_size(20, "+"), as_size("50/25", "//"), as_size("3x5", "sort")
+    ((20, 20), (50, 25), (5, 5, 5))
+    """
     least = operation_named(operator).least
     first, _, rest = str(size).partition("/")
     count, times, digits = first.partition("x")
@@ -165,12 +177,12 @@ def check(task: Task) -> None:
     """Raises UserError if the operation takes no such operands, or has no such table."""
     few, many = counts(task)
     taken = operation(task)
-    if few < taken.least or many > (taken.most or many):
+    if not (taken.takes(few) and taken.takes(many)):
         raise UserError(f"task.operands {few}..{many}: not what {taken.name} takes")
     if not task.values:
         return
     rows = table(task)
-    if taken.least > 2 or (taken.most or 2) < 2:
+    if not taken.takes(2):
         raise UserError(f"{taken.name} has no table: it does not take two operands")
     if rows.low > rows.high or not 1 <= rows.rows <= LARGEST:
         told = f"{rows.low}..{rows.high}"

@@ -142,6 +142,7 @@ def grid(data: Grid, trained: Mapping[str, Trained]) -> Figure:
         figure, (axes,) = _panels(1, height=4.3)
         image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
         axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
+        axes.set_title(data.operator, parse_math=False)
         _name_cells(axes, data.digits)
         _box(axes, data.digits, trained.get(data.operator))
         bar = figure.colorbar(image, shrink=0.8, ticks=range(len(BANDS)))

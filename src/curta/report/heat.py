@@ -54,8 +54,9 @@ class Map(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A grid, its map and a row for each member."""
+    """A grid with the name of its picture, its map and a row for each member."""
 
+    name: str
     grid: Grid
     trained: Trained | None
     map: Map
@@ -64,15 +65,22 @@ class Section(NamedTuple):
     """The member with the lowest cell of all, which a median would hide."""
 
 
-def section(run: Run) -> Section | None:
-    """The section's data; None for an evaluation without a grid."""
-    grid = run.evaluation.grid
-    if grid is None:
-        return None
+def named_grids(run: Run) -> dict[str, Grid]:
+    """The grids by the names of their pictures: `grid`, `grid-2` of the next operator."""
+    grids = run.evaluation.grids
+    return {"grid" if n == 1 else f"grid-{n}": one for n, one in enumerate(grids, 1)}
+
+
+def sections(run: Run) -> list[Section]:
+    """The data of the sections, an operator after the other."""
+    return [_section(run, name, grid) for name, grid in named_grids(run).items()]
+
+
+def _section(run: Run, name: str, grid: Grid) -> Section:
     trained = run.trained.get(grid.operator)
     members = [_member(grid, number) for number in range(len(grid.exact_match))]
     worst = min(members, key=lambda one: (one.lowest, one.at, one.member))
-    return Section(grid, trained, _map(grid, trained), members, worst)
+    return Section(name, grid, trained, _map(grid, trained), members, worst)
 
 
 def _member(grid: Grid, number: int) -> Member:

@@ -102,8 +102,8 @@ def show(folder: Path) -> Shown:
 def _figures(shown: Shown) -> dict[str, Figure]:
     """All figures by the names of their files, those too that the page draws in its own way."""
     found = dict(shown.plots)
-    if shown.run.evaluation.grid is not None:
-        found["grid"] = figures.grid(shown.run.evaluation.grid, shown.run.trained)
+    for name, grid in heat.named_grids(shown.run).items():
+        found[name] = figures.grid(grid, shown.run.trained)
     if shown.trails is not None:
         found["trails"] = charts.draw(trails.picture(shown.trails))
     return found | {f"probes/{name}": plot for name, plot in shown.probes.items()}
@@ -132,7 +132,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
         "results": plots.get("lengths"),
-        "grid": heat.section(run),
+        "grid": heat.sections(run) or None,
         "errors": errors(run),
         "tables": evaluation.tables or None,
         "named": evaluation.named or None,

@@ -168,7 +168,7 @@ def supported_changes(recipe: Recipe) -> dict[str, Any]:
             o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
             for o in operators
         }
-    if spec.grid and refusal(recipe, operators[0], spec.grid):
+    if spec.grid and any(refusal(recipe, o, spec.grid) for o in operators):
         changes["grid"] = 0
     widest = len(str(spec.table))
     if spec.table and any(refusal(recipe, o, widest) for o in operators):

@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -21,8 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from curta.config import files
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe, parse_value, shipped_names
-from curta.model import recipes
+from curta.config.recipe import Recipe, parse_value, shipped_names, tables
+from curta.model import recipes, unread
 from curta.runs import folders
 
 SEEDS = 3
@@ -135,6 +134,7 @@ def resolve(
         recipes.read(source)  # a mistyped name is told before what fits is looked at, by JAX
     shared = _flat(draft.common) | dict(common)
     rows = tuple(_row(entry, shared) for entry in draft.entries)
+    unread.check_common(shared, [row.recipe for row in rows])
     taken: dict[str, str] = {}
     for row in rows:
         if row.folder.lower() in taken:
@@ -202,7 +202,7 @@ def _named(changes: Changes) -> list[str]:
 def _row(entry: Entry, common: Changes) -> Row:
     changes = _flat(entry.changes)
     name = entry.name or _name(entry.recipe, changes)
-    found = recipes.resolve(entry.recipe, common | changes, where=f"entry {name!r}")
+    found = recipes.resolve(entry.recipe, changes, f"entry {name!r}", common)
     return Row(name, entry.recipe, changes, found)
 
 
@@ -235,11 +235,9 @@ def _shipped(name: str) -> str:
 
 def _parsed(text: str, where: str) -> Draft:
     """The file as a draft; a UserError names the first field that is wrong."""
+    fields = json.dumps(tables(text, where), default=str)
     try:
-        fields = json.dumps(tomllib.loads(text), default=str)
         return TypeAdapter(Draft).validate_json(fields, strict=True, extra="forbid")
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where} is no valid TOML: {error}") from None
     except ValidationError as error:
         raise _complaint(error, where) from None
 

@@ -49,37 +49,13 @@ class Folder:
     """The files of one run: whoever reads a run reads it here."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def probes(self) -> Path:
+        self.path, self.name = path, path.name
+        self.checkpoints, self.history = path / "checkpoints", path / "history"
+        self.probes = path / "probes"
         """Where probes keep what they found, a file each."""
-        return self.path / "probes"
-
-    @property
-    def history(self) -> Path:
-        return self.path / "history"
-
-    @property
-    def machine(self) -> Path:
+        self.machine = path / "machine.json"
         """The machine of a run of programs."""
-        return self.path / "machine.json"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def evaluation(self) -> Path:
-        return self.path / "evaluation.json"
+        self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
 
     def read_info(self) -> RunInfo:
         """What run.json says; UserError if it is missing, damaged or of another version."""

@@ -159,10 +159,10 @@ class GridSummary:
 
 @dataclass(frozen=True)
 class EvaluationSummary:
-    """The evaluation: figures of every row over the members, the grid in short, whole tables."""
+    """The evaluation: figures of every row over the members, grids in short, whole tables."""
 
     lengths: list[SliceSummary]
-    grid: GridSummary | None = None
+    grids: tuple[GridSummary, ...] = ()
     tables: tuple[WholeTable, ...] = ()
     seed: int | None = None
     num_recurrences: int | None = None
@@ -172,7 +172,7 @@ class EvaluationSummary:
 class Summary:
     """`summary.json`: what a run was and what was found; `hyperparameters` are recipe sections."""
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "evaluate it anew"
 
     run: RunInfo

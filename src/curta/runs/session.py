@@ -54,6 +54,8 @@ class Session:
         self._prepared: Future[certificate.Prepared] | None = None
         self._models: scoring.Models | None = None
         self.recipe: Recipe = folder.read_recipe()
+        if num_recurrences is not None and isinstance(self.recipe.positions, Window):
+            raise UserError(f"run {self.name!r} has positions 'window': it has one recurrence only")
         self.seeds: list[int] = folder.read_info().seeds
         self._code = folder.read_code()
         self.layout: Layout = folders.layout_in(folder)

@@ -157,10 +157,10 @@ def _ends(
 
 
 def _results(found: Evaluation) -> EvaluationSummary:
-    """Figures of every row over the members, the grid in short, whole tables."""
+    """Figures of every row over the members, grids in short, whole tables."""
     return EvaluationSummary(
         lengths=[slice_summary(row) for row in found.lengths],
-        grid=_grid(found.grid) if found.grid else None,
+        grids=tuple(map(_grid, found.grids)),
         tables=found.tables,
         seed=found.seed,
         num_recurrences=found.num_recurrences,

@@ -36,7 +36,12 @@ class HyperParams(NamedTuple):
 
 
 def schedule(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
-    """The learning rate's factor: linear warm-up over a share of the steps, then its course."""
+    """The learning rate's factor: linear warm-up over a share of the steps, then its course.
+
+    >>> settings, steps = AdamW(warmup=0.2), jnp.array([0, 1, 6, 10])
+    >>> [round(float(schedule(settings, step, 10)), 2) for step in steps]
+    [0.5, 1.0, 0.5, 0.0]
+    """
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
     progress = jnp.clip((step - warm) / max(1.0, steps - warm), 0.0, 1.0)

@@ -151,7 +151,11 @@ def _texts(
 
 
 def padded_texts(texts: Sequence[Recorded], longest: int, fill: int) -> Text:
-    """Texts as the rows of one array."""
+    """Texts as the rows of one array.
+
+    >>> padded_texts([([1, 2, 3], 2), ([4], 1)], longest=4, fill=0).tokens.tolist()
+    [[1, 2, 3, 0], [4, 0, 0, 0]]
+    """
     tokens = np.full((len(texts), longest), fill, np.int32)
     for row, (line, _) in zip(tokens, texts, strict=True):
         row[: len(line)] = line

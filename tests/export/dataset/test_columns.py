@@ -21,7 +21,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'cu
 ROWS = 300
 CASES = {
     "difference": ("reversed", Task("-", digits=(1, 12))),
-    "table": ("plain", Task("-", digits=(1, 3), values=(0, 99), special=0.0)),
+    "table": ("plain", Task("-", values=(0, 99), special=0.0)),
     "hints": ("hints", Task("+", digits=(1, 5))),
     "sorted": ("plain", Task("sort", digits=(1, 3), operands=(1, 4))),
     "compared": ("reversed", Task("<", digits=(1, 4))),

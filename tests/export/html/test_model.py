@@ -133,7 +133,7 @@ def test_a_program_without_a_window_is_refused(changes: dict[str, Any]) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_published_layout_and_more_loops_are_refused() -> None:
+def test_a_published_layout_and_more_recurrences_are_refused() -> None:
     dense = tiny.dense()
     with pytest.raises(UserError, match="positions 'window' only"):
         refuse(tiny.drawn(dense, layout_of(dense)))

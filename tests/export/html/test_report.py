@@ -171,8 +171,7 @@ def test_the_window_of_the_asked_token_is_shaded(opened: Page) -> None:
 
 
 def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], opened: Page) -> None:
-    grid = runs[0].folder.read_evaluation().grid
-    assert grid is not None
+    (grid,) = runs[0].folder.read_evaluation().grids
     exact = grid.exact_match
     told = opened.locator(".heat .told")
     field = opened.get_by_role("application", name="Heat map of exact match")
@@ -187,8 +186,7 @@ def test_the_map_tells_each_cell_by_pointer_and_by_key(runs: tuple[Run, Run], op
 
 
 def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Page) -> None:
-    grid = runs[0].folder.read_evaluation().grid
-    assert grid is not None
+    (grid,) = runs[0].folder.read_evaluation().grids
     opened.locator(".heat select").select_option("1")
     cells = opened.evaluate(
         "[...document.querySelectorAll('.cells rect:not(.cursor)')].map((rect) =>"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from curta.export import EXPORTERS, IMPORTERS
@@ -87,6 +88,13 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["train", "--training.steps"], "Option '--training.steps' requires an argument."),
         (["train", "--no-evaluatoin"], "Did you mean"),
         (["compare", "--model.width", "3"], "--model.width is of no recipe"),
+        (["compare", "--seeds", "3"], "--seeds is of no recipe"),
+        (["compare", "--json"], "--json is of no recipe"),
+        (["probe", "mine", "--json"], "--member and --json need a probe"),
+        (["show", "addition", "--window", "--layers"], "three different views: choose one"),
+        (["show", "addition", "--window", "1+2"], "leave out the problem"),
+        (["show", "addition", "--window", "--trust"], "'addition' is a recipe"),
+        (["data", "addition", "--rows", "1", "--out", "x", "--model.width", "3"], "unknown field"),
         (["train", "--task.operator", "-1"], "task.operator should be a valid string, not -1"),
         (["sweep", "addition", "--model.width", "-8,32"], "width=-8': model.width should be"),
         (["train", "missing.toml"], "No such file"),
@@ -200,6 +208,15 @@ def test_a_bad_line_of_a_file_is_named(
     assert "is empty" in refused(capsys, "ask", str(trained), "--file", str(file))
 
 
+def test_show_says_that_it_takes_the_recipe_where_a_run_has_its_name(
+    runs_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs_folder / "addition").mkdir(parents=True)
+    (runs_folder / "addition" / "run.json").write_text("{}")
+    assert main(["show", "addition", "1+2"]) == 0
+    assert f"the recipe; of the run: curta show {runs_folder}/addition" in capsys.readouterr().err
+
+
 def test_evaluate_prints_json_that_holds_every_member(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,11 +226,34 @@ def test_evaluate_prints_json_that_holds_every_member(
     assert all(
         len(row["exact_match"]) == 2 and row["generated"]["agrees"] for row in table["lengths"]
     )
-    assert [len(table["grid"]["exact_match"]), *map(len, table["grid"]["exact_match"][0])] == [
-        2,
-        2,
-        2,
-    ]
+    (grid,) = table["grids"]
+    assert grid["operator"] == "+"
+    assert np.shape(grid["exact_match"]) == (2, 2, 2)
+
+
+def test_evaluate_counts_a_table_and_draws_problems_by_its_seed(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for seed in ("5", "6"):
+        options = ["--digits", "2", "--count", "2", "--table", "2", "--seed", seed, "--json"]
+        assert main(["evaluate", str(trained), *options]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert [(one["operator"], one["limit"]) for one in found[0]["tables"]] == [("+", 2)]
+    first, second = ([one["problem"] for one in each["examples"]] for each in found)
+    assert first != second
+
+
+def test_data_has_a_form_and_problems_by_its_seed(tmp_path: Path) -> None:
+    texts = []
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        command = ["data", "addition-plain", "--rows", "20", "--out", str(out), "--seed", seed]
+        options = ["--format", "jsonl", "--evaluation.digits", "[6]", "--evaluation.count", "2"]
+        assert main([*command, *options]) == 0
+        texts.append(next(out.rglob("train-00000.jsonl")).read_text())
+    assert texts[0].count("\n") == texts[1].count("\n") == 20
+    assert texts[0] != texts[1]
 
 
 def test_evaluate_prints_named_problems(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

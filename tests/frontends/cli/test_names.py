@@ -1,5 +1,6 @@
 """Help, and the line that refuses a mistyped name, are told at once: JAX is not imported."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -8,6 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from curta.probes import OPTIONS, PROBES
+from curta.probes.settings import Options
 
 SECONDS = 2.0
 """Generous: such a command takes 0.3 s, and importing JAX alone takes longer than a second."""
@@ -29,6 +33,8 @@ HELP = [
     ["compare", "--help"],
     ["compare", "addition", "addition-plain", "--help"],
     ["probe", "--help"],
+    ["probe", "mine", "--help"],
+    *(["probe", "mine", name, "--help"] for name in PROBES),
 ]
 
 MISTAKES = [
@@ -48,6 +54,7 @@ MISTAKES = [
     (["train", "--task.operator", "sortt"], "sort"),
     (["probe", "mine", "commutativty"], "commutativity"),
     (["probe", "mien", "commutativity"], "mine"),
+    (["probe", "mine", "commutativity", "--cuont", "3"], "--count"),
     (["ask", "mien", "1+2"], "mine"),
     (["resume", "mien"], "mine"),
     (["report", "mien"], "mine"),
@@ -88,6 +95,16 @@ def test_a_mistyped_name_is_told_without_jax(
     assert f"'{meant}'" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [HELP[0], HELP[5], MISTAKES[5][0]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [HELP[0], HELP[5], HELP[-1], MISTAKES[5][0]], ids=" ".join)
 def test_it_is_told_at_once(arguments: list[str], runs_folder: Path) -> None:
     assert min(command(arguments, runs_folder)[0] for _ in range(3)) < SECONDS
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_probe_has_the_options_of_its_help(name: str) -> None:
+    assert fields(PROBES[name]) == fields(OPTIONS.get(name, Options))
+    assert OPTIONS.keys() <= PROBES.keys()
+
+
+def fields(options: type[Options]) -> list[tuple[str, object]]:
+    return [(field.name, field.default) for field in dataclasses.fields(options)]

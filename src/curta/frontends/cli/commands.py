@@ -55,6 +55,8 @@ def resume(run: str, trust: bool) -> int:
     from curta.runs.folders import is_comparison
 
     if is_comparison(run):
+        if trust:
+            raise UserError(f"--trust is for a single run, and {run!r} is a comparison")
         return resume_comparison(run)
     found = load(run, trust=trust)
     if found.folder.read_info().status == "finished":
@@ -184,6 +186,8 @@ def probe(
     from curta.frontends.api import examine, load
     from curta.probes import PROBES
 
+    if probe is None and (as_json or member is not None):
+        raise UserError("--member and --json need a probe: name one, or leave them out for a list")
     if probe is not None and not probe.endswith(".py"):
         PROBES.check(probe)
     found = load(run, trust=trust)
@@ -301,7 +305,7 @@ def _show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     """What was found."""
     from curta.frontends.cli.display import (
         evaluation_table,
-        grid_line,
+        grid_lines,
         named_table,
         notice,
         split_lines,
@@ -309,8 +313,7 @@ def _show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     )
 
     notice(evaluation_table(found.lengths, seeds))
-    notice(grid_line(found.grid) if found.grid else None)
-    for line in split_lines(found.splits) + table_lines(found.tables):
+    for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
         notice(line)
     notice(named_table(found.named, seeds) if found.named else None)
 

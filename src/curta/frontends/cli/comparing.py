@@ -40,9 +40,10 @@ def compare(
     from curta.frontends.api import begin_comparison
     from curta.runs import comparison_spec
 
-    if not entries and common:
-        raise UserError(f"--{next(iter(common))} is of no recipe: name a comparison, or recipes")
     if not entries:
+        given = common | {"run": run, "seeds": seeds, "json": as_json}
+        for name in (name for name, value in given.items() if value):
+            raise UserError(f"--{name} is of no recipe: name a comparison, or recipes")
         return _list_comparisons()
     made = comparison_spec.resolve(comparison_spec.draft(entries), common, seeds)
     return _run_comparison(begin_comparison(made, run, comparison_spec.base(entries)), as_json)

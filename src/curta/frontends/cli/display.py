@@ -58,16 +58,12 @@ def opening(run: "Run") -> str:
     training, count = run.recipe.training, len(run.seeds)
     low, high = run.folder.read_info().trained_digits
     members = f"{count} members" if count > 1 else "1 member"
+    shown = "windows" if run.recipe.positions.name == "window" else "problems"
     return (
         f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
         f"training {members} on {low} to {high} digits,"
-        f" {training.steps:,} steps of {training.batch:,} {_learned(run)}"
+        f" {training.steps:,} steps of {training.batch:,} {shown}"
     )
-
-
-def _learned(run: "Run") -> str:
-    """What a step learns from."""
-    return "windows" if run.recipe.positions.name == "window" else "problems"
 
 
 def entry_line(spec: "ComparisonSpec", row: "Row") -> str:
@@ -175,14 +171,15 @@ def comparison_table(found: "ComparisonResults") -> Table:
     return view
 
 
-def grid_line(grid: "Grid") -> str:
-    """Mean and worst cell of the grid over members."""
-    cells = [cell for member in grid.exact_match for row in member for cell in row]
-    size = grid.max_digits
-    return (
-        f"grid {size} x {size}, {grid.count} problems a cell, all members:"
-        f" mean {statistics.fmean(cells):.4f}, lowest cell {min(cells):.2f}"
-    )
+def grid_lines(grids: "Sequence[Grid]") -> list[str]:
+    """Of each operator's grid, mean and worst cell over members."""
+    cells = [[c for member in grid.exact_match for row in member for c in row] for grid in grids]
+    return [
+        f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
+        f" {grid.count} problems a cell, all members:"
+        f" mean {statistics.fmean(own):.4f}, lowest cell {min(own):.2f}"
+        for grid, own in zip(grids, cells, strict=True)
+    ]
 
 
 def table_lines(tables: "Sequence[WholeTable]") -> list[str]:

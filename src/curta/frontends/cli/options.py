@@ -81,11 +81,13 @@ def _refuse(given: Iterable[str], own: Sequence[str], ctx: click.Context) -> Non
             raise click.NoSuchOption(name, possibilities=known, ctx=ctx)
 
 
-def fields(given: dict[str, Any], several: bool = False) -> list[Further]:
+def fields(
+    given: dict[str, Any], several: bool = False, taken: Callable[[str], bool] = lambda path: True
+) -> list[Further]:
     """An option for every field of the recipes that are given, their own value as its default.
 
-    An option takes a value, or `several`, parted by commas. A position encoding of the user's
-    is executed: its fields are options too.
+    An option takes a value, or `several`, parted by commas. Only fields that are `taken` are
+    options. A position encoding of the user's is executed: its fields are options too.
     """
     from curta.config.recipe import as_table, field_paths, lookup, parse_value
     from curta.model import recipes
@@ -99,8 +101,17 @@ def fields(given: dict[str, Any], several: bool = False) -> list[Further]:
     tables = [as_table(recipe) for recipe in found]
     paths = [path for table in tables or [{}] for path in field_paths(table, user.every())]
     option = partial(Further, type=_values if several else parse_value, metavar="VALUE")
-    shown = {path: _default([lookup(table, path) for table in tables]) for path in paths}
+    shown = {
+        path: _default([lookup(table, path) for table in tables]) for path in filter(taken, paths)
+    }
     return [option(path, path.rpartition(".")[0] or "recipe", help=shown[path]) for path in shown]
+
+
+def fields_of_data(given: dict[str, Any]) -> list[Further]:
+    """As `fields`, of those that a data set is made of."""
+    from curta.model.unread import of_data
+
+    return fields(given, taken=of_data)
 
 
 def _recipes(given: dict[str, Any]) -> list[str]:

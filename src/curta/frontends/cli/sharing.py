@@ -9,7 +9,7 @@ import click
 from curta.frontends.cli import options
 
 
-@click.command(cls=options.Open, further=options.fields)
+@click.command(cls=options.Open, further=options.fields_of_data)
 @click.argument("recipe")
 @click.option("--rows", type=int, required=True, metavar="N", help="Problems to train on.")
 @click.option("--out", required=True, metavar="DIR", help="A new folder.")

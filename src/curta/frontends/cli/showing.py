@@ -28,10 +28,15 @@ def show(
 ) -> int:
     """Show how a recipe writes a problem, or its layers.
 
-    RECIPE is the name or path of a recipe, or of a run; PROBLEM is such as 123+45.
+    RECIPE is the name or path of a recipe, or of a run; PROBLEM is such as 123+45. Where a recipe
+    and a run have one name, it is the recipe: give the run's path, such as runs/addition.
     """
+    if steps + window + layers > 1:
+        raise UserError("--steps, --window and --layers are three different views: choose one")
     if steps and problem is None:
         raise UserError("--steps needs a problem, such as 12+34")
+    if window and problem is not None:
+        raise UserError("--window is of all problems: leave out the problem")
     if not (problem or layers or window):
         raise UserError("give a problem, such as 12+34, or --window, or --layers")
     found, folder = _recipe(recipe, trust)
@@ -74,8 +79,12 @@ def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
     from curta.programs.user import userfiles
     from curta.runs import folders
 
-    known = name in folders.existing() and name not in shipped_names()
-    if not (known or Path(name, "run.json").exists()):
+    run, recipe = name in folders.existing(), name in shipped_names()
+    if run and recipe:
+        click.echo(f"the recipe; of the run: curta show {folders.root() / name}", err=True)
+    if not ((run and not recipe) or Path(name, "run.json").exists()):
+        if trust:
+            raise UserError(f"--trust is for a run, and {name!r} is a recipe")
         return recipes.resolve(name, {}, f"recipe {name!r}"), None
     folder = folders.find(name)
     if trust:

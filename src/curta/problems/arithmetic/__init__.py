@@ -4,6 +4,7 @@ One entry for each operation that is `on_device`, by its symbol.
 """
 
 import jax.numpy as jnp
+from jaxtyping import Array, Int
 
 from curta.problems.arithmetic import cases, digits
 from curta.problems.arithmetic.base import Arithmetic, Case, Noise, Result
@@ -12,11 +13,16 @@ from curta.problems.arithmetic.digits import Numbers
 __all__ = ["ARITHMETIC", "Arithmetic", "Case", "Noise", "Numbers", "Result"]
 
 
+def _one(answer: Int[Array, "batch width"]) -> Result:
+    """One number each, from 0 up: `[[0, 6, 0]]` is 60."""
+    number = answer[:, None]
+    return Result(Numbers(number, digits.length(number)), jnp.zeros(len(number), bool))
+
+
 def _sum(operands: Numbers) -> Result:
     wide = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
     columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, wide)))
-    total = digits.carried(columns)[:, None]
-    return Result(Numbers(total, digits.length(total)), jnp.zeros(len(total), bool))
+    return _one(digits.carried(columns))
 
 
 def _difference(operands: Numbers) -> Result:
@@ -25,26 +31,15 @@ def _difference(operands: Numbers) -> Result:
 
 
 def _product(operands: Numbers) -> Result:
-    product = digits.multiply(operands.digits[:, 0], operands.digits[:, 1])[:, None]
-    return Result(Numbers(product, digits.length(product)), jnp.zeros(len(product), bool))
-
-
-def _divided(operands: Numbers) -> tuple[Result, Result]:
-    """Quotient and remainder."""
-    found = digits.divide(operands.digits[:, 0], operands.digits[:, 1])
-    never = jnp.zeros(len(operands.digits), bool)
-    quotient, remainder = (
-        Result(Numbers(part[:, None], digits.length(part)[:, None]), never) for part in found
-    )
-    return quotient, remainder
+    return _one(digits.multiply(operands.digits[:, 0], operands.digits[:, 1]))
 
 
 def _quotient(operands: Numbers) -> Result:
-    return _divided(operands)[0]
+    return _one(digits.divide(operands.digits[:, 0], operands.digits[:, 1])[0])
 
 
 def _remainder(operands: Numbers) -> Result:
-    return _divided(operands)[1]
+    return _one(digits.divide(operands.digits[:, 0], operands.digits[:, 1])[1])
 
 
 def _not_by_zero(operands: Numbers) -> Numbers:
@@ -85,73 +80,37 @@ def _reversed(operands: Numbers) -> Result:
     return Result(Numbers(turned, digits.length(turned)), jnp.zeros(len(turned), bool))
 
 
-_DIVISION = {
-    "larger": cases.smaller_first,
-    "exact": cases.exact,
-    "almost": cases.almost,
-    "equal": cases.equal,
-    "nines": cases.beyond_nines,
-    "trailing zeros": cases.trailing_zeros,
-    "zero": cases.zero,
-    "one": cases.one,
-}
-_SINGLE = {"few digits": cases.few_digits, "trailing zeros": cases.trailing_zeros}
+def _named(*some: Case) -> dict[str, Case]:
+    """Special cases by their names, `trailing zeros`."""
+    return {case.__name__.replace("_", " "): case for case in some}
+
+
+_DIVISION = (
+    {"larger": cases.smaller_first}
+    | _named(cases.exact, cases.almost, cases.equal)
+    | {"nines": cases.beyond_nines}
+    | _named(cases.trailing_zeros, cases.zero, cases.one)
+)
+_SINGLE = _named(cases.few_digits, cases.trailing_zeros)
+_SUM = _named(cases.unequal, cases.carry, cases.nines, cases.zero)
+_DIFFERENCE = _named(cases.unequal, cases.borrow, cases.equal, cases.near, cases.zero)
+_PRODUCT = _named(
+    cases.unequal, cases.nines, cases.trailing_zeros, cases.sparse, cases.zero, cases.one
+)
+_SORT = _named(cases.unequal, cases.equal, cases.near, cases.few_digits, cases.zero)
+_ORDER = _named(
+    cases.unequal, cases.same_length, cases.one_digit, cases.ties, cases.near, cases.in_order
+)
 
 ARITHMETIC: dict[str, Arithmetic] = {
-    "+": Arithmetic(
-        _sum,
-        {
-            "unequal": cases.unequal,
-            "carry": cases.carry,
-            "nines": cases.nines,
-            "zero": cases.zero,
-        },
-    ),
-    "-": Arithmetic(
-        _difference,
-        {
-            "unequal": cases.unequal,
-            "borrow": cases.borrow,
-            "equal": cases.equal,
-            "near": cases.near,
-            "zero": cases.zero,
-        },
-    ),
-    "*": Arithmetic(
-        _product,
-        {
-            "unequal": cases.unequal,
-            "nines": cases.nines,
-            "trailing zeros": cases.trailing_zeros,
-            "sparse": cases.sparse,
-            "zero": cases.zero,
-            "one": cases.one,
-        },
-    ),
+    "+": Arithmetic(_sum, _SUM),
+    "-": Arithmetic(_difference, _DIFFERENCE),
+    "*": Arithmetic(_product, _PRODUCT),
     "//": Arithmetic(_quotient, _DIVISION, _not_by_zero),
     "%": Arithmetic(_remainder, _DIVISION, _not_by_zero),
-    "<": Arithmetic(_less, {"unequal": cases.unequal, "equal": cases.equal, "near": cases.near}),
-    "sort": Arithmetic(
-        _sorted,
-        {
-            "unequal": cases.unequal,
-            "equal": cases.equal,
-            "near": cases.near,
-            "few digits": cases.few_digits,
-            "zero": cases.zero,
-        },
-    ),
-    "order": Arithmetic(
-        _places,
-        {
-            "unequal": cases.unequal,
-            "same length": cases.same_length,
-            "one digit": cases.one_digit,
-            "ties": cases.ties,
-            "near": cases.near,
-            "in order": cases.in_order,
-        },
-    ),
+    "<": Arithmetic(_less, _named(cases.unequal, cases.equal, cases.near)),
+    "sort": Arithmetic(_sorted, _SORT),
+    "order": Arithmetic(_places, _ORDER),
     "copy": Arithmetic(_same, _SINGLE),
     "reverse": Arithmetic(_reversed, _SINGLE),
 }

@@ -152,12 +152,20 @@ def beyond_nines(operands: Numbers, noise: Noise) -> Numbers:
 
 
 def below(bits: UInt[Array, "*shape"], bound: int | Int[Array, "*#shape"]) -> Int[Array, "*shape"]:
-    """Whole numbers in 0..bound-1; the bias of the modulus is below one in 10^7 here."""
+    """Whole numbers in 0..bound-1; the bias of the modulus is below one in 10^7 here.
+
+    >>> below(jnp.array([7, 12], jnp.uint32), 10).tolist()
+    [7, 2]
+    """
     return (bits % jnp.asarray(bound).astype(jnp.uint32)).astype(jnp.int32)
 
 
 def _least(operands: Numbers) -> Array:
-    """The smallest length for all operands that are there."""
+    """The smallest length for all operands that are there.
+
+    >>> _least(Numbers(jnp.zeros((1, 3, 4)), jnp.array([[4, 2, 0]]))).tolist()
+    [[2, 2, 0]]
+    """
     there = operands.lengths > 0
     huge = jnp.iinfo(jnp.int32).max
     least = jnp.min(jnp.where(there, operands.lengths, huge), axis=1, keepdims=True)
@@ -173,7 +181,11 @@ def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
 
 
 def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
-    """A multiple of the second operand that is no longer than the first."""
+    """A multiple of the second operand that is no longer than the first.
+
+    >>> _multiple(Numbers(jnp.array([[[1, 2, 3], [4, 0, 0]]]), jnp.array([[3, 1]]))).tolist()
+    [[4, 8, 0]]
+    """
     first, second = operands.digits[:, 0], operands.digits[:, 1]
     places = operands.lengths[:, :1] - operands.lengths[:, 1:2]
     factor = jnp.where(digits.places(first) < jnp.maximum(places, 1), first, 0)

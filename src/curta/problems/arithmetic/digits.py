@@ -21,7 +21,11 @@ class Numbers(NamedTuple):
 
 
 def add(a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]) -> Int[Array, "*batch more"]:
-    """Sum of two numbers, one digit wider than the operands."""
+    """Sum of two numbers, one digit wider than the operands.
+
+    >>> add(jnp.array([8, 9]), jnp.array([5, 0])).tolist()  # 98 + 5
+    [3, 0, 1]
+    """
     sums = a + b
     return carried(jnp.concatenate([sums, jnp.zeros_like(sums[..., :1])], axis=-1))
 
@@ -30,6 +34,9 @@ def carried(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
     """Digits of a number whose columns may hold more than nine; the last must not overflow.
 
     Carries ripple through a scan over places: one pass, whatever the chain.
+
+    >>> carried(jnp.array([13, 9, 0])).tolist()
+    [3, 0, 1]
     """
 
     def place(carry: Array, column: Array) -> tuple[Array, Array]:
@@ -39,19 +46,15 @@ def carried(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
     return _ripple(place, columns)
 
 
-def with_carries(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
-    """As `carried`, but each place as digit + 10 x what it carries on."""
-    found = carried(columns)
-    carry = (found - columns) % 10
-    return found + 10 * ((columns + carry) // 10)
-
-
 def subtract(
     a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
 ) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch width"]]:
     """Digits of a - b modulo ten to the width, and whether each place borrowed.
 
     The last place borrows just when a < b.
+
+    >>> [part.tolist() for part in subtract(jnp.array([2, 1]), jnp.array([5, 0]))]  # 12 - 5
+    [[7, 0], [True, False]]
     """
 
     def place(borrow: Array, column: Array) -> tuple[Array, tuple[Array, Array]]:
@@ -64,7 +67,11 @@ def subtract(
 def distance(
     a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
 ) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch"]]:
-    """Digits of |a - b|, and whether a < b."""
+    """Digits of |a - b|, and whether a < b.
+
+    >>> [part.tolist() for part in distance(jnp.array([5, 0]), jnp.array([2, 1]))]  # 5 and 12
+    [[7, 0], True]
+    """
     (down, borrows), (up, _) = subtract(a, b), subtract(b, a)
     less = borrows[..., -1]
     return jnp.where(less[..., None], up, down), less
@@ -73,7 +80,11 @@ def distance(
 def multiply(
     a: Int[Array, "*batch first"], b: Int[Array, "*batch second"]
 ) -> Int[Array, "*batch both"]:
-    """Product, as wide as both factors together."""
+    """Product, as wide as both factors together.
+
+    >>> multiply(jnp.array([2, 1]), jnp.array([5])).tolist()  # 12 x 5
+    [0, 6, 0]
+    """
     width = a.shape[-1] + b.shape[-1]
     row = jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, b.shape[-1])])
 
@@ -89,7 +100,11 @@ def multiply(
 def divide(
     a: Int[Array, "batch first"], b: Int[Array, "batch second"]
 ) -> tuple[Int[Array, "batch first"], Int[Array, "batch second"]]:
-    """Quotient and remainder, by subtraction as on paper; the divisor must not be zero."""
+    """Quotient and remainder, by subtraction as on paper; the divisor must not be zero.
+
+    >>> [part.tolist() for part in divide(jnp.array([[7, 1]]), jnp.array([[5]]))]  # 17 by 5
+    [[[3, 0]], [[2]]]
+    """
     divisor = jnp.pad(b, ((0, 0), (0, 1)))
 
     def step(remainder: Array, digit: Array) -> tuple[Array, Array]:
@@ -105,14 +120,23 @@ def divide(
 
 
 def ascending(numbers: Numbers) -> Numbers:
-    """Each problem's numbers in ascending order, absent ones last; equal ones keep theirs."""
+    """Each problem's numbers in ascending order, absent ones last; equal ones keep theirs.
+
+    >>> three = Numbers(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))  # 7, 12, 3
+    >>> ascending(three).digits.tolist()
+    [[[3, 0], [7, 0], [2, 1]]]
+    """
     places = order(numbers)
     digits = jnp.take_along_axis(numbers.digits, places[..., None], axis=1)
     return Numbers(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
 
 
 def order(numbers: Numbers) -> Int[Array, "batch numbers"]:
-    """The place of each problem's least number, of the next, and so on; absent ones last."""
+    """The place of each problem's least number, of the next, and so on; absent ones last.
+
+    >>> order(Numbers(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))).tolist()
+    [[2, 0, 1]]
+    """
     width = numbers.digits.shape[-1]
     keys = [numbers.digits[..., place] for place in range(width)]
     return jnp.lexsort((*keys, numbers.lengths == 0), axis=-1)
@@ -121,19 +145,31 @@ def order(numbers: Numbers) -> Int[Array, "batch numbers"]:
 def reverse(
     digits: Int[Array, "*batch width"], lengths: Int[Array, "*batch"]
 ) -> Int[Array, "*batch width"]:
-    """The first `lengths` digits in opposite order."""
+    """The first `lengths` digits in opposite order.
+
+    >>> reverse(jnp.array([1, 2, 3, 0]), jnp.array(3)).tolist()
+    [3, 2, 1, 0]
+    """
     source = lengths[..., None] - 1 - places(digits)
     turned = jnp.take_along_axis(digits, jnp.maximum(source, 0), axis=-1)
     return jnp.where(source >= 0, turned, 0)
 
 
 def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
-    """Number of digits without leading zeros; zero itself has one digit."""
+    """Number of digits without leading zeros; zero itself has one digit.
+
+    >>> length(jnp.array([[7, 0, 2, 0], [0, 0, 0, 0]])).tolist()
+    [3, 1]
+    """
     return jnp.maximum(1, jnp.max(jnp.where(digits > 0, 1 + places(digits), 0), axis=-1))
 
 
 def cut(numbers: Numbers) -> Numbers:
-    """Digits cut to the lengths; a leading zero becomes a one, but zero itself stays."""
+    """Digits cut to the lengths; a leading zero becomes a one, but zero itself stays.
+
+    >>> cut(Numbers(jnp.array([[[4, 0, 9]]]), jnp.array([[2]]))).digits.tolist()
+    [[[4, 1, 0]]]
+    """
     place, lengths = places(numbers.digits), numbers.lengths[..., None]
     leading = (place == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
     digits = jnp.where(leading, 1, numbers.digits)
@@ -141,7 +177,11 @@ def cut(numbers: Numbers) -> Numbers:
 
 
 def places(digits: Int[Array, "*batch width"]) -> Int[Array, "*#batch width"]:
-    """0, 1, 2, ... along the last axis, and one for every other."""
+    """0, 1, 2, ... along the last axis, and one for every other.
+
+    >>> places(jnp.array([[7, 0, 2], [1, 1, 0]])).tolist()
+    [[0, 1, 2]]
+    """
     return jnp.expand_dims(jnp.arange(digits.shape[-1]), tuple(range(digits.ndim - 1)))
 
 

@@ -10,21 +10,12 @@ from curta.problems.operations.ordering import Ordering
 from curta.problems.operations.sorting import Sorting
 from curta.problems.operations.subtraction import Subtraction
 
-OPERATIONS: dict[str, Operation] = {
-    operation.symbol: operation
-    for operation in (
-        Addition(),
-        Subtraction(),
-        Multiplication(),
-        Quotient(),
-        Remainder(),
-        Comparison(),
-        Sorting(),
-        Ordering(),
-        Copy(),
-        Reverse(),
-    )
-}
+_CLASSES: tuple[type[Operation], ...] = (
+    Addition, Subtraction, Multiplication, Quotient, Remainder, Comparison, Sorting, Ordering,
+    Copy, Reverse,
+)  # fmt: skip
+
+OPERATIONS: dict[str, Operation] = {operation.symbol: operation() for operation in _CLASSES}
 """Operations by their symbols. Programs add their own: see `programs`."""
 
 __all__ = ["OPERATIONS", "Answer", "Operation"]

@@ -43,6 +43,10 @@ class Operation(ABC):
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {}
     """Operands of single telling problems, each with a name: hard ones that chance hardly draws."""
 
+    def takes(self, operands: int) -> bool:
+        """Whether problems may have so many operands."""
+        return self.least <= operands <= (self.most or operands)
+
     @abstractmethod
     def truth(self, *operands: int) -> Answer:
         """The answer, by Python itself."""

@@ -1,0 +1,121 @@
+"""Fields that only some recipes read: where nothing reads one, that is told.
+
+A field that has its default says nothing, so it is never refused. Nor is a certificate's size:
+`--evaluation.certificate 0` leaves out what a published layout does not have anyway.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from curta.config.errors import UserError
+from curta.config.positions import Window
+from curta.config.recipe import Recipe
+from curta.problems.problem import operation_named
+
+
+class Need(NamedTuple):
+    """What a field is read with, in words, and whether a recipe has it."""
+
+    words: str
+    met: Callable[[Recipe], bool]
+
+
+def _holds_out(recipe: Recipe) -> bool:
+    return any(task.held_out for task in recipe.tasks)
+
+
+def _has_second(recipe: Recipe) -> bool:
+    return all(operation_named(t.operator).most != 1 for t in recipe.tasks if t.second)
+
+
+_PROGRAM = Need("a program, not a layout", lambda r: r.layout is None)
+_PAIRS = "an operator of two operands"
+
+NEEDS = {
+    "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
+    "task.second": Need("an operator of several operands", _has_second),
+    "task.weight": Need("a second task", lambda r: len(r.tasks) > 1),
+    "task.split": Need("task.values", lambda r: any(task.values for task in r.tasks)),
+    "model.compositional_embeddings": _PROGRAM,
+    "model.init_std": Need("model.init 'normal'", lambda r: r.model.init == "normal"),
+    "optimizer.final": Need(
+        "optimizer.schedule 'cosine' or 'linear'", lambda r: r.optimizer.schedule != "constant"
+    ),
+    "training.loss": Need(
+        "other positions than 'window'", lambda r: not isinstance(r.positions, Window)
+    ),
+    "training.validation": Need("training.validate_every", lambda r: r.training.validate_every > 0),
+    "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
+    "training.problems": _PROGRAM,
+    "training.sampling": Need("positions 'window'", lambda r: isinstance(r.positions, Window)),
+    "training.progressive_alpha": Need(
+        "training.recurrence_loss 'progressive'",
+        lambda r: r.training.recurrence_loss == "progressive",
+    ),
+    "evaluation.grid": Need(
+        _PAIRS, lambda r: any(operation_named(t.operator).least == 2 for t in r.tasks)
+    ),
+    "evaluation.table": Need(
+        _PAIRS, lambda r: any(operation_named(t.operator).takes(2) for t in r.tasks)
+    ),
+    "evaluation.held_out": Need("task.held_out", _holds_out),
+    "evaluation.layouts": Need("task.held_out", _holds_out),
+}
+"""What fields need that not every recipe has."""
+
+DATA_NEEDS = {path: need for path, need in NEEDS.items() if path.startswith("task.")}
+"""The same for data sets, which have splits of their own."""
+
+DATA_FIELDS = (
+    "summary", "layout", "program", "task", "positions", "training.validation",
+    "evaluation.digits", "evaluation.count", "evaluation.held_out", "evaluation.layouts",
+    "evaluation.seed",
+)  # fmt: skip
+"""Fields and sections that say what a data set holds, or what is too long for its models."""
+
+
+def of_data(path: str) -> bool:
+    """Whether a field says something of a data set."""
+    return any(path == known or path.startswith(f"{known}.") for known in DATA_FIELDS)
+
+
+def check_data_field(path: str) -> None:
+    """Raises UserError for a field that says nothing of a data set."""
+    if not of_data(path):
+        raise UserError(f"{path} says nothing of a data set: choose from {', '.join(DATA_FIELDS)}")
+
+
+def unread(recipe: Recipe, needs: Mapping[str, Need] = NEEDS) -> dict[str, UserError]:
+    """For each field that is set and has no effect in this recipe, what it would need."""
+    found = {}
+    for path, need in needs.items():
+        values = _set(recipe, path)
+        if values and not need.met(recipe):
+            found[path] = UserError(f"{path} {values[0]!r} has no effect: it needs {need.words}")
+    return found
+
+
+def check_common(paths: Iterable[str], recipes: Sequence[Recipe]) -> None:
+    """Raises UserError for a field set for several recipes of which none reads it."""
+    for path in paths:
+        if path in NEEDS and not any(map(NEEDS[path].met, recipes)):
+            raise UserError(f"{path} has no effect on any of these: it needs {NEEDS[path].words}")
+
+
+def without(fields: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """The fields of a recipe's file, one of them left to its default."""
+    section, field = path.split(".")
+    table = fields[section]
+    tables = [
+        {key: value for key, value in one.items() if key != field}
+        for one in (table if isinstance(table, list | tuple) else [table])
+    ]
+    return dict(fields) | {section: tables if isinstance(table, list | tuple) else tables[0]}
+
+
+def _set(recipe: Recipe, path: str) -> list[Any]:
+    """The values of a field that are not its default; a task's field has one in each task."""
+    section, field = path.split(".")
+    parts = recipe.tasks if section == "task" else (getattr(recipe, section),)
+    default = type(parts[0]).__dataclass_fields__[field].default
+    return [value for value in (getattr(part, field) for part in parts) if value != default]

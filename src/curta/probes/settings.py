@@ -1,0 +1,92 @@
+"""The options of Curta's own probes, apart from the probes, so that help is told without JAX."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from curta.config.errors import UserError
+
+
+def option(default: Any, says: str, kind: type = int, least: int = 1) -> Any:
+    """A field that is an option: its default, one line for the help, and what it may be."""
+    return dataclasses.field(default=default, metadata={"says": says, "kind": kind, "least": least})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a probe can be told. Raises UserError for a number that is too small."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value, least = getattr(self, field.name), field.metadata["least"]
+            if isinstance(value, int) and value < least:
+                raise UserError(f"--{field.name} must be at least {least}, not {value}")
+
+
+@dataclass(frozen=True)
+class Commutativity(Options):
+    count: int = option(50, "pairs of each size")
+    seed: int = option(1, "seed of the pairs", least=0)
+
+
+@dataclass(frozen=True)
+class CarryChains(Options):
+    count: int = option(50, "problems of each length of chain")
+    seed: int = option(1, "seed of the problems", least=0)
+
+
+@dataclass(frozen=True)
+class OperandRange(Options):
+    limit: int | None = option(None, "first number beyond training", least=14)
+    count: int = option(50, "problems of each range")
+    seed: int = option(1, "seed of the problems", least=0)
+
+
+@dataclass(frozen=True)
+class Longer(Options):
+    count: int = option(30, "random problems of each digit count")
+    seed: int = option(1, "seed of the problems", least=0)
+
+
+@dataclass(frozen=True)
+class Recurrences(Options):
+    most: int = option(32, "greatest number of recurrences; those asked are 1, 2, 4, ...")
+    count: int = option(100, "random problems of each digit count")
+    seed: int = option(1, "seed of the problems", least=0)
+
+
+@dataclass(frozen=True)
+class Top(Options):
+    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
+    k: int = option(3, "how many tokens at each position")
+
+
+@dataclass(frozen=True)
+class Attention(Options):
+    problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
+    count: int = option(20, "problems of the sample")
+    seed: int = option(1, "seed of the sample", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.problem is not None and (self.count, self.seed) != (20, 1):
+            raise UserError("--count and --seed are of a sample: leave them out with --problem")
+
+
+@dataclass(frozen=True)
+class Counterfactual(Options):
+    count: int = option(10, "problems of the sample")
+    seed: int = option(1, "seed of the problems and of the digits", least=0)
+
+
+OPTIONS: dict[str, type[Options]] = {
+    "commutativity": Commutativity,
+    "carry-chains": CarryChains,
+    "operand-range": OperandRange,
+    "longer": Longer,
+    "recurrences": Recurrences,
+    "top-k": Top,
+    "attention": Attention,
+    "counterfactual": Counterfactual,
+}
+"""Of every probe that has any."""

@@ -1,0 +1,88 @@
+"""What no part of a recipe reads is refused where it is asked for, and left out where it was."""
+
+from typing import Any
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import shipped_names
+from curta.config.sections import Training
+from curta.frontends.api import write_data
+from curta.model import recipes
+from curta.model.unread import NEEDS
+from curta.runs.comparison_spec import Draft, Entry, resolve
+
+PLAIN, WINDOW = "addition-plain", "addition"
+
+UNREAD = [
+    (PLAIN, "task.base", 16, "it needs a program"),
+    (WINDOW, "task.weight", 2.0, "it needs a second task"),
+    ("isqrt", "task.second", [1, 2], "it needs an operator of several operands"),
+    (WINDOW, "task.split", 1, "it needs task.values"),
+    (PLAIN, "model.compositional_embeddings", True, "it needs a program, not a layout"),
+    (PLAIN, "model.init_std", 0.1, "it needs model.init 'normal'"),
+    ("sources/digit-encoder", "optimizer.final", 0.5, "it needs optimizer.schedule 'cosine' or"),
+    (WINDOW, "training.loss", "all", "it needs other positions than 'window'"),
+    (WINDOW, "training.validation", 8, "it needs training.validate_every"),
+    (WINDOW, "training.stop_after", 8, "it needs training.stop_at"),
+    (PLAIN, "training.problems", 8, "it needs a program, not a layout"),
+    (PLAIN, "training.sampling", "frequency", "it needs positions 'window'"),
+    (PLAIN, "training.progressive_alpha", 0.5, "it needs training.recurrence_loss 'progressive'"),
+    ("isqrt", "evaluation.grid", 8, "it needs an operator of two operands"),
+    ("isqrt", "evaluation.table", 8, "it needs an operator of two operands"),
+    (WINDOW, "evaluation.held_out", 8, "it needs task.held_out"),
+    (WINDOW, "evaluation.layouts", ["carried"], "it needs task.held_out"),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "value", "says"), UNREAD)
+def test_what_has_no_effect_is_refused(name: str, path: str, value: Any, says: str) -> None:
+    with pytest.raises(UserError, match=rf"recipe '{name}': {path} .* has no effect: {says}"):
+        recipes.resolve(name, {path: value}, f"recipe {name!r}")
+
+
+def test_every_need_is_here() -> None:
+    assert {path for _, path, _, _ in UNREAD} == set(NEEDS)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_recipes_have_nothing_without_effect(name: str) -> None:
+    recipes.resolve(name, {}, name)
+
+
+def test_what_an_override_makes_useless_is_left_out() -> None:
+    found = recipes.resolve(WINDOW, {"layout": "plain", "positions.name": "rope"}, WINDOW)
+    assert not found.model.compositional_embeddings
+    assert found.training.problems == Training().problems
+
+
+def test_what_a_file_has_without_effect_is_refused_whatever_else_is_changed(tmp_path: Any) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('program = "addition"\n[training]\nstop_after = 3\n')
+    with pytest.raises(UserError, match=r"training\.stop_after 3 has no effect"):
+        recipes.resolve(str(file), {"model.width": 16}, "mine")
+
+
+def test_sizes_of_an_operator_that_a_recipe_does_not_have_are_refused() -> None:
+    with pytest.raises(UserError, match=r"evaluation\.digits: unknown operator of this recipe '-'"):
+        recipes.resolve(WINDOW, {"evaluation.digits": {"-": [3]}}, WINDOW)
+
+
+def test_a_numeric_loss_needs_a_layout() -> None:
+    changes = {"training.loss": "numeric", "positions.name": "rope"}
+    with pytest.raises(UserError, match=r"training\.loss 'numeric' needs a layout"):
+        recipes.resolve(WINDOW, changes, WINDOW)
+
+
+def test_a_data_set_takes_no_field_of_the_model() -> None:
+    with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
+        write_data(WINDOW, 10, "out", overrides={"model.width": 8})
+
+
+def test_what_entries_of_a_comparison_have_in_common_is_read_by_one_of_them() -> None:
+    common = {"training.problems": 8}
+    program, layout = resolve(Draft("", (Entry(WINDOW), Entry(PLAIN))), common).rows
+    assert program.recipe.training.problems == 8
+    assert layout.recipe.training.problems == Training().problems
+    with pytest.raises(UserError, match=r"training\.problems has no effect on any of these"):
+        resolve(Draft("", (Entry(PLAIN),)), common)
