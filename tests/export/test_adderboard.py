@@ -118,6 +118,7 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
         (
             {
                 "layout": "reversed",
+                "training.problems": 3000,
                 "positions.name": "rope",
                 "model.compositional_embeddings": False,
             },

@@ -164,6 +164,7 @@ def surveyed(name: str) -> tuple[Machine, Windows, Recording, Recording]:
     return machine, finding.find(machine, small, program.reach), small, large
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*PROGRAMS, "multiplication in base 16"])
 def test_windows_of_short_problems_decide_long_ones(name: str) -> None:
     machine, windows, *recordings = surveyed(name)

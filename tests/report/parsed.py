@@ -4,6 +4,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from curta.report import write_report
+from curta.report.document import Part
+from curta.report.page import render_report, show
 
 VOID = {"input", "link", "meta"}
 
@@ -46,6 +48,12 @@ class Page(HTMLParser):
 
 
 def report(folder: Path) -> Page:
+    """The page alone, which is most quickly made."""
+    return Page(str(render_report(show(folder), Part())))
+
+
+def written(folder: Path) -> Page:
+    """The page as it is written beside its figures."""
     return Page(write_report(folder).read_text(encoding="utf-8"))
 
 

@@ -23,7 +23,7 @@ from curta.report import certified, learned, write_report
 from curta.report.certified import headline
 
 from .certified import write_certified
-from .parsed import Page, report, visible
+from .parsed import Page, report, visible, written
 
 WRONG = ((0, 50), (2, 700), (2, 900))
 
@@ -44,7 +44,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(wrong: Path) -> Page:
-    return report(wrong)
+    return written(wrong)
 
 
 MEMBER = MemberWindows(

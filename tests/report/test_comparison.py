@@ -146,6 +146,7 @@ def test_one_member_has_no_range(tmp_path: Path) -> None:
     assert all(" to " not in cell for cell in line(page_of(tmp_path), "window")[5:])
 
 
+@pytest.mark.slow
 def test_a_sweep_has_a_figure_for_parameters_and_for_every_value(tmp_path: Path) -> None:
     sample.write_comparison(tmp_path, swept=("model.width", "model.num_layers"))
     page = page_of(tmp_path)

@@ -54,6 +54,7 @@ def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(runs_folder: Pat
         curta.probe(run, "top-q")
 
 
+@pytest.mark.slow
 def test_a_comparison_shows_every_entry() -> None:
     entries = ["one: addition", "two: addition model.role_embeddings=false"]
     both = curta.compare(entries, 1, "both", tiny.overrides())

@@ -21,7 +21,7 @@ from curta.report.run_folder import Trained, read_run
 from curta.report.slices import SLICES
 
 from . import sample
-from .parsed import Page, report, visible
+from .parsed import Page, report, visible, written
 
 NAMES = ("learning", "lengths", "grid")
 PICTURES = {f"{name}.{form}" for name in NAMES for form in ("png", "svg")}
@@ -291,7 +291,7 @@ def test_broken_line_is_reported_with_its_place(tmp_path: Path) -> None:
 
 
 def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: Path) -> None:
-    page = report(sample.write_young_run(tmp_path, status="training"))
+    page = written(sample.write_young_run(tmp_path, status="training"))
     assert "no evaluation yet: only its learning curves are shown" in visible(page)
     assert "Training had not finished" in visible(page)
     assert [attrs["aria-label"] for attrs in page.all("svg")] == [DESCRIPTIONS["learning"]]
@@ -304,7 +304,7 @@ def test_evaluation_without_grid_and_examples(tmp_path: Path) -> None:
     data = sample.evaluation(3, 5)
     del data["grids"]
     sample.write_json(tmp_path / "evaluation.json", data | {"examples": []})
-    assert len(report(tmp_path).all("svg")) == 2
+    assert len(written(tmp_path).all("svg")) == 2
     assert "grid.png" not in files(tmp_path)
 
 
@@ -312,7 +312,7 @@ def test_youngest_run_has_no_file_but_its_first(tmp_path: Path) -> None:
     unknown = ("parameters", "training_seconds", "compile_seconds")
     info = {key: value for key, value in sample.INFO.items() if key not in unknown}
     sample.write_json(tmp_path / "run.json", info)
-    page = report(tmp_path)
+    page = written(tmp_path)
     assert sample.INFO["name"] in visible(page)
     assert "No training step is recorded yet." in visible(page)
     assert not files(tmp_path) & PICTURES

@@ -10,7 +10,7 @@ from curta.probes.pictures import Heat, Lines, Paths, Picture
 from curta.report import charts, figures
 
 from . import sample
-from .parsed import Page, report, visible
+from .parsed import Page, report, visible, written
 from .test_figures import drawn, legend
 
 HEAT: Heat = {
@@ -51,7 +51,7 @@ def page(tmp_path: Path) -> Page:
     sample.write_json(tmp_path / "probes" / "longer.json", FOUND)
     tables = FOUND | {"probe": "tables", "picture": picture(HEAT, HEAT, HEAT)}
     sample.write_json(tmp_path / "probes" / "tables.json", tables)
-    return report(tmp_path)
+    return written(tmp_path)
 
 
 def test_a_report_shows_what_every_probe_found(page: Page, tmp_path: Path) -> None:

@@ -153,6 +153,7 @@ def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path)
     assert times(folder) == before
 
 
+@pytest.mark.slow
 def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
         begun().run_comparison(Trained(until="plain"))
@@ -170,6 +171,7 @@ def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder
     assert weights(runs_folder / "two") == weights(done.path)
 
 
+@pytest.mark.slow
 def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
     done: Comparison, runs_folder: Path
 ) -> None:
@@ -258,6 +260,7 @@ def test_compare_from_python_goes_on_with_what_there_is(
     assert times(runs_folder / "two") == before
 
 
+@pytest.mark.slow
 def test_sweep_from_python() -> None:
     made = curta.sweep("addition", {"optimizer.learning_rate": [0.1, 0.01]}, 2, overrides=COMMON)
     assert made.name == "addition-by-learning_rate"

@@ -435,6 +435,7 @@ def test_killed_at_random_moments_a_run_ends_in_the_same_bits(
     assert info["status"] == "finished"
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_a_checkpoint_from_which_the_run_ends_in_the_same_bits(
     unbroken: Path, runs_folder: Path
 ) -> None:

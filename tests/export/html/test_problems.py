@@ -33,6 +33,7 @@ def damaged(tokens: list[int], vocabulary: int, rng: np.random.Generator) -> lis
     return [*tokens[:at], *new, *tokens[at + 1 :]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: Path) -> None:
     made, rng = layout(name), np.random.default_rng(1)

@@ -401,6 +401,7 @@ def swept(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "addition-by-digits-learning_rate"
 
 
+@pytest.mark.slow
 def test_a_sweep_trains_every_combination(swept: Path) -> None:
     table = json.loads((swept / "comparison.json").read_text())
     assert [(row["status"], *row["changes"].values()) for row in table["rows"]] == [
@@ -413,6 +414,7 @@ def test_a_sweep_trains_every_combination(swept: Path) -> None:
     assert {path.stem for path in swept.glob("*.svg")} == pictures
 
 
+@pytest.mark.slow
 def test_a_finished_comparison_is_shown_again(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,6 +426,7 @@ def test_a_finished_comparison_is_shown_again(
     assert text.rstrip().endswith("report.html")
 
 
+@pytest.mark.slow
 def test_runs_names_comparisons_too(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,6 +435,7 @@ def test_runs_names_comparisons_too(
     assert capsys.readouterr().out == f"comparisons: {swept.name}\n"
 
 
+@pytest.mark.slow
 def test_compare_prints_its_table_as_json_and_nothing_else(
     capsys: pytest.CaptureFixture[str], runs_folder: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_a_page_that_cannot_be_is_refused_with_its_reason(small: Path, young: Pa
     assert client.get("/runs/young/page-0.html").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_comparison_has_its_report_and_its_runs(runs_folder: Path) -> None:
     compare(
         ["one: addition", "two: addition model.role_embeddings=false"], 1, "both", tiny.overrides()

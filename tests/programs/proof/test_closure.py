@@ -70,6 +70,7 @@ def test_every_window_of_other_problems_is_listed(listers: Listers, name: str) -
     assert not lister.strange
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("care", CARE[:6])
 @pytest.mark.parametrize("name", CASES)
 def test_views_hold_what_is_around_every_query(listers: Listers, name: str, care: Care) -> None:

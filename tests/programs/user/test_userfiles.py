@@ -76,6 +76,7 @@ def marked(tmp_path: Path) -> tuple[Path, Path]:
     return written_file(tmp_path, text), marker
 
 
+@pytest.mark.slow
 def test_the_whole_story(
     marked: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -430,6 +431,7 @@ def hex_sum(paper, a, b):
 """
 
 
+@pytest.mark.slow
 def test_problems_that_are_kept_have_the_categories_of_the_evaluation(tmp_path: Path) -> None:
     """In base 16 an operation of Curta's own has other categories than in base 10."""
     path = written_file(tmp_path, HEX, "hex.py")
