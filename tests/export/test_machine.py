@@ -74,6 +74,7 @@ def test_pytorch_reads_the_same(name: str) -> None:
     assert (spot.coordinates.numpy() == np.asarray(where.coordinates)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["three axes", "reversed"])
 def test_a_graph_follows_the_same(name: str) -> None:
     layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)

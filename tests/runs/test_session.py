@@ -260,6 +260,7 @@ def test_answers_are_what_the_model_wrote() -> None:
     assert texts == alone
 
 
+@pytest.mark.slow
 def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_recurrences() -> None:
     with_recurrences = tiny.DENSE | {
         "model__num_recurrences": 2, "model__input_injection": "block", "positions__name": "rope",

@@ -61,6 +61,7 @@ def operands(program: Program) -> list[tuple[int, ...]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name not in UNPROVED])
 def test_every_window_of_other_problems_is_listed(listers: Listers, name: str) -> None:
     lister, program = listers[name], CASES[name][0]

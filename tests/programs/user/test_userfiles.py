@@ -207,6 +207,7 @@ MODULO = written(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_truth_alone_is_learned_whole() -> None:
     curta.register(MODULO)
     changes = SHORT | {"evaluation.digits": [1], "training.steps": 6, "training.batch": 32}
@@ -283,6 +284,7 @@ import jax.numpy as jnp
 from curta import Encoding
 
 
+@pytest.mark.slow
 @dataclass(frozen=True)
 class Decay:
     """Scores fall by `strength` with each token between."""
