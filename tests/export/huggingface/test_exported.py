@@ -120,7 +120,7 @@ def test_nothing_but_the_base_is_needed(tmp_path: Path) -> None:
     ("changes", "says"),
     [
         ({"layout": "framed", "positions.name": "learned", "model.causal": False,
-          "model.norm": "layer", "model.role_embeddings": False},
+          "model.norm": "layer", "model.role_embeddings": False, "training.problems": 3000},
          "model.causal False"),
         ({"model.compositional_embeddings": True, "model.tie_embeddings": True},
          "model.compositional_embeddings with model.tie_embeddings"),

@@ -284,7 +284,6 @@ import jax.numpy as jnp
 from curta import Encoding
 
 
-@pytest.mark.slow
 @dataclass(frozen=True)
 class Decay:
     """Scores fall by `strength` with each token between."""
@@ -305,6 +304,7 @@ class DecayEncoding(Encoding):
 '''
 
 
+@pytest.mark.slow
 def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written_file(tmp_path, DECAY, "decay.py")
     options = ["--positions.name", str(path), "--positions.strength", "0.25"]
