@@ -1,7 +1,7 @@
 """Problems examined and answers written per second: `python -m benchmarks.throughput`.
 
 A model of the default recipe, trained here first, is examined and asked through the
-calls that `curta eval` and `curta ask` make; writing the problems down and reading
+calls that `curta evaluate` and `curta ask` make; writing the problems down and reading
 the answers back count. Everything is called once before it is measured. Examining
 is one teacher-forced pass; answers are generated token by token. The prompt's pass
 belongs to the time of an answer.
