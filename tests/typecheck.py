@@ -3,15 +3,12 @@
 Jaxtyping's own wrapper binds every call's arguments by name and checks them twice, so that shapes
 agree between them: ten microseconds and more. Functions that name no array are checked by beartype
 alone, which takes less than one: recording a program took eight times as long as without checks,
-and takes three times as long so. Functions that name arrays are checked in their first calls and
-then in one of many: loops over tokens call some a hundred thousand times. Tests of layouts,
-machines and files of problems took 82 s of CPU with every call checked, and take 60 s so.
+and takes three times as long so.
 """
 
 import inspect
 from collections.abc import Callable
-from functools import partial, wraps
-from itertools import count
+from functools import partial
 from typing import Any
 
 import jaxtyping
@@ -19,9 +16,6 @@ from beartype import BeartypeConf, beartype
 
 checked = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=TypeError))
 _shaped = jaxtyping.jaxtyped
-
-FIRST, EVERY = 500, 50
-"""Calls of a function that are all checked, and which ones of those after them."""
 
 
 def install() -> None:
@@ -34,21 +28,7 @@ def _checked(target: Any, typechecker: Callable[..., Any]) -> Any:
     """What the import hook decorates: functions, and classes for the sake of dataclasses."""
     if inspect.isfunction(target) and not _needs_shapes(target):
         return typechecker(target)
-    shaped = _shaped(target, typechecker=typechecker)
-    return _now_and_then(target, shaped) if inspect.isfunction(target) else shaped
-
-
-def _now_and_then(function: Callable[..., Any], shaped: Callable[..., Any]) -> Callable[..., Any]:
-    """The function: as `shaped`, with checks, in its first calls and in every so many later."""
-    numbers = count()
-
-    @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        number = next(numbers)
-        checks = number < FIRST or number % EVERY == 0
-        return (shaped if checks else function)(*args, **kwargs)
-
-    return called
+    return _shaped(target, typechecker=typechecker)
 
 
 def _needs_shapes(function: Callable[..., Any]) -> bool:

@@ -1,4 +1,4 @@
-"""The options of Curta's own probes, apart from the probes, so that help is told without JAX."""
+"""The options of Curta's own probes, apart from the probes: help needs no JAX."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ def option(default: Any, says: str, kind: type = int, least: int = 1) -> Any:
 
 @dataclass(frozen=True)
 class Options:
-    """What a probe can be told. Raises UserError for a number that is too small."""
+    """The options of a probe. Raises UserError for a number that is too small."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
