@@ -79,12 +79,9 @@ def layouts(
 
     for _, token in order.edges if keep else ():
         extend(int(machine.role[token]), [_anchor(machine, order, anchor, token)], 1)
-    kept = {
-        role: [c for c in mine if prompt or c[0] == anchor[0] or c[0] not in order.given][
-            : None if window else 1
-        ]
-        for role, mine in cells.items()
-    }
+    of_text = order.given - {anchor[0]}
+    known = {r: [c for c in mine if prompt or c[0] not in of_text] for r, mine in cells.items()}
+    kept = {role: mine if window else mine[:1] for role, mine in known.items()}
     before = 0
     while sum(map(len, cells.values())) > before:
         before = sum(map(len, cells.values()))
