@@ -228,6 +228,7 @@ def test_a_long_completion_is_scored_in_blocks_as_in_one_piece(
 DIRECT = [n for n in shipped_names() if n.startswith("sources/") and load(n).layout is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIRECT)
 def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) -> None:
     recipe = load(name)

@@ -24,6 +24,7 @@ def evaluate(settings: Evaluation, *tasks: dict[str, Any]) -> results.Evaluation
     return suite.evaluate(recipe, Models(stacked, layout, 1), settings, lambda what: None)
 
 
+@pytest.mark.slow
 def test_every_operator_of_two_operands_has_a_grid_and_a_table() -> None:
     found = evaluate(replace(SMALL, grid=2, grid_count=1, table=1), *TASKS)
     assert [one.operator for one in found.grids] == ["+", "-"]

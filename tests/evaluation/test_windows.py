@@ -21,7 +21,7 @@ from curta.training import trainer
 from curta.training.records import padded_texts
 from tests import paper, tiny
 
-both = pytest.mark.parametrize("operator", ["+", "*"])
+both = pytest.mark.parametrize("operator", ["+", pytest.param("*", marks=pytest.mark.slow)])
 
 
 class Case(NamedTuple):

@@ -147,6 +147,7 @@ def test_the_device_writes_what_plain_python_writes(
     assert text.prompts.tolist() == [len(layout.prompt(problem)) for problem in batch]
 
 
+@pytest.mark.slow
 @every_pair
 def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout, symbol: str) -> None:
     digits = width(layout, 100 if layout.linear else 12)
@@ -160,6 +161,7 @@ def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout, symb
     assert lines(layout, text) == [layout.write(problem) for problem in batch]
 
 
+@pytest.mark.slow
 @every_pair
 def test_the_device_writes_operands_of_different_bounds(layout: Layout, symbol: str) -> None:
     wide = width(layout)

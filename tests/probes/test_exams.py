@@ -86,6 +86,7 @@ def test_patterns_show_what_each_member_answers(windowed: Run) -> None:
         assert row["right"] == sum(str(answer) == row["truth"] for answer in given)
 
 
+@pytest.mark.slow
 def test_patterns_beyond_the_model_are_named_and_not_asked(dense: Run) -> None:
     """40 positions hold 9 digits plus 9 and their sum, and not 16 plus 16."""
     rows = {row["pattern"]: row for row in found(Patterns(), dense).rows}
@@ -225,6 +226,7 @@ def looping(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_recurrences_are_those_that_a_run_is_loaded_with(
     looping: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

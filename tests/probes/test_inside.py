@@ -90,6 +90,7 @@ def test_more_tokens_than_there_are_leave_gaps(windowed: Run) -> None:
     assert there[tokens:] == [None] * 7
 
 
+@pytest.mark.slow
 def test_an_encoders_chances_are_those_of_each_token_over_the_problem_alone() -> None:
     run, prompt = encoder(), "=86+75".ljust(43, "_")
     run.train()
@@ -456,6 +457,7 @@ def test_a_look_is_at_what_is_scored(dense: Run) -> None:
     assert seen.weights.shape == (2, 2, 2, 3, len(seen.line) - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["attention", "counterfactual"])
 def test_an_encoder_is_not_asked_what_follows_its_answer(name: str) -> None:
     run = encoder()

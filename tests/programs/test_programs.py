@@ -175,6 +175,7 @@ def test_windows_of_short_problems_decide_long_ones(name: str) -> None:
     assert max(map(len, windows.values())) <= 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["multiplication", "sorting", "carried", "binary", "luhn"])
 def test_long_problems_show_hardly_a_window_that_short_ones_do_not(name: str) -> None:
     machine, windows, small, large = surveyed(name)

@@ -85,6 +85,7 @@ def copied(done: Comparison, runs_folder: Path) -> Path:
 # What is found.
 
 
+@pytest.mark.slow
 def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
     found = done.read_results()
     assert found == comparison.read(done.path)
@@ -107,6 +108,7 @@ def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
         assert row.loss.members == [line["loss"] for line in steps[-2:]]
 
 
+@pytest.mark.slow
 def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Comparison) -> None:
     window, plain = done.read_results().rows
     assert window.unplaced == []
@@ -118,6 +120,7 @@ def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Com
     assert (done.path / "plain" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_what_an_evaluation_refuses(
     done: Comparison, runs_folder: Path
 ) -> None:
@@ -145,6 +148,7 @@ def test_grids_and_tables_without_positions_are_left_out() -> None:
 # Going on.
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path) -> None:
     folder = copied(done, runs_folder)
     before, trained = times(folder), Trained()
@@ -183,6 +187,7 @@ def test_a_run_whose_folder_is_gone_is_trained_anew_alone(
     assert weights(folder) == weights(done.path)
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_is_missing_is_made_up_for(done: Comparison, runs_folder: Path) -> None:
     folder, trained = copied(done, runs_folder), Trained()
     (folder / "plain" / "evaluation.json").unlink()
@@ -192,6 +197,7 @@ def test_an_evaluation_that_is_missing_is_made_up_for(done: Comparison, runs_fol
     assert [row.lengths for row in again] == [row.lengths for row in first]
 
 
+@pytest.mark.slow
 def test_a_comparison_may_grow_even_by_an_entry_that_fails(
     done: Comparison, runs_folder: Path
 ) -> None:
@@ -204,6 +210,7 @@ def test_a_comparison_may_grow_even_by_an_entry_that_fails(
     assert [row.status for row in rows] == ["finished", "finished", "stopped"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [{"training__steps": 5}, {"seeds": 3}, {"words": (*WORDS[:1], "sums")}],
@@ -228,6 +235,7 @@ def test_a_folder_that_is_no_comparison_is_left_alone(runs_folder: Path) -> None
         Comparison.begin(planned(), "mine", "base")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 2}'])
 def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: str) -> None:
     (copied(done, runs_folder) / "comparison.json").write_text(text)
@@ -235,6 +243,7 @@ def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: s
         Comparison.load("two")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [1, 3])
 def test_a_file_of_another_version_and_an_unknown_name_are_refused(
     done: Comparison, runs_folder: Path, form: int
@@ -250,6 +259,7 @@ def test_a_file_of_another_version_and_an_unknown_name_are_refused(
 # From Python.
 
 
+@pytest.mark.slow
 def test_compare_from_python_goes_on_with_what_there_is(
     done: Comparison, runs_folder: Path
 ) -> None:

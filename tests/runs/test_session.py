@@ -185,6 +185,7 @@ def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
     assert tokens == pytest.approx(scores.token_accuracy.tolist(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_best_models_are_kept_and_not_the_last() -> None:
     run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
     scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
@@ -316,6 +317,7 @@ def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
         run.ask("1" * 30 + "+1")
 
 
+@pytest.mark.slow
 def test_training_on_forgets_the_members_that_were_loaded() -> None:
     run = trained(training__steps=10)
     before = np.asarray(run.load_models().stacked.tokens)
@@ -324,6 +326,7 @@ def test_training_on_forgets_the_members_that_were_loaded() -> None:
     assert not np.array_equal(before, run.load_models().stacked.tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "kept"), [(1, [30]), (0, [10, 20, 30])])
 def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: list[int]) -> None:
     """However few checkpoints there are: even where the best were those of the first."""

@@ -101,7 +101,7 @@ def test_mixed_is_half_the_last_and_half_a_smaller_number_of_recurrences() -> No
 ALLOWED = {(n, k) for n in range(RECURRENCES) for k in (1, 2) if n + k <= RECURRENCES}
 
 
-@pytest.mark.parametrize("inject", ["none", "sublayer"])
+@pytest.mark.parametrize("inject", ["none", pytest.param("sublayer", marks=pytest.mark.slow)])
 def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: str) -> None:
     model = with_recurrences(inject)
     step = learning(model, Training(recurrence_loss="progressive"))
@@ -115,7 +115,7 @@ def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: 
     assert len(met) >= len(ALLOWED) - 1
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.25])
+@pytest.mark.parametrize("alpha", [pytest.param(0.0, marks=pytest.mark.slow), 0.25])
 def test_the_rest_of_a_progressive_loss_has_all_recurrences_half_of_them_with_gradient(
     alpha: float,
 ) -> None:

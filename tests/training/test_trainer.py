@@ -171,6 +171,7 @@ def test_a_batch_divided_over_devices_has_the_loss_of_the_whole_batch(
     assert state.alive.all()
 
 
+@pytest.mark.slow
 def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a_batch() -> None:
     """Hints and starts: one device's half of a batch is not the other's."""
     recipe = tiny.with_encoding("position-coupling", layout="hints", training__batch=4)

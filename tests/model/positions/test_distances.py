@@ -154,10 +154,11 @@ def shaken(encoding: Any) -> Any:
 def test_fire_biases_are_the_formula_in_each_block(change: Any) -> None:
     indices = (0, 1, 5, 40, 511, 600, 2000)  # both sides of the threshold
     encoding = change(built(FIRE()))
+    maps = jax.tree.map(np.asarray, encoding.maps)
     for block in range(BLOCKS):
         found = biases(encoding, at(*indices), block)
         for head, (i, j) in ((h, pair) for h in range(HEADS) for pair in earlier(indices)):
-            expected = fire(encoding.maps, block, head, indices[i], indices[j])
+            expected = fire(maps, block, head, indices[i], indices[j])
             assert found[head, i, j] == pytest.approx(expected, abs=1e-5)
 
 
@@ -173,7 +174,7 @@ def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
     """The biases of a moved text are the formula at some sorted subset, block by block."""
     encoding, where = shaken(built(FIRE(max_length=40))), at(*range(TIME), texts=3)
     moved = encoding.shift_batch(where, jax.random.key(1))
-    drawn = np.asarray(moved.coordinates)[..., 1:]
+    drawn, maps = np.asarray(moved.coordinates)[..., 1:], jax.tree.map(np.asarray, encoding.maps)
     assert (drawn == drawn[:1]).all()
     assert len({tuple(drawn[0, :, block].tolist()) for block in range(BLOCKS)}) == BLOCKS
     for block in range(BLOCKS):
@@ -182,7 +183,7 @@ def test_fire_draws_positions_for_each_block_and_for_all_texts_alike() -> None:
         assert 0 <= positions[0] <= positions[-1] < 40
         found = biases(encoding, moved, block)
         for i, j in earlier(positions):
-            expected = fire(encoding.maps, block, 1, positions[i], positions[j])
+            expected = fire(maps, block, 1, positions[i], positions[j])
             assert found[1, i, j] == pytest.approx(expected, abs=1e-5)
 
 

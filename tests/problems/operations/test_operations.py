@@ -73,6 +73,7 @@ def test_the_answer_on_the_device_is_pythons(symbol: str, data: st.DataObject) -
     check_answers(problems, answer(symbol, operands))
 
 
+@pytest.mark.slow
 @every_operator
 def test_long_answers_on_the_device_are_pythons(symbol: str) -> None:
     count, nines = several(OPERATIONS[symbol]), 10**100 - 1

@@ -102,6 +102,7 @@ def shown(machine: Machine, picture: machines.Picture, cell: Cell, at: list[int]
     return any_ if at_home(cell) and token < len(machine.tokens) else token
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compare", "back", "longest"])
 def test_a_list_that_lacks_a_window_is_not_closed(listers: Listers, name: str) -> None:
     lister = listers[name]

@@ -362,6 +362,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return curta.train("copying", 2, "short", changes, evaluate=False).folder.path
 
 
+@pytest.mark.slow
 def test_a_users_probe_is_put_to_a_run(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
