@@ -17,6 +17,7 @@ from jaxtyping import Float
 
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pca import ways
+from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.runs import checkpoints, embedding_history
 
@@ -31,7 +32,7 @@ class Tokens(Probe):
     def examine(self, subject: Subject) -> Finding:
         steps, tables = remembered(subject) or checkpointed(subject)
         names = [subject.layout.characters[token] for token in subject.layout.digits]
-        rows, panels = [], []
+        rows, panels = list[Row](), list[Panel]()
         for number, member in enumerate(subject.members):
             mine = ways(tables[:, number])
             rows += _rows(member, steps, names, mine.paths)
