@@ -20,7 +20,7 @@ EVIL = "<script>alert(1)</script>"
 
 def templates() -> Iterator[str]:
     folder = Path(rendering.__file__).parent / "templates"
-    return (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    return (path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
 
 
 @pytest.mark.parametrize("name", sorted(templates()))

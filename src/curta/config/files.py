@@ -21,20 +21,15 @@ def cache_folder() -> Path:
 def write(path: Path, content: bytes | str) -> None:
     """Replaces `path` atomically; a failure is one line and leaves the old file as it was."""
     data = content.encode() if isinstance(content, str) else content
-    try:
+    with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, data)
-    except OSError as error:
-        raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
 def append(path: Path, text: str) -> None:
     """Adds lines to `path`."""
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    with _writing(path), path.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def read_text(path: Path, what: str) -> str:
@@ -69,7 +64,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which gets its name only when all is well; UserError if that is taken."""
     if path.exists():
         raise UserError(f"{str(path)!r} exists already: choose another name, or remove it")
-    try:
+    with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
         try:
@@ -78,6 +73,13 @@ def new_folder(path: Path) -> Iterator[Path]:
             temporary.rename(path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turns what the system refuses into a UserError that names the path."""
+    try:
+        yield
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 

@@ -11,18 +11,12 @@ import dataclasses
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
 from annotated_types import MinLen
-from pydantic import (
-    Discriminator,
-    Field,
-    Tag,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from curta.config.errors import UserError, unknown
 from curta.config.model import ModelConfig
@@ -145,15 +139,18 @@ RENAMED = {
 
 _RECIPE = TypeAdapter(Recipe)
 
+_SHIPPED = Path(__file__).parent / "recipes"
+
 
 def shipped_names() -> list[str]:
     """Names of the recipes that come with the program, `folder/name` inside of a folder."""
-    return sorted(_shipped(_folder(), ""))
+    paths = (path.relative_to(_SHIPPED) for path in _SHIPPED.rglob("*.toml"))
+    return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
 def shipped(name: str) -> dict[str, Any]:
     """The fields of a recipe that comes with the program, as its file has them."""
-    return tables((_folder() / f"{name}.toml").read_text("utf-8"), f"recipe {name!r}")
+    return tables((_SHIPPED / f"{name}.toml").read_text("utf-8"), f"recipe {name!r}")
 
 
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
@@ -218,20 +215,6 @@ def parse_value(text: str) -> Any:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def _folder() -> resources.abc.Traversable:
-    return resources.files("curta.config") / "recipes"
-
-
-def _shipped(folder: resources.abc.Traversable, before: str) -> list[str]:
-    found = []
-    for path in folder.iterdir():
-        if path.is_dir():
-            found += _shipped(path, f"{before}{path.name}/")
-        elif path.name.endswith(".toml"):
-            found.append(before + path.name.removesuffix(".toml"))
-    return found
 
 
 def tables(text: str, where: str) -> dict[str, Any]:

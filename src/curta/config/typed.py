@@ -5,7 +5,8 @@ a file: its JSON begins with that number, and a file of another number is refuse
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,8 @@ from curta.config.errors import UserError
 
 Value = TypeVar("Value")
 
-_ADAPTERS: dict[Any, Any] = {}
+_adapter: Callable[[Any], Any] = cache(TypeAdapter)
+"""What reads and writes a dataclass; made once."""
 
 
 def as_json(value: Any) -> Any:
@@ -81,10 +83,3 @@ def _complaint(error: ValidationError) -> str:
     if first["type"] == "json_invalid":
         return "is no valid JSON"
     return f"is wrong at {field!r}: {first['msg'].lower()}"
-
-
-def _adapter(kind: Any) -> Any:
-    """What reads and writes a dataclass; made once."""
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]

@@ -99,11 +99,16 @@ class Memo:
         number = self.prepare(rows)
         return self.token[member, number]
 
-    def prepare(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
+    def prepare(
+        self,
+        rows: Int[np.ndarray, "queries cells"],
+        targets: Int[np.ndarray, " queries"] | None = None,
+    ) -> Int[np.ndarray, " queries"]:
         """Calculates windows that are not known, all at once; the number of each."""
         number = self.index.find(rows)
-        if (number < 0).any():
-            self._enter(rows[number < 0], None)
+        fresh = number < 0
+        if fresh.any():
+            self._enter(rows[fresh], None if targets is None else targets[fresh])
             number = self.index.find(rows)
         return number
 
@@ -118,11 +123,7 @@ class Memo:
 
         Windows a, b, a, none of them asked before: numbers 0, 1, 0, or 1, 0, 1.
         """
-        number = self.index.find(rows)
-        fresh = number < 0
-        if fresh.any():
-            self._enter(rows[fresh], targets[fresh])
-            number = self.index.find(rows)
+        number = self.prepare(rows, targets)
         asked = self.targets[number] == UNKNOWN
         if asked.any():
             self._judge(number[asked], targets[asked])

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from curta.config.model import ModelConfig
 from curta.config.task import Task
-from curta.probes.pictures import Picture
+from curta.probes.pictures import Heat, Lines, Picture
 from curta.probes.settings import Options
 from curta.probes.settings import option as option
 from curta.probes.subject import Subject
@@ -75,13 +75,29 @@ def summary_statistics(values: Iterable[float] | None) -> Row:
     return {"median": median(every), "min": min(every), "max": max(every), "members": every}
 
 
-def curves(rows: Sequence[Row], members: int) -> list[list[float | None]]:
-    """Each member's figures, row after row, as a picture has them; None where there is none."""
-    return [
-        [row["members"] and row["members"][member] for row in rows] for member in range(members)
-    ]
+def lines(title: str, across: str, at: str, rows: Sequence[Row], members: int) -> Lines:
+    """Each member's figures as a curve, over what the rows have in their column `at`."""
+    return {
+        "form": "lines",
+        "title": title,
+        "across": across,
+        "points": [str(row[at]) for row in rows],
+        "curves": [
+            [row["members"] and row["members"][member] for row in rows] for member in range(members)
+        ],
+    }
 
 
-def percentage(share: float | None) -> str:
-    """`97%` for a cell of a picture, and what stands there if nothing could be asked."""
-    return "no room" if share is None else f"{share:.0%}"
+def by_member(title: str, names: list[str], rows: Sequence[Row], members: Sequence[int]) -> Heat:
+    """Rows below each other by their names, with each member's figure in a column."""
+    values = [row["members"] or [None] * len(members) for row in rows]
+    return {
+        "form": "heat",
+        "title": title,
+        "across": "member",
+        "down": "",
+        "columns": [str(member) for member in members],
+        "rows": names,
+        "values": values,
+        "texts": [["no room" if v is None else f"{v:.0%}" for v in row] for row in values],
+    }

@@ -14,7 +14,7 @@ import numpy as np
 
 from curta.config.task import Task
 from curta.probes import settings
-from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
+from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -109,11 +109,6 @@ def _choices(operator: str, wanted: Callable[[int, int], bool] | None, least: in
 
 
 def _panel(task: Task, digits: int, rows: list[Row], members: int) -> Panel:
-    known = all(row["members"] is not None for row in rows)
-    return {
-        "form": "lines",
-        "title": f"{task.operator} with {digits} digits{'' if known else ': no room'}",
-        "across": f"places in the longest {CHAINS[task.operator].name} chain",
-        "points": [str(row["chain"]) for row in rows],
-        "curves": [[row["members"][m] if known else None for row in rows] for m in range(members)],
-    }
+    room = "" if all(row["members"] for row in rows) else ": no room"
+    across = f"places in the longest {CHAINS[task.operator].name} chain"
+    return lines(f"{task.operator} with {digits} digits{room}", across, "chain", rows, members)

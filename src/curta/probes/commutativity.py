@@ -8,15 +8,7 @@ import numpy as np
 
 from curta.config.task import Task
 from curta.probes import settings
-from curta.probes.base import (
-    STATISTICS,
-    Finding,
-    Probe,
-    Row,
-    percentage,
-    summary_statistics,
-)
-from curta.probes.pictures import Panel
+from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summary_statistics
 from curta.probes.subject import Subject
 from curta.problems import tasks
 from curta.problems.operations import Answer
@@ -41,18 +33,8 @@ class Commutativity(settings.Commutativity, Probe):
 
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in self._rows(subject, task)]
-        members = [str(member) for member in subject.members]
-        values = [row["members"] or [None] * len(members) for row in rows]
-        panel: Panel = {
-            "form": "heat",
-            "title": "Share of pairs",
-            "across": "member",
-            "down": "",
-            "columns": members,
-            "rows": [f"{r['operator']} {r['digits']} digits: {r['answers']}" for r in rows],
-            "values": values,
-            "texts": [[percentage(share) for share in row] for row in values],
-        }
+        names = [f"{row['operator']} {row['digits']} digits: {row['answers']}" for row in rows]
+        panel = by_member("Share of pairs", names, rows, subject.members)
         shows = "Share of pairs of problems, one the other turned round, whose answers are the same"
         columns = ("operator", "digits", "pairs", "answers", *STATISTICS)
         return Finding(columns, rows, {"shows": f"{shows}, and right.", "panels": [panel]})

@@ -25,7 +25,7 @@ from jaxtyping import Bool, Int
 from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds
 from curta.probes import settings
-from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
+from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -96,13 +96,15 @@ class Counterfactual(settings.Counterfactual, Probe):
         if not changes:
             return []
         seen = effects(subject, changes)
-        near = range(-FARTHEST, FARTHEST + 1)
-        by_token = [
-            _row(task, "tokens", d, seen.changed, seen.moved == d, seen.counts) for d in near
+        rows = [
+            _row(task, effect, distance, seen.changed[:, counts & (far == distance)])
+            for effect, far, counts in (
+                ("tokens", seen.moved, seen.counts),
+                (subject.layout.axes[0], seen.places, seen.placed),
+            )
+            for distance in range(-FARTHEST, FARTHEST + 1)
         ]
-        axis = subject.layout.axes[0]
-        by_place = [_row(task, axis, d, seen.changed, seen.places == d, seen.placed) for d in near]
-        return [row for row in (*by_token, *by_place) if row["asked"]]
+        return [row for row in rows if row["asked"]]
 
     def _implied(self, subject: Subject, task: Task) -> list[Row]:
         """How often the next digit is the implied one, where that is another, or the same."""
@@ -119,11 +121,8 @@ class Counterfactual(settings.Counterfactual, Probe):
         if not changes:
             return []
         follows, before, other = followed(subject, changes)
-        asked = {"operator": task.operator, "effect": "implied"}
         return [
-            asked
-            | {"at": name, "asked": int(mask.sum())}
-            | summary_statistics(right[:, mask].mean(axis=1))
+            _row(task, "implied", name, right[:, mask])
             for name, right, mask in (
                 ("another digit", follows, other),
                 ("the same digit", follows, ~other),
@@ -189,7 +188,8 @@ def effects(subject: Subject, changes: Sequence[Change]) -> Effects:
     token = np.arange(1, bounds.total)  # after token i - 1 the model foretells token i
     moved = token - np.array([change.slot for change in changes])[:, None]
     counts = (moved > 0) & (token < lengths)
-    placed, places = _places(layout, np.asarray(where.role), np.asarray(where.coordinates)[..., 0])
+    places = np.asarray(where.coordinates)[..., 0]
+    placed = _placed(layout, np.asarray(where.role))
     here = places[mine, [change.slot for change in changes]][:, None]
     return Effects(
         (before != after)[..., :-1],
@@ -228,12 +228,10 @@ def _after(
     return subject.likeliest([change.text(subject.layout) for change in changes], bounds)
 
 
-def _places(
-    layout: Layout, roles: Int[np.ndarray, "texts time"], places: Int[np.ndarray, "texts time"]
-) -> tuple[Bool[np.ndarray, "texts time"], Int[np.ndarray, "texts time"]]:
-    """Which tokens are digits with a place of their own, and the place of each token."""
+def _placed(layout: Layout, roles: Int[np.ndarray, "texts time"]) -> Bool[np.ndarray, "texts time"]:
+    """Which tokens are digits with a place of their own."""
     own = np.array([role.digit and layout.axes[0] not in role.broadcast for role in layout.roles])
-    return own[roles] & (roles >= 0), places
+    return own[roles] & (roles >= 0)
 
 
 def _columns(problem: Problem) -> list[list[int]]:
@@ -252,29 +250,16 @@ def _reverses(layout: Layout) -> bool:
     return layout.completion(Problem("+", (57, 68))).rstrip("0") == "521"
 
 
-def _row(
-    task: Task,
-    effect: str,
-    displacement: int,
-    changed: Bool[np.ndarray, "members changes time"],
-    there: Bool[np.ndarray, "changes time"],
-    counts: Bool[np.ndarray, "changes time"],
-) -> Row:
-    chosen = there & counts
-    asked = {"operator": task.operator, "effect": effect, "at": displacement}
-    shares = changed[:, chosen].mean(axis=1) if chosen.any() else None
-    return asked | {"asked": int(chosen.sum())} | summary_statistics(shares)
+def _row(task: Task, effect: str, at: int | str, found: Bool[np.ndarray, "members asked"]) -> Row:
+    """The share of each member's predictions of which it is true; none if none was asked."""
+    asked = {"operator": task.operator, "effect": effect, "at": at, "asked": found.shape[1]}
+    return asked | summary_statistics(found.mean(axis=1) if found.size else None)
 
 
 def _panels(task: Task, layout: Layout, rows: list[Row], members: int) -> list[Panel]:
+    title = f"{task.operator}: predictions that change"
     return [
-        {
-            "form": "lines",
-            "title": f"{task.operator}: predictions that change",
-            "across": f"{effect} after the changed digit",
-            "points": [str(row["at"]) for row in mine],
-            "curves": [[row["members"][member] for row in mine] for member in range(members)],
-        }
+        lines(title, f"{effect} after the changed digit", "at", mine, members)
         for effect in ("tokens", layout.axes[0])
         for mine in [[row for row in rows if row["effect"] == effect]]
         if mine

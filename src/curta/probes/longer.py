@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from curta.config.task import Task
 from curta.probes import settings
-from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, summary_statistics
+from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Shares, Subject
 from curta.problems import tasks
@@ -64,11 +64,7 @@ def _row(task: Task, digits: tuple[int, ...], sample: list[Problem], shares: Sha
 
 
 def _panel(task: Task, rows: list[Row], members: int) -> Panel:
-    return {
-        "form": "lines",
-        "title": f"{task.operator} (trained on up to {tasks.widest(task)[0]} digits)",
-        "across": "digits of the first operand",
-        "points": [str(row["digits"]) for row in rows],
-        "curves": curves(rows, members),
-        "inside": 1,
-    }
+    title = f"{task.operator} (trained on up to {tasks.widest(task)[0]} digits)"
+    found = lines(title, "digits of the first operand", "digits", rows, members)
+    found["inside"] = 1
+    return found

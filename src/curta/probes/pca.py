@@ -1,9 +1,12 @@
-"""The plane in which vectors vary most, and where others lie in it."""
+"""The plane in which vectors vary most, where others lie in it, and the ways of vectors there."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+
+from curta.probes.pictures import Paths
 
 Table = Float[np.ndarray, "vectors width"]
 
@@ -29,3 +32,30 @@ def principal(table: Table) -> Plane:
     _, sizes, directions = np.linalg.svd(table - centre, full_matrices=False)
     variance = sizes**2
     return Plane(centre, directions[:2].T, float(variance[:2].sum() / variance.sum()))
+
+
+class Ways(NamedTuple):
+    """The ways of a member's vectors in the plane in which its last ones vary most.
+
+    `share` is how much of their variance the plane holds.
+    """
+
+    paths: Float[np.ndarray, "names moments two"]
+    share: float
+
+    def title(self, member: int) -> str:
+        return f"member {member}: {self.share:.0%} of variance"
+
+    def panel(self, member: int, names: Sequence[str]) -> Paths:
+        return {
+            "form": "paths",
+            "title": self.title(member),
+            "names": list(names),
+            "paths": self.paths.tolist(),
+        }
+
+
+def ways(tables: Float[np.ndarray, "moments names width"]) -> Ways:
+    """The ways of vectors from moment to moment."""
+    plane = principal(tables[-1])
+    return Ways(np.stack([plane.project(table) for table in tables], axis=1), plane.share)

@@ -14,7 +14,7 @@ from curta.config.model import ModelConfig
 from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
 from curta.probes import settings
-from curta.probes.base import STATISTICS, Finding, Probe, Row, curves, summary_statistics
+from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.longer import size
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -79,17 +79,9 @@ def with_recurrences(models: Models, num_recurrences: int) -> Models:
 
 
 def _panels(task: Task, rows: list[Row], members: int) -> list[Panel]:
+    """A panel for each digit count."""
     return [
-        _panel(task, [row for row in rows if row["digits"] == digits], members)
+        lines(f"{task.operator} at {digits} digits", "recurrences", "recurrences", mine, members)
         for digits in dict.fromkeys(row["digits"] for row in rows)
+        for mine in [[row for row in rows if row["digits"] == digits]]
     ]
-
-
-def _panel(task: Task, rows: list[Row], members: int) -> Panel:
-    return {
-        "form": "lines",
-        "title": f"{task.operator} at {rows[0]['digits']} digits",
-        "across": "recurrences",
-        "points": [str(row["recurrences"]) for row in rows],
-        "curves": curves(rows, members),
-    }

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from curta.probes.base import Finding, Probe, Row
-from curta.probes.pca import principal
+from curta.probes.pca import ways
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.runs import checkpoints, embedding_history
@@ -32,13 +32,11 @@ class Tokens(Probe):
     def examine(self, subject: Subject) -> Finding:
         steps, tables = remembered(subject) or checkpointed(subject)
         names = [subject.layout.characters[token] for token in subject.layout.digits]
-        rows, panels = [], []
+        rows, panels = list[Row](), list[Panel]()
         for number, member in enumerate(subject.members):
-            mine = tables[:, number]
-            plane = principal(mine[-1])
-            paths = np.stack([plane.project(table) for table in mine])
-            rows += _rows(member, steps, names, paths)
-            panels.append(_panel(f"member {member}: {plane.share:.0%} of variance", names, paths))
+            mine = ways(tables[:, number])
+            rows += _rows(member, steps, names, mine.paths)
+            panels.append(mine.panel(member, names))
         shows = (
             f"The vectors of the digits in the plane in which those at step {steps[-1]:,} vary"
             f" most, each from its random start over {len(steps) - 1:,} later moments of training."
@@ -68,19 +66,10 @@ def checkpointed(subject: Subject) -> tuple[list[int], Tables]:
 
 
 def _rows(
-    member: int, steps: list[int], names: list[str], paths: Float[np.ndarray, "steps digits two"]
+    member: int, steps: list[int], names: list[str], paths: Float[np.ndarray, "digits steps two"]
 ) -> list[Row]:
     return [
         {"member": member, "step": step, "digit": digit, "x": float(x), "y": float(y)}
-        for step, points in zip(steps, paths, strict=True)
+        for step, points in zip(steps, np.swapaxes(paths, 0, 1), strict=True)
         for digit, (x, y) in zip(names, points, strict=True)
     ]
-
-
-def _panel(title: str, names: list[str], paths: Float[np.ndarray, "steps digits two"]) -> Panel:
-    return {
-        "form": "paths",
-        "title": title,
-        "names": names,
-        "paths": [path.tolist() for path in np.swapaxes(paths, 0, 1)],
-    }

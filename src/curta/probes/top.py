@@ -5,6 +5,7 @@ does not spoil those that follow. An encoder is given the problem, and asked for
 of the answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,7 +36,8 @@ class Top(settings.Top, Probe):
         logits = subject.logits([(tokens, prompt)], subject.bounds([problem]))
         logits = logits[:, 0, : len(line) - first]
         rows = [
-            self._row(subject, member, index, line, prompt, chances)
+            {"member": member, "index": index, "true": line[index], "scored": index >= prompt}
+            | self._likeliest(subject.layout.characters, chances)
             for member, every in zip(subject.members, softmax(logits), strict=True)
             for index, chances in enumerate(every, first)
         ]
@@ -51,28 +53,16 @@ class Top(settings.Top, Probe):
         note = f"Problem {problem}, written {whole}; entropy in bits."
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (note,))
 
-    def _row(
-        self,
-        subject: Subject,
-        member: int,
-        index: int,
-        line: list[str],
-        prompt: int,
-        chances: np.ndarray,
+    def _likeliest(
+        self, characters: Sequence[str], chances: Float[np.ndarray, " vocabulary"]
     ) -> Row:
-        """The chances of every token to stand at `index`."""
+        """What of the chances of every token stands in a row."""
         positive = chances[chances > 0]
-        row: Row = {
-            "member": member,
-            "index": index,
-            "true": line[index],
-            "scored": index >= prompt,
-            "entropy": abs(float(-(positive * np.log2(positive)).sum())),
-        }
+        row: Row = {"entropy": abs(float(-(positive * np.log2(positive)).sum()))}
         best = np.argsort(-chances, kind="stable")[: self.k].tolist()
         best += [None] * (self.k - len(best))
         for rank, token in enumerate(best, 1):
-            row[f"top {rank}"] = None if token is None else subject.layout.characters[token]
+            row[f"top {rank}"] = None if token is None else characters[token]
             row[f"p {rank}"] = None if token is None else float(chances[token])
         return row
 

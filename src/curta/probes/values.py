@@ -12,14 +12,7 @@ from typing import ClassVar
 
 from curta.config.task import Task
 from curta.probes import settings
-from curta.probes.base import (
-    STATISTICS,
-    Finding,
-    Probe,
-    Row,
-    percentage,
-    summary_statistics,
-)
+from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
@@ -103,18 +96,10 @@ def _named(low: int, high: int) -> str:
 
 
 def _panel(task: Task, rows: list[Row], members: list[int]) -> Panel:
-    values = [row["members"] or [None] * len(members) for row in rows]
-    return {
-        "form": "heat",
-        "title": f"{task.operator}: range of the operands, and how many of the two lie in it",
-        "across": "member",
-        "down": "",
-        "columns": [str(member) for member in members],
-        "rows": [f"{row['range']}: {row['beyond']}" for row in rows],
-        "values": values,
-        "texts": [[percentage(value) for value in row] for row in values],
-        "exact_match": True,
-    }
+    title = f"{task.operator}: range of the operands, and how many of the two lie in it"
+    found = by_member(title, [f"{row['range']}: {row['beyond']}" for row in rows], rows, members)
+    found["exact_match"] = True
+    return found
 
 
 def _note(task: Task, limit: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from curta.evaluation.results import SliceSummary
-from curta.report.compared import Compared, Curve, Range, asked, by_digits, by_step
+from curta.report.compared import Compared, Curve, asked, by_digits, by_step
 from curta.report.figures import (
     ALERT,
     MEDIAN,
@@ -27,6 +27,7 @@ from curta.report.figures import (
     shade,
     style,
 )
+from curta.report.summary import Range
 from curta.runs.results import ComparisonRow, Unplaced
 
 if TYPE_CHECKING:
@@ -94,13 +95,9 @@ def _bands(axes: Axes, name: str, found: Mapping[str, Curve], marker: str = "") 
         if other != name:
             middle = [ends.median for ends in curve.values()]
             axes.plot(
-                list(curve),
-                middle,
-                color=MUTED,
-                linewidth=0.7,
-                alpha=0.6,
+                list(curve), middle, color=MUTED, linewidth=0.7, alpha=0.6,
                 label="median of the others",
-            )
+            )  # fmt: skip
     _line(axes, found[name], marker)
 
 

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from curta.evaluation.results import Certificate, WrongWindow
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import Cut, Sheet
-from curta.report.certified import Certified, headline, summarised, text_to
-from curta.report.figures import INK, MEDIAN, MUTED, WIDTH, style
+from curta.report.certified import Certified, headline, text_to
+from curta.report.figures import INK, MEDIAN, MUTED, column, style
 from curta.report.learned import Maps, maps
+from curta.report.summary import range_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,12 +76,9 @@ def section(certified: Certified | None, plot: Markup | None) -> Section | None:
 
 def growth(content: Certificate) -> Figure:
     """How the list of windows grew with the tokens that were recorded."""
-    from matplotlib.figure import Figure
-
     tokens, windows = zip(*content.listing.growth, strict=True)
     with style():
-        drawn = Figure(figsize=(WIDTH, 2.3), layout="constrained")
-        axes = drawn.subplots()
+        drawn, (axes,) = column(1, height=2.3)
         axes.plot(tokens, windows, "o-", color=MEDIAN, markersize=3.5, linewidth=1.8)
         axes.axhline(content.windows, color=MUTED, linewidth=0.8, linestyle="--")
         axes.set_xscale("log")
@@ -95,12 +93,12 @@ def _summaries(content: Certificate) -> Iterator[Summary]:
     members = content.members
     if len(members) < 2:
         return
-    columns = {key: summarised([getattr(one, key) for one in members]) for key in COUNTED}
-    margins = summarised([one.margin for one in members])
-    below = summarised([one.below_bound for one in members])
+    columns = [range_of(getattr(one, key) for one in members) for key in COUNTED]
+    margins = range_of(one.margin for one in members)
+    below = range_of(one.below_bound for one in members)
     for place, name in enumerate(("Median", "Min", "Max")):
         counts = [f"{one[place]:,.4g}" if one[place] % 1 else f"{one[place]:,.0f}"
-                  for one in columns.values()]  # fmt: skip
+                  for one in columns]  # fmt: skip
         yield Summary(name, counts, f"{margins[place]:.3g}", f"{below[place]:,.4g}")
 
 

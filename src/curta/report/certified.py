@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from curta.evaluation.results import Certificate, CertifiedWindows, WrongWindow, read_windows
 from curta.report.summary import counted, listed
@@ -109,12 +106,6 @@ def _conflicts(count: int) -> str:
 
 def _be(count: int) -> str:
     return "is" if count == 1 else "are"
-
-
-def summarised(values: Sequence[float]) -> tuple[float, float, float]:
-    """Median, least and greatest."""
-    ordered = sorted(values)
-    return float(np.median(ordered)), ordered[0], ordered[-1]
 
 
 def _layout(folder: Path) -> ProgramLayout:

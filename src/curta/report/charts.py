@@ -13,10 +13,10 @@ from curta.report.figures import (
     BANDS,
     END,
     INK,
-    MEDIAN,
     MUTED,
     WIDTH,
     band,
+    draw_median,
     draw_member,
     legend,
     percent_axis,
@@ -133,11 +133,7 @@ def _draw_lines(axes: Axes, panel: Lines) -> None:
     for curve in known:
         draw_member(axes, curve, marker="o")
     if len(known) > 1 and known[0]:
-        middle = {x: median(curve[x] for curve in known) for x in known[0]}
-        axes.plot(
-            list(middle), list(middle.values()), "D-", color=MEDIAN, linewidth=1.8, markersize=4,
-            label="median",
-        )  # fmt: skip
+        draw_median(axes, {x: median(curve[x] for curve in known) for x in known[0]})
     inside = panel.get("inside", 0)
     if inside:
         axes.axvspan(

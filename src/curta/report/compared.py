@@ -4,23 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean, median
-from typing import NamedTuple
+from statistics import fmean
 
 from curta.evaluation.results import SliceSummary
 from curta.report.run_folder import Run, read_run
-from curta.report.summary import finite
+from curta.report.summary import Range, finite, range_of
 from curta.runs import comparison
 from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
-
-
-class Range(NamedTuple):
-    """Median, least and greatest over members."""
-
-    median: float
-    least: float
-    most: float
-
 
 Curve = dict[int, Range]
 """Ranges by training step, or by digits."""
@@ -110,11 +100,6 @@ def by_step(members: Mapping[int, Mapping[int, float]]) -> Curve:
     """Members' learning curves as one of ranges; a member counts while it trains."""
     steps = sorted({step for curve in members.values() for step in curve})
     return {step: range_of(c[step] for c in members.values() if step in c) for step in steps}
-
-
-def range_of(values: Iterable[float]) -> Range:
-    known = list(values)
-    return Range(median(known), min(known), max(known))
 
 
 def _members(slices: Iterable[SliceSummary]) -> list[tuple[float | None, ...]]:

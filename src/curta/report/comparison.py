@@ -10,22 +10,14 @@ from markupsafe import Markup
 
 from curta.evaluation.results import SliceSummary
 from curta.report import bands, swept
-from curta.report.compared import (
-    Compared,
-    Range,
-    compared_of,
-    hardest,
-    range_of,
-    read_comparison,
-    slices_of,
-)
+from curta.report.compared import Compared, compared_of, hardest, read_comparison, slices_of
 from curta.report.differences import differences
 from curta.report.document import Part, document
 from curta.report.images import inline_svg
 from curta.report.page import Section, Shown, moving, parts, show, write_page
 from curta.report.rendering import render
 from curta.report.run_folder import Run
-from curta.report.summary import MISSING, finite, listed
+from curta.report.summary import MISSING, Range, finite, listed, range_of
 from curta.runs.results import ComparisonResults, ComparisonRow
 
 if TYPE_CHECKING:

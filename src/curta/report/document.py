@@ -27,6 +27,6 @@ def document(title: str, parts: Iterable[Part]) -> str:
     return render("document.html", title=title, style=Markup(style), body=body, scripts=scripts)
 
 
-def own(name: str) -> str:
-    """A file of this package; text, so that line ends are those a browser hashes."""
-    return resources.files("curta.report").joinpath(name).read_text(encoding="utf-8")
+def own(name: str, package: str = "curta.report") -> str:
+    """A file of a package; text, so that line ends are those a browser hashes."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")

@@ -103,7 +103,7 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
     stopped = stopped or {}
     alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
     with style():
-        figure, (upper, lower) = _panels(2, height=4.4)
+        figure, (upper, lower) = column(2, height=4.4)
         _draw_curves(upper, curves(alive, "loss"), stopped)
         _draw_curves(lower, curves(alive, "exact_match"), stopped)
         upper.set_yscale("log", nonpositive="clip")
@@ -123,7 +123,7 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
     operators = by_operator(rows)
     spans = {name: task.lengths for name, task in trained.items() if name in operators}
     with style():
-        figure, panels = _panels(len(operators), height=1.2 + 1.4 * len(operators))
+        figure, panels = column(len(operators), height=1.2 + 1.4 * len(operators))
         for panel, (operator, mine) in zip(panels, operators.items(), strict=True):
             _draw_lengths(panel, mine)
             shade(panel, spans.get(operator))
@@ -139,7 +139,7 @@ def grid(data: Grid, trained: Mapping[str, Trained]) -> Figure:
     """Median exact match of the members for every pair of operand lengths, in bands."""
     cells = median_cells(data.exact_match)
     with style():
-        figure, (axes,) = _panels(1, height=4.3)
+        figure, (axes,) = column(1, height=4.3)
         image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
         axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
         axes.set_title(data.operator, parse_math=False)
@@ -193,7 +193,7 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_STYLE)
 
 
-def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
+def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
     """An empty figure with panels below each other that share their x axis."""
     from matplotlib.figure import Figure
 
@@ -204,27 +204,30 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
 def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int, int]) -> None:
     for member, curve in members.items():
         draw_member(axes, curve, member=member)
-    steps = sorted({step for curve in members.values() for step in curve})
-    middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
-    axes.plot(steps, middle, color=MEDIAN, linewidth=1.8, label="median")
+    middle = _medians(members)
+    axes.plot(list(middle), list(middle.values()), color=MEDIAN, linewidth=1.8, label="median")
     for member in stopped:
         _mark_stopped(axes, member, members.get(member, {}))
 
 
 def _draw_validation(axes: Axes, members: Mapping[int, Curve]) -> bool:
     """Every member thin and the median dashed; False if nothing was validated."""
-    steps = sorted({step for curve in members.values() for step in curve})
-    if not steps:
+    middle = _medians(members)
+    if not middle:
         return False
     for curve in members.values():
         axes.plot(list(curve), list(curve.values()), color=END, linewidth=0.8, alpha=0.6)
-    middle = [median(curve[step] for curve in members.values() if step in curve) for step in steps]
-    marker = "o" if len(steps) <= MARKED else ""
     axes.plot(
-        steps, middle, "--", marker=marker, markersize=3, color=END, linewidth=1.8,
-        label="validation",
+        list(middle), list(middle.values()), "--", marker="o" if len(middle) <= MARKED else "",
+        markersize=3, color=END, linewidth=1.8, label="validation",
     )  # fmt: skip
     return True
+
+
+def _medians(members: Mapping[int, Curve]) -> Curve:
+    """At each step the median of the members that have a value there."""
+    steps = sorted({step for curve in members.values() for step in curve})
+    return {step: median(c[step] for c in members.values() if step in c) for step in steps}
 
 
 def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None = None) -> None:
@@ -244,6 +247,12 @@ def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None =
         line.set_gid(f"{TOLD}member {member}")
 
 
+def draw_median(axes: Axes, curve: Curve) -> None:
+    """A thick line through the medians of points that are few."""
+    places, middle = list(curve), list(curve.values())
+    axes.plot(places, middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
+
+
 def _mark_stopped(axes: Axes, member: int, curve: Curve) -> None:
     """A cross and the member's number at its last point, if it has one."""
     if not curve:
@@ -259,8 +268,7 @@ def _draw_lengths(axes: Axes, rows: Sequence[SliceResult]) -> None:
     shares = [hardest(group) for group in groups.values()]
     for member, values in enumerate(zip(*shares, strict=True)):
         draw_member(axes, dict(zip(groups, values, strict=True)), marker="o", member=member)
-    middle = list(map(median, shares))
-    axes.plot(list(groups), middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
+    draw_median(axes, dict(zip(groups, map(median, shares), strict=True)))
     percent_axis(axes)
     for digits, group in groups.items():
         _name_sizes(axes, digits, group)

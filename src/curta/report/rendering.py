@@ -48,6 +48,12 @@ def render(template: str, /, **values: Any) -> Markup:
     return Markup(environment().get_template(template).render(values))
 
 
+def render_text(template: str, /, **values: Any) -> str:
+    """A template that is no HTML, with these values as they are."""
+    plain = environment().overlay(autoescape=False, keep_trailing_newline=True)
+    return plain.get_template(template).render(values)
+
+
 def digest(text: str) -> str:
     """The hash by which a security policy names a script or a stylesheet of the page."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

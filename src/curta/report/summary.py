@@ -3,12 +3,27 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from statistics import median
+from typing import NamedTuple
 
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
 
 MISSING = "—"
 """Stands where nothing was measured."""
+
+
+class Range(NamedTuple):
+    """Median, least and greatest over members."""
+
+    median: float
+    least: float
+    most: float
+
+
+def range_of(values: Iterable[float]) -> Range:
+    known = list(values)
+    return Range(median(known), min(known), max(known))
 
 
 def finite(values: Iterable[float | None]) -> list[float]:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curta.report.compared import Compared, Range, range_of
-from curta.report.figures import ALERT, MEDIAN, WIDTH, legend, percent_axis, style
+from curta.report.compared import Compared
+from curta.report.figures import ALERT, MEDIAN, column, legend, percent_axis, style
+from curta.report.summary import Range, range_of
 from curta.runs.results import ComparisonRow
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _against(
     measured = [(title, of) for title, of in _measures(compared) if any(map(of, rows))]
     series, axis = _series(rows, apart), Axis(map(value, rows))
     with style():
-        figure, panels = _column(len(measured))
+        figure, panels = column(len(measured), height=1.1 + 1.5 * len(measured))
         for panel, (title, measure) in zip(panels, measured, strict=True):
             for number, one in enumerate(series):
                 dodge = 0.0 if axis.numeric else 0.1 * (number - (len(series) - 1) / 2)
@@ -197,11 +198,3 @@ def _draw_ranges(
         places, middle, series.mark + line, color=series.colour, linewidth=1.8, markersize=5,
         label=series.name,
     )  # fmt: skip
-
-
-def _column(count: int) -> tuple[Figure, list[Axes]]:
-    """An empty figure with panels below each other that share their x axis."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, 1.1 + 1.5 * count), layout="constrained")
-    return figure, list(figure.subplots(count, sharex=True, squeeze=False)[:, 0])

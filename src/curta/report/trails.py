@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from curta.probes.pca import principal
+from curta.probes.pca import Ways, ways
 from curta.probes.pictures import Picture
 from curta.programs.machine.machine import Machine
 from curta.report.run_folder import Run
@@ -27,15 +27,6 @@ SIZE = 1000
 """Side of a drawing; points are whole numbers of it."""
 INSIDE = 80
 """What is left free around the ways."""
-
-Paths = Float[np.ndarray, "names moments two"]
-
-
-class Member(NamedTuple):
-    """One member's ways, and the share of its variance that its plane holds."""
-
-    paths: Paths
-    share: float
 
 
 class Digits(NamedTuple):
@@ -53,7 +44,7 @@ class Trails(NamedTuple):
     """
 
     steps: list[int]
-    members: list[Member]
+    members: list[Ways]
     names: Sequence[str] = DIGITS
     role: str = ""
 
@@ -69,7 +60,7 @@ def read(folder: Path, run: Run) -> Trails | None:
     if digits is None or found is None:
         return None
     steps, tables = found
-    members = [_member(tables[:, number]) for number in range(tables.shape[1])]
+    members = [ways(tables[:, number]) for number in range(tables.shape[1])]
     return Trails(steps, members, digits.names, digits.role)
 
 
@@ -99,25 +90,11 @@ def digits_of(machine: Machine, role: str, base: int) -> Digits | None:
     return Digits(np.array(tokens), [machine.tokens[t].symbol for t in tokens], role)
 
 
-def _member(tables: Float[np.ndarray, "moments names width"]) -> Member:
-    plane = principal(tables[-1])
-    paths = np.stack([plane.project(table) for table in tables], axis=1)
-    return Member(paths, plane.share)
-
-
 def picture(trails: Trails) -> Picture:
     """The same as data, for a file."""
     return {
         "shows": "The vectors of the digits from their random start to the end of training.",
-        "panels": [
-            {
-                "form": "paths",
-                "title": _title(number, member),
-                "names": list(trails.names),
-                "paths": member.paths.tolist(),
-            }
-            for number, member in enumerate(trails.members)
-        ],
+        "panels": [one.panel(number, trails.names) for number, one in enumerate(trails.members)],
     }
 
 
@@ -136,7 +113,7 @@ def section(trails: Trails | None, metrics: Sequence[Metric]) -> Drawing | None:
         return None
     data = {"steps": trails.steps, "losses": list(_losses(trails.steps, metrics))}
     members = [
-        (_title(number, one), list(zip(trails.names, _placed(one.paths).tolist(), strict=True)))
+        (one.title(number), list(zip(trails.names, _placed(one.paths).tolist(), strict=True)))
         for number, one in enumerate(trails.members)
     ]
     return Drawing(members, trails.role, data)
@@ -155,11 +132,7 @@ def _losses(steps: Sequence[int], metrics: Sequence[Metric]) -> Iterator[float |
         yield None if last is None else float(f"{last:.3g}")
 
 
-def _title(number: int, member: Member) -> str:
-    return f"member {number}: {member.share:.0%} of variance"
-
-
-def _placed(paths: Paths) -> np.ndarray:
+def _placed(paths: Float[np.ndarray, "names moments two"]) -> np.ndarray:
     """Whole numbers within the drawing, one scale for both directions."""
     low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
     scale = (SIZE - 2 * INSIDE) / max(float((high - low).max()), 1e-9)

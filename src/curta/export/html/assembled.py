@@ -3,16 +3,18 @@
 import base64
 import re
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any, NamedTuple
 
 import safetensors.numpy
+from markupsafe import Markup
 
 from curta.config.recipe import Recipe
 from curta.export.html import design, folded
 from curta.model.transformer import Transformer
-from curta.report.document import Part, document
+from curta.report.document import Part, document, own
 from curta.report.rendering import render
+
+PACKAGE = "curta.export.html"
 
 MODULES = (
     "machine.js", "model.js", "writing.js", "compound.js", "problems.js", "sheet.js", "drawing.js",
@@ -45,7 +47,7 @@ def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> s
         designs=[{"run": name, "design": table, "names": [name]}],
         weights=[_weights(model)],
     )
-    return document(f"{name}: a model at work", [Part(body, _read("page.css"), _script())])
+    return document(f"{name}: a model at work", [_working(body)])
 
 
 def at_work(runs: Sequence[Carried]) -> Part:
@@ -63,7 +65,7 @@ def at_work(runs: Sequence[Carried]) -> Part:
         refused={name: reason for name, reason in reasons.items() if reason},
         several=len(runs) > 1,
     )
-    return Part(body, _read("page.css"), _script()) if able else Part(body)
+    return _working(body) if able else Part(body)
 
 
 def _design(run: Carried, members: int, several: bool) -> dict[str, Any]:
@@ -87,16 +89,16 @@ def _weights(model: Transformer) -> str:
     return base64.b64encode(safetensors.numpy.save(folded.tensors(model))).decode()
 
 
+def _working(body: Markup) -> Part:
+    """What calculates in a page, with its stylesheet and its script."""
+    return Part(body, own("page.css", PACKAGE), _script())
+
+
 def _script() -> str:
     """All modules as one: what they take from each other needs no import then."""
     return "\n".join(map(_inlined, MODULES))
 
 
 def _inlined(name: str) -> str:
-    text = re.sub(r"^import [^;]*;\n", "", _read(name), flags=re.MULTILINE)
+    text = re.sub(r"^import [^;]*;\n", "", own(name, PACKAGE), flags=re.MULTILINE)
     return re.sub(r"^export ", "", text, flags=re.MULTILINE)
-
-
-def _read(name: str) -> str:
-    """A file of this package; text, so that line ends are those a browser hashes."""
-    return resources.files("curta.export.html").joinpath(name).read_text(encoding="utf-8")

@@ -33,7 +33,7 @@ def certificate(
 
 def _members(content: "Certificate") -> Table:
     """A line for each member and, of several, their median, least and greatest."""
-    from curta.report.certified import summarised
+    from curta.report.summary import range_of
 
     members, bound = content.members, content.rounding.bound
     moved = (
@@ -51,7 +51,7 @@ def _members(content: "Certificate") -> Table:
         names = (f"{one.member}", f"{one.seed}")
         view.add_row(*names, *_numbers(row), style="red" if one.wrong else "")
     if len(members) > 1:
-        columns = [summarised(column) for column in zip(*rows, strict=True)]
+        columns = [range_of(column) for column in zip(*rows, strict=True)]
         for name, values in zip(("median", "min", "max"), zip(*columns, strict=True), strict=True):
             view.add_row(name, "", *_numbers(values), style="dim")
     return view

@@ -17,14 +17,7 @@ from rich.text import Text
 from curta.frontends.cli.certified import certificate as certificate
 
 if TYPE_CHECKING:
-    from curta.evaluation.results import (
-        Grid,
-        NamedProblem,
-        SliceResult,
-        SliceSummary,
-        WholeTable,
-        Written,
-    )
+    from curta.evaluation.results import Grid, NamedProblem, SliceResult, WholeTable, Written
     from curta.export.dataset import Summary
     from curta.frontends.run import Run
     from curta.probes.results import ProbeTable
@@ -33,7 +26,7 @@ if TYPE_CHECKING:
     from curta.problems.sizes import Split
     from curta.runs.comparison_spec import ComparisonSpec, Row
     from curta.runs.loop import Progress as Step
-    from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
+    from curta.runs.results import ComparisonResults, ComparisonRow
 
 
 @lru_cache
@@ -280,24 +273,17 @@ def _comparison_row(row: "ComparisonRow", sizes: Sequence[tuple[str, str]]) -> l
     seconds = row.training_seconds
     cost = (row.parameters, row.steps, None if seconds is None else round(seconds))
     shown = ["" if value is None else f"{value:,}" for value in cost]
-    return [
-        escape(row.name),
-        *shown,
-        *(_range_at(row, operator, size) for operator, size in sizes),
-    ]
+    return [escape(row.name), *shown, *(_range_at(row, operator, size) for operator, size in sizes)]
 
 
 def _range_at(row: "ComparisonRow", operator: str, size: str) -> str:
     """Median over members, and below it the range unless all are the same."""
+    from curta.report.compared import hardest, slices_of
 
-    from curta.report.compared import hardest
-
-    def mine(one: "SliceSummary | Unplaced") -> bool:
-        return (one.operator, one.size) == (operator, size)
-
-    slices = [one for one in row.lengths if mine(one)]
+    slices = slices_of(row, operator, size)
     if not slices:
-        return "no\npositions" if any(map(mine, row.unplaced)) else row.status
+        unplaced = [(one.operator, one.size) for one in row.unplaced]
+        return "no\npositions" if (operator, size) in unplaced else row.status
     found = hardest(slices)
     same = found.least == found.most
     ends = "" if same else f"\n{found.least:.2f}..{found.most:.2f}"

@@ -1,11 +1,11 @@
 """The headers under which a browser may show what is sent."""
 
-import base64
-import hashlib
 import html.parser
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from curta.report.rendering import digest
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -53,12 +53,8 @@ def _inline(page: str) -> str:
     """Sources for just the scripts and the styles that stand in a page, by their hashes."""
     blocks = _Blocks()
     blocks.feed(page)
-    hashes = {name: " ".join(map(_hash, texts)) for name, texts in blocks.found.items() if texts}
+    hashes = {name: " ".join(map(digest, texts)) for name, texts in blocks.found.items() if texts}
     return "".join(f"{name}-src {sources}; " for name, sources in hashes.items())
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 class _Blocks(html.parser.HTMLParser):
