@@ -5,7 +5,7 @@ written after the row's last one. Chains follow views for a few steps and say wh
 hold once they cannot change any more, or that anything is possible.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.proof.overlap import Overlap
-from curta.programs.proof.rules import Cell
+from curta.programs.proof.rules import Cell, Column, Grid
 
 Away = tuple[int | None, ...]
 """How far the pen is from the token on each axis; None once it went home."""
@@ -25,12 +25,16 @@ Groups = list[tuple[tuple[int, ...], Int[np.ndarray, " codes"]]]
 """For some columns of patterns each time the codes of what stands in them."""
 
 
+Asked = tuple[int, tuple[int, ...], tuple[Cell, ...]]
+"""A role, columns of its views, and squares around it."""
+
+
 class State(NamedTuple):
     """Views on a chain, and the pattern around its token that each belongs to."""
 
     role: int
     away: Away
-    rows: Int[np.ndarray, "n columns"]
+    rows: Grid
     patterns: Int[np.ndarray, "n cells"]
     cells: tuple[Cell, ...]
     """Those of the patterns."""
@@ -43,7 +47,7 @@ class Chains:
     overlap: Overlap
     steps: int
     """How many tokens a chain follows."""
-    known: dict[tuple[int, tuple[int, ...], tuple[Cell, ...]], tuple[int, Groups]]
+    known: dict[Asked, tuple[int, Groups]] = field(default_factory=dict)
 
     def follow(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
         """The patterns of a role: columns of its views, then what became of some more squares.
@@ -166,7 +170,7 @@ class Chains:
 
     def _different(
         self, rows: Int[np.ndarray, "n cells"], of: tuple[Cell, ...]
-    ) -> tuple[Int[np.ndarray, "m cells"], Int[np.ndarray, " n"]]:
+    ) -> tuple[Int[np.ndarray, "m cells"], Column]:
         """Each row once, and which of them each row is: of a, b, a these are a, b and 0, 1, 0."""
         codes = self.overlap.coder.code(rows, of, zones=False)
         _, first, tags = np.unique(codes, return_index=True, return_inverse=True)
