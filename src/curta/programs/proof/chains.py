@@ -49,23 +49,24 @@ class Chains:
     """How many tokens a chain follows."""
     known: dict[Asked, tuple[int, Groups]] = field(default_factory=dict)
 
-    def follow(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
+    def follow(self, asked: Asked) -> Groups:
         """The patterns of a role: columns of its views, then what became of some more squares.
 
         The squares are empty when the token is written. Patterns come in groups, each with the
         columns about which it says something.
         """
-        sizes = [len(views.rows) for views in self.overlap.views.values()]
-        version = sum(sizes) if self.steps > 1 and cells else len(self.overlap.views[role].rows)
-        key = (role, columns, cells)
-        if key not in self.known or self.known[key][0] != version:
-            self.known[key] = version, self._groups(role, columns, cells)
-        return self.known[key][1]
+        (role, _, cells), views = asked, self.overlap.views
+        several = self.steps > 1 and len(cells) > 0
+        version = sum(len(views[r].rows) for r in (views if several else (role,)))
+        if asked not in self.known or self.known[asked][0] != version:
+            self.known[asked] = version, self._groups(asked)
+        return self.known[asked][1]
 
-    def _groups(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
+    def _groups(self, asked: Asked) -> Groups:
+        role, columns, cells = asked
         own = self.overlap.views[role].layout.cells
         shown = (*(own[column] for column in columns), *cells)
-        rows = self._follow(role, columns, cells, shown)
+        rows = self._follow(asked, shown)
         certain, groups = rows != ANYTHING, []
         kinds = certain @ (1 << np.arange(rows.shape[1]))
         for kind in np.unique(kinds).tolist():
@@ -75,10 +76,9 @@ class Chains:
             groups.append((tuple(keep), np.unique(codes)))
         return groups
 
-    def _follow(
-        self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...], shown: tuple[Cell, ...]
-    ) -> Int[np.ndarray, "m shown"]:
+    def _follow(self, asked: Asked, shown: tuple[Cell, ...]) -> Int[np.ndarray, "m shown"]:
         """The patterns that chains of `steps` tokens end with; ANYTHING where that is open."""
+        role, columns, cells = asked
         views, none = self.overlap.views[role], len(self.overlap.machine.tokens)
         known = views.rows[:, columns]
         if not cells:

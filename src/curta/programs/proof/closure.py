@@ -143,7 +143,7 @@ def close(
             if proof is None or not proof.holds():
                 rules = Rules(machine, format, fewest)
                 proof = proofs[operator] = Proof(machine, windows, table, rules, care, until)
-            proof.step.until = proof.chains.overlap.until = until
+            proof.order.until = until
             proof.run()
         except (TooManyError, TooWideError, UnprovableError) as error:
             reasons.append(f"{operator}: {error}")

@@ -1,6 +1,5 @@
 """From a view to the next: what stays known, what is new, and what it must agree with."""
 
-import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,8 +78,6 @@ class Overlap:
     """The role of the prompt's last sign."""
     chains: "Chains | None" = None
     """Without them it does not count what became of squares after a token was written."""
-    until: float = math.inf
-    """When the proof is given up, by the thread's clock."""
 
     def after(self, role: int, rows: Grid, token: int, tags: Column | None = None) -> Rows:
         """The views in which a token can be written after these of a role.
@@ -88,7 +85,7 @@ class Overlap:
         Rows that lead to the same are taken once, or once for each of their tags. Raises
         TooManyError when time is up, or for more than MOST rows.
         """
-        if time.thread_time() > self.until:
+        if time.thread_time() > self.order.until:
             raise TooManyError("it takes too long")
         layout, to = (self.views[r].layout for r in (role, int(self.machine.role[token])))
         cells, columns = [to.cells[0]], [np.full(len(rows), token, rows.dtype)]
@@ -298,7 +295,7 @@ class Overlap:
         self, role: int, columns: tuple[int, ...], after: tuple[Cell, ...], cells: tuple[Cell, ...]
     ) -> "Groups":
         if self.chains is not None:
-            return self.chains.follow(role, columns, after)
+            return self.chains.follow((role, columns, after))
         codes = self.coder.code(self.views[role].rows[:, columns], cells, zones=False)
         return [(tuple(range(len(columns))), np.unique(codes))]
 

@@ -138,12 +138,12 @@ class Rules:
     @cached_property
     def unknown(self) -> str:
         """What the prompt has that is not known here; nothing if all of it is."""
-        for part in self.format.parts:
-            if isinstance(part, Given) and part.multiple != 1:
+        for part in self.format.givens:
+            if part.multiple != 1:
                 return "numbers of digits that are multiples"
-            if isinstance(part, Given) and part.follows:
+            if part.follows:
                 return "an operand that goes on from another"
-            if isinstance(part, Given) and part.many and part.gap:
+            if part.many and part.gap:
                 return "gaps in any number of operands"
         if any(lies.behind and lies.line is not None for lies in self.places.values()):
             return "a sign behind any number of operands"
@@ -228,7 +228,7 @@ class Rules:
     @cached_property
     def filled(self) -> frozenset[str]:
         """The operands that zeros fill up to the longest: all of one length."""
-        parts = (part for part in self.format.parts if isinstance(part, Given))
+        parts = self.format.givens
         return frozenset(part.role for part in parts if part.filled and not part.many)
 
     def spare(self, cells: Sequence[Cell], at: Sequence[At], rows: np.ndarray) -> Mask:
