@@ -221,7 +221,7 @@ class Layout(ABC):
     @property
     def end(self) -> int:
         """The token that ends a text."""
-        return self.characters.index(END)
+        return self.code(END)
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
         """The tokens that are given to the model."""
@@ -254,12 +254,16 @@ class Layout(ABC):
         """The token that is the same but for its digit; None if there is none."""
         if self.value(token) is None or value >= len(DIGITS):
             return None
-        return self.characters.index(DIGITS[value])
+        return self.code(DIGITS[value])
 
     @property
     def digits(self) -> list[int]:
         """Tokens of an answer that are the same but for their digit: 0, 1, ..."""
-        return [self.characters.index(digit) for digit in DIGITS]
+        return [self.code(digit) for digit in DIGITS]
+
+    def code(self, character: str) -> int:
+        """The token of a character."""
+        return self.characters.index(character)
 
     @property
     def vocabulary(self) -> list[str]:

@@ -7,6 +7,7 @@ operands of at most three digits. Source: a calculator built one component at a 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 
@@ -40,10 +41,7 @@ class Begun(DirectLayout):
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         bounds = super().bounds(operator, digits)
-        return ShapeBounds(1 + bounds.prompt, bounds.completion, bounds.extents)
-
-    def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
-        return [self._sign(BEGIN, len(operands.digits))]
+        return replace(bounds, prompt=1 + bounds.prompt)
 
     def rule(self, state: State, character: str) -> Entry:
         if character == BEGIN:
@@ -62,10 +60,10 @@ class BegunLeft(Begun):
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.fit(digits)
-        bounds = super().bounds(operator, digits)
-        return ShapeBounds(PROMPT, bounds.completion, bounds.extents)
+        return replace(super().bounds(operator, digits), prompt=PROMPT)
 
-    def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
+    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         free = bounds.prompt - 2 - jnp.sum(operands.lengths, axis=1, keepdims=True)
         valid = jnp.arange(bounds.prompt)[None] < free
-        return [Piece(jnp.full(valid.shape, self.characters.index(BEGIN)), valid)]
+        _, *rest = super()._prompt(operator, operands, bounds)
+        return [Piece(jnp.full(valid.shape, self.code(BEGIN)), valid), *rest]

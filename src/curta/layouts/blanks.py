@@ -41,5 +41,5 @@ class Blanks(SumLayout):
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
         beyond = places(numbers.digits) >= numbers.lengths[..., None]
-        digits = jnp.where(beyond, self.characters.index(self.fill), numbers.digits)
+        digits = jnp.where(beyond, self.code(self.fill), numbers.digits)
         return super()._fit(numbers._replace(digits=digits), widest)

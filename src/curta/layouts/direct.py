@@ -90,23 +90,21 @@ class DirectLayout(RuledLayout):
         return ShapeBounds(operands + marks, work, ((-1, max(widest, *answer)),))
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
-        mark = OPERATIONS[operator].mark
         result = ARITHMETIC[operator].answer(operands)
-        before, between = (mark, ",") if mark.isalpha() else ("", mark)
-        batch = len(operands.digits)
-        prompt = self.opening(operands, bounds)
-        prompt += [self._sign(character, batch) for character in before]
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
-        given = self._fit(operands, widest + self.ahead)
-        prompt += [*self._listed(given, between, self.reverse_operands), self._sign("=", batch)]
         answer = self._fit(result.numbers, widest + 1)
         work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
-        stop = self._sign(END, batch)
-        return join(prompt, [*work, stop], bounds.total, self.characters.index(END))
+        stop = self._sign(END, len(operands.digits))
+        prompt = self._prompt(operator, operands, bounds)
+        return join(prompt, [*work, stop], bounds.total, self.code(END))
 
-    def opening(self, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
-        """What stands before all else."""
-        return []
+    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
+        """The prompts, piece by piece."""
+        form, batch = self.prompt_format(operator), len(operands.digits)
+        widest = jnp.max(operands.lengths, axis=1, keepdims=True)
+        given = self._fit(operands, widest + self.ahead)
+        before, after = ([self._sign(c, batch) for c in part] for part in (form.before, form.after))
+        return [*before, *self._listed(given, form.between, self.reverse_operands), *after]
 
     def rule(self, state: State, character: str) -> Entry:
         """States are the part that is written, and whether a digit of a number stands already."""
@@ -137,7 +135,7 @@ class DirectLayout(RuledLayout):
         return numbers._replace(lengths=jnp.where(numbers.lengths > 0, lengths, 0))
 
     def _sign(self, character: str, batch: int) -> Piece:
-        return sign(self.characters.index(character), batch)
+        return sign(self.code(character), batch)
 
     def _negative(self, operator: str, result: Result) -> list[Piece]:
         if not OPERATIONS[operator].signed:

@@ -74,12 +74,12 @@ class Fields(RuledLayout):
         batch = len(operands.digits)
         values = _fitted(operands.digits, WIDTH)
         blank = jnp.arange(WIDTH)[None, None] >= operands.lengths[..., None]
-        first, second = jnp.moveaxis(jnp.where(blank, self._code(" "), values)[..., ::-1], 1, 0)
+        first, second = jnp.moveaxis(jnp.where(blank, self.code(" "), values)[..., ::-1], 1, 0)
         result = ARITHMETIC[operator].answer(operands._replace(digits=values))
         answer = _fitted(result.numbers.digits[:, 0], GROUPS)
         carries = _carries(values) if operator == "*" else jnp.zeros_like(answer)
         groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1).reshape(batch, -1)
-        sign = jnp.where(result.negative, self._code("-"), self._code("+"))[:, None]
+        sign = jnp.where(result.negative, self.code("-"), self.code("+"))[:, None]
         mark = self._given(f"{operator:<2}", batch)
         equals, end = self._given("=", batch), self._given(END, batch)
         tokens = jnp.concatenate([first, mark, second, equals, sign, groups, end], axis=1)
@@ -94,11 +94,8 @@ class Fields(RuledLayout):
         after = min(state + 1, len(spots) - 1)
         return Entry(after, BLANK if blank else role, HOME + place)
 
-    def _code(self, character: str) -> int:
-        return self.characters.index(character)
-
     def _given(self, text: str, batch: int) -> Int[Array, "batch characters"]:
-        return jnp.broadcast_to(jnp.array([self._code(c) for c in text]), (batch, len(text)))
+        return jnp.broadcast_to(jnp.array([self.code(c) for c in text]), (batch, len(text)))
 
 
 def written_carries(problem: Problem) -> list[int]:

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, join, number
+from curta.layouts.base import END, Piece, Role, ShapeBounds, number
 from curta.layouts.direct import ANSWER, EQUALS, FINISH, FIRST, OPERATOR, SECOND, DirectLayout
-from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
 from curta.problems.operations import OPERATIONS
@@ -45,7 +44,7 @@ class Framed(DirectLayout):
         width = frame(max(digits))
         return ShapeBounds(width, sum(answer) + 1, ((-1, max(*digits, *answer)),))
 
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         batch = len(operands.digits)
         first, second = (
             number(operands.digits[:, place], operands.lengths[:, place]) for place in (0, 1)
@@ -55,11 +54,8 @@ class Framed(DirectLayout):
         longest = jnp.max(operands.lengths, axis=1)
         width = 2 * jnp.maximum(-(-longest // STEP) * STEP, LEAST) + 3
         free = jnp.arange(bounds.prompt)[None] < (width - written)[:, None]
-        filling = Piece(jnp.full(free.shape, self.characters.index(FILL)), free)
-        answer = ARITHMETIC[operator].answer(operands).numbers
-        work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
-        prompt = [equals, second, mark, first, filling]
-        return join(prompt, work, bounds.total, self.characters.index(END))
+        filling = Piece(jnp.full(free.shape, self.code(FILL)), free)
+        return [equals, second, mark, first, filling]
 
     def rule(self, state: State, character: str) -> Entry:
         """The part is 0 for the second number, 1 for the first, 2 for the answer."""

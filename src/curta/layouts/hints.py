@@ -75,7 +75,7 @@ class Hints(SumLayout):
 
         `a2+a4=a6$` may become `k2+k4=k6$`.
         """
-        first = self.characters.index(HINTS[0])
+        first = self.code(HINTS[0])
         hint = text.tokens >= first
         used = jnp.max(jnp.where(hint, text.tokens - first + 1, 0), axis=1)
         draw = jax.vmap(lambda key, most: jax.random.randint(key, (), 0, most + 1))
@@ -101,7 +101,7 @@ class Hints(SumLayout):
         self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"], reverse: bool
     ) -> Piece:
         places = lengths[:, None] - 1 - jnp.arange(digits.shape[1])[None]  # from the left
-        first = self.characters.index(HINTS[0])
+        first = self.code(HINTS[0])
         pair = [number(tokens, lengths) for tokens in (first + places, digits)]
         pair = pair if reverse else [flipped(piece) for piece in pair]
         both = (jnp.stack(parts, axis=-1) for parts in zip(*pair, strict=True))

@@ -78,8 +78,8 @@ class Labelled(RuledLayout):
         ]
         answer = ARITHMETIC[operator].answer(operands).numbers
         order = jnp.sum(answer.digits * 10 ** places(answer.digits), axis=-1)
-        letters = flipped(Piece(self._code("a") - 1 + order, answer.lengths > 0))
-        end = self._code(END)
+        letters = flipped(Piece(self.code("a") - 1 + order, answer.lengths > 0))
+        end = self.code(END)
         return join(prompt, [letters, sign(end, batch)], bounds.total, end)
 
     def rule(self, state: State, character: str) -> Entry:
@@ -95,10 +95,7 @@ class Labelled(RuledLayout):
         """A number and its letter, with a comma after it unless it is the first one."""
         lengths = operands.lengths[:, place]
         signs = f":{LETTERS[place]}" + "," * (place > 0)
-        given = [sign(self._code(character), len(lengths)) for character in signs]
+        given = [sign(self.code(character), len(lengths)) for character in signs]
         valid = lengths[:, None] > 0
         written = number(operands.digits[:, place], lengths)
         return [written, *(piece._replace(valid=valid) for piece in given)]
-
-    def _code(self, character: str) -> int:
-        return self.characters.index(character)

@@ -10,6 +10,7 @@ ones run the other way.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import ShapeBounds
@@ -28,8 +29,8 @@ class PositionCoupling(SumLayout):
     padded = True
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        bounds, width = super().bounds(operator, digits), max(digits)
-        return ShapeBounds(bounds.prompt, bounds.completion, ((NOWHERE, width + 1),))
+        extents = ((NOWHERE, max(digits) + 1),)
+        return replace(super().bounds(operator, digits), extents=extents)
 
     def rule(self, state: State, character: str) -> Entry:
         """Up from 1 in an operand; `+` and `=` one above it; down from there in the answer."""

@@ -23,7 +23,6 @@ from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.plain import Plain, plain
-from curta.programs.machine.prompt import Given
 from curta.programs.machine.store import recorder
 from curta.programs.machine.survey import Recorder
 
@@ -49,8 +48,7 @@ class ProgramLayout(Layout):
 
     def accept(self, operator: str, operands: int) -> None:
         super().accept(operator, operands)
-        given = [part for part in self.machine.formats[operator].parts if isinstance(part, Given)]
-        most = None if any(part.many for part in given) else len(given)
+        most = self.machine.formats[operator].most
         if most is not None and operands > most:
             raise UserError(f"this program holds {most} operands, not {operands}")
 
@@ -147,10 +145,7 @@ class ProgramLayout(Layout):
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         """Room for the longest of a few problems of this size; see `bounds_of` for given ones."""
-        base = 10
-        return self.bounds_of(
-            [Problem(operator, tuple(value(base, n) for n in digits)) for value in _EXTREMES]
-        )
+        return self.bounds_of([Problem(operator, tuple(map(of, digits))) for of in _EXTREMES])
 
     def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
         """Room for these very problems."""
@@ -196,6 +191,6 @@ class ProgramLayout(Layout):
 
 
 _EXTREMES = (
-    lambda base, digits: base**digits - 1,
-    lambda base, digits: base ** (digits - 1) if digits > 1 else 1,
+    lambda digits: 10**digits - 1,
+    lambda digits: 10 ** (digits - 1) if digits > 1 else 1,
 )

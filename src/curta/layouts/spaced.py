@@ -6,15 +6,15 @@ Source: a Hugging Face stack for sums of four digits.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, join, number
+from curta.layouts.base import END, Piece, Role, ShapeBounds, flipped, number
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import AnswerPattern
-from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
@@ -45,15 +45,8 @@ class Spaced(DirectLayout):
         return super().answer_pattern(operator)._replace(drop=" ")
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        bounds = super().bounds(operator, digits)
         signs = len("".join(self.signs)) + 2 * len(self.within)
-        return ShapeBounds(sum(digits) + signs, bounds.completion, bounds.extents)
-
-    def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
-        batch = len(operands.digits)
-        answer = ARITHMETIC[operator].answer(operands).numbers
-        work = [*self._listed(answer, ",", self.reverse), self._sign(END, batch)]
-        return join(self._prompt(operands), work, bounds.total, self.characters.index(END))
+        return replace(super().bounds(operator, digits), prompt=sum(digits) + signs)
 
     def rule(self, state: State, character: str) -> Entry:
         """The third thing to know is whether one digit stands: a space may then follow it."""
@@ -67,7 +60,7 @@ class Spaced(DirectLayout):
     def _apart(self, text: str) -> str:
         return text[0] + self.within + text[1:]
 
-    def _prompt(self, operands: Numbers) -> list[Piece]:
+    def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         pieces = []
         for place, signs in enumerate(self.signs):
             pieces += self._spread(operands.digits[:, place], operands.lengths[:, place])

@@ -34,16 +34,11 @@ def literals(text: str) -> tuple[str, int]:
         return text, 10
     bases = [_base(literal[1]) for literal in found]
     plain = _NUMBER.search(_LITERAL.sub(" ", text))
-    if plain or len(set(bases)) > 1:
-        other = plain[0] if plain else found[_first_other(bases)][0]
+    others = [one[0] for one, base in zip(found, bases, strict=True) if base != bases[0]]
+    if plain or others:
+        other = plain[0] if plain else others[0]
         raise UserError(f"{found[0][0]!r} and {other!r}: all operands are written in one base")
-    return _LITERAL.sub(lambda literal: _decimal(literal[0], literal[1], literal[2]), text), bases[
-        0
-    ]
-
-
-def _first_other(bases: list[int]) -> int:
-    return next(number for number, base in enumerate(bases) if base != bases[0])
+    return _LITERAL.sub(_decimal, text), bases[0]
 
 
 def _base(prefix: str) -> int:
@@ -55,11 +50,11 @@ def _base(prefix: str) -> int:
     return base
 
 
-def _decimal(literal: str, prefix: str, digits: str) -> str:
-    base = _base(prefix)
-    values = [DIGITS.index(digit) for digit in digits.lower()]
+def _decimal(literal: re.Match[str]) -> str:
+    base = _base(literal[1])
+    values = [DIGITS.index(digit) for digit in literal[2].lower()]
     if max(values) >= base:
-        raise UserError(f"{literal!r} has a digit that base {base} has not")
+        raise UserError(f"{literal[0]!r} has a digit that base {base} has not")
     return to_text(to_number(values[::-1], base))
 
 

@@ -24,28 +24,10 @@ from curta.programs.sums import sums
 PROGRAMS: dict[str, Program] = {
     program.name: program
     for program in (
-        addition,
-        sums,
-        carried,
-        fractions,
-        spaced,
-        spaced_apart,
-        subtraction,
-        multiplication,
-        division,
-        modulo,
-        comparison,
-        sorting,
-        gcd,
-        isqrt,
-        binary,
-        decimal,
-        luhn,
-        copy,
-        reverse,
+        addition, sums, carried, fractions, spaced, spaced_apart, subtraction, multiplication,
+        division, modulo, comparison, sorting, gcd, isqrt, binary, decimal, luhn, copy, reverse,
     )
-}
-
+}  # fmt: skip
 
 OPERATIONS |= {
     program.operator: Declared.of(program) for program in PROGRAMS.values() if program.truth

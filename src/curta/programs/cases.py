@@ -3,10 +3,7 @@
 import math
 from random import Random
 
-
-def number(rng: Random, digits: int) -> int:
-    """A number of so many digits."""
-    return rng.randrange(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
+from curta.programs.machine.sampling import number
 
 
 def any_lengths(rng: Random, *digits: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from curta.config.errors import UserError
 from curta.problems.notation import DIGITS, written
 from curta.problems.operations.base import Answer, Operation
 from curta.problems.sizes import Sizes
-from curta.programs.machine import Given, Program, compound, sampling
+from curta.programs.machine import Program, compound, sampling
 from curta.programs.machine.prompt import Format
 
 Answers = Callable[[tuple[int, ...]], Answer]
@@ -28,14 +28,12 @@ class Declared(Operation):
     def __init__(
         self, symbol: str, form: Format, program: Program | None, answers: Answers
     ) -> None:
-        givens = [part for part in form.parts if isinstance(part, Given)]
         self.form, self.program, self.answers = form, program, answers
         self.symbol = self.name = symbol
         self.mark = symbol[0]
-        self.least = len(givens)
-        self.most = None if any(part.many for part in givens) else self.least
+        self.least, self.most = len(form.givens), form.most
         self.signed, self.pointed = bool(form.answer.sign), bool(form.answer.fraction)
-        base = givens[0].base
+        base = form.givens[0].base
         self.base = base if (base != 10 or self.compound) and base <= len(DIGITS) else None
         self.answer_base = None
         if form.answer.base != base and form.answer.base <= len(DIGITS):
@@ -110,6 +108,5 @@ class Declared(Operation):
 
     def widths(self, digits: Sequence[int]) -> tuple[int, ...]:
         """As of a product: what answers there can be is not known, only some of them."""
-        bases = [part.base for part in self.form.parts if isinstance(part, Given)]
-        wide = max(len(str(base - 1)) for base in bases)
+        wide = max(len(str(part.base - 1)) for part in self.form.givens)
         return (wide * sum(digits),) * (2 if self.form.answer.many else 1)

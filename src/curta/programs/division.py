@@ -73,7 +73,7 @@ def divide(paper: Paper, dividend: Sequence[int], divisor: list[int]) -> list[in
         while fits(paper, rest, divisor):
             times += 1
             paper.home("place").move(place=-1, row=+1).write("times", times)
-            rest = subtract(paper, rest, divisor)
+            rest = subtract(paper, "rest", rest, divisor)
         paper.home("place").move(place=-1).write("quotient", times)
     return rest
 
@@ -88,11 +88,11 @@ def fits(paper: Paper, rest: list[int], divisor: list[int]) -> bool:
     return True
 
 
-def subtract(paper: Paper, rest: list[int], divisor: list[int]) -> list[int]:
-    """A row less, place by place, with a small 1 beside each digit that borrows."""
-    borrow, less = 0, []
-    for x, y in zip(rest, divisor, strict=True):
+def subtract(paper: Paper, role: str, larger: list[int], smaller: list[int]) -> list[int]:
+    """The difference, place by place, with a small 1 beside each digit that borrows."""
+    borrow, rest = 0, []
+    for x, y in zip(larger, smaller, strict=True):
         borrow, digit = int(x < y + borrow), (x - y - borrow) % 10
-        paper.move(place=+1).write("rest", digit, carry=borrow)
-        less.append(digit)
-    return less
+        paper.move(place=+1).write(role, digit, carry=borrow)
+        rest.append(digit)
+    return rest

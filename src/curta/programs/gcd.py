@@ -21,6 +21,7 @@ where the pen is. Halves of x are written one further on y's axis, where no y is
 import math
 
 from curta.programs import cases
+from curta.programs.division import subtract
 from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
@@ -65,9 +66,9 @@ def gcd(paper: Paper, x: list[int], y: list[int]) -> None:
         paper.home("place").move(place=-1)
         if x[0] % 2 and y[0] % 2:
             if verdict == ">":
-                x = subtract(paper.move(x=+1), "x", x, y)
+                x = subtract(paper.move(x=+1).write("minus", "x"), "x", x, y)
             else:
-                y = subtract(paper.move(y=+1), "y", y, x)
+                y = subtract(paper.move(y=+1).write("minus", "y"), "y", y, x)
             paper.home("place").move(place=-1).write("turn", "|")
             continue
         which = "y" if x[0] % 2 else "x" if y[0] % 2 else "2"
@@ -95,17 +96,6 @@ def compare(paper: Paper, x: list[int], y: list[int]) -> str:
         sign = order if any_x and any_y else "x" if any_x else "y" if any_y else "0"
         paper.move(place=+1).write("so far", sign)
     return sign
-
-
-def subtract(paper: Paper, role: str, larger: list[int], smaller: list[int]) -> list[int]:
-    """The difference, place by place, a small 1 beside each digit that borrows."""
-    paper.write("minus", role)
-    borrow, rest = 0, []
-    for one, other in zip(larger, smaller, strict=True):
-        borrow, digit = int(one < other + borrow), (one - other - borrow) % 10
-        paper.move(place=+1).write(role, digit, carry=borrow)
-        rest.append(digit)
-    return rest
 
 
 def halve(paper: Paper, role: str, number: list[int]) -> list[int]:

@@ -62,7 +62,7 @@ def root(paper: Paper, rest: list[int], odd: list[int]) -> tuple[list[int], list
     while fits(paper.move(place=+1), rest, [*odd, 0]):
         times += 1
         paper.home("place").move(place=-1, row=+1).write("times", times)
-        rest = subtract(paper, rest, [*odd, 0])
+        rest = subtract(paper, "rest", rest, [*odd, 0])
         odd = [(odd[0] + 2) % 10, odd[1] + odd[0] // 9, *odd[2:]]
         write_odd(paper, "+", odd)
     paper.home("place").move(place=-1, step=+1).write("root", times)

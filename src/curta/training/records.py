@@ -21,9 +21,9 @@ from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.programs.machine.machine import cells_of
+from curta.programs.machine.program import Text as Recorded
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.sampling import drawn
-from curta.programs.machine.survey import Text as Recorded
 from curta.programs.machine.table import WindowTable
 from curta.training import background
 

@@ -11,6 +11,7 @@ from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program
 from curta.programs.machine.draws import Drawer
 from curta.programs.machine.machine import Machine
+from curta.programs.machine.recording import Seen
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME
 from curta.programs.proof.closure import CARE, Care, Proof, close
@@ -162,5 +163,5 @@ def without(table: WindowTable, window: int) -> WindowTable:
     """The same list, less one window."""
     less = WindowTable(table.rows.shape[1])
     keep = np.arange(len(table)) != window
-    less._enter(table.rows[keep], table.targets[keep], table.example[keep])
+    less.add(Seen(table.rows[keep], table.targets[keep], table.example[keep]))
     return less

@@ -20,10 +20,9 @@ from curta.programs.machine.conflicts import Explained, Recorded, explain
 from curta.programs.machine.finding import find
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import Vocabulary
-from curta.programs.machine.program import Program
+from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.sampling import drawn
-from curta.programs.machine.survey import FACTORS, Text, machine_of
+from curta.programs.machine.survey import FACTORS, machine_of, recorded
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME, arrow
 
@@ -103,7 +102,8 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
     ends, seconds = [], 0.0
     for factor in FACTORS:
         begun = time.perf_counter()
-        found = list(_recorded(program, sizes.times(factor), vocabulary))
+        seed, larger = f"check of {program.name}", sizes.times(factor)
+        found = list(recorded(program, larger, vocabulary, seed, TOKENS, SECONDS))
         seconds += time.perf_counter() - begun
         problems += [operands for operands, _ in found]
         texts += [text for _, text in found]
@@ -125,19 +125,6 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
         conflicts, tuple(_growing(machine, vocabulary, ends)),
         tuple(_different(problems, truth, own))[:SHOWN] if own else (),
     )  # fmt: skip
-
-
-def _recorded(
-    program: Program, sizes: Sizes, vocabulary: Vocabulary
-) -> Iterator[tuple[tuple[int, ...], Text]]:
-    """Problems of these sizes with their texts, until there are enough tokens."""
-    budget, end = TOKENS, time.perf_counter() + SECONDS
-    for operands in drawn(program, sizes, f"check of {program.name}", 0.4):
-        text = program.record(operands, vocabulary)
-        yield operands, text
-        budget -= len(text[0])
-        if budget < 0 or time.perf_counter() > end:
-            return
 
 
 def _wrong(of: Recorded, truth: Truth) -> Iterator[Wrong]:

@@ -8,19 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curta.programs.machine.finding import displacements
-from curta.programs.machine.machine import (
-    Displacement,
-    Machine,
-    Neighbour,
-    Role,
-    Windows,
-    neighbour_name,
-)
+from curta.programs.machine.finding import places
+from curta.programs.machine.machine import Machine, Neighbour, Role, Windows, neighbour_name
 from curta.programs.machine.paper import ProgramError
-from curta.programs.machine.program import Program
+from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import Recording, Squares, seen
-from curta.programs.machine.survey import Text
 from curta.programs.machine.table import Conflict
 
 REACH = 3
@@ -146,16 +138,13 @@ def _differences(machine: Machine, pair: Pair) -> Iterator[tuple[Neighbour, tupl
     """Neighbours, the nearest first, at which something else stands in the two texts."""
     squares = Squares(machine, Recording.of(pair.texts))
     around = squares.around(np.array([pair.steps[0], len(pair.texts[0][0]) + pair.steps[1]]))
-    for displacement in displacements(len(machine.axes), REACH):
+    for role, displacement in places(machine, REACH):
         if sum(map(abs, displacement)) > REACH:
             return
-        for number, role in enumerate(machine.roles):
-            if _idle(machine, number, displacement):
-                continue
-            first, second = around.find(number, displacement).tolist()
-            if first != second:
-                symbols = (_symbol(machine, first), _symbol(machine, second))
-                yield (role.name, displacement), (symbols[0] or "nothing", symbols[1] or "nothing")
+        found = around.find(role, displacement).tolist()
+        if found[0] != found[1]:
+            first, second = (_symbol(machine, token) or "nothing" for token in found)
+            yield (machine.roles[role].name, displacement), (first, second)
 
 
 def _anywhere(machine: Machine, pair: Pair) -> Iterator[tuple[str, str]]:
@@ -172,11 +161,6 @@ def _anywhere(machine: Machine, pair: Pair) -> Iterator[tuple[str, str]]:
                         yield role.name, axis
             except ProgramError:
                 continue  # written on several squares of that axis
-
-
-def _idle(machine: Machine, role: int, displacement: Displacement) -> bool:
-    """Whether a displacement goes along an axis on which the role is found from everywhere."""
-    return any(d and wide for d, wide in zip(displacement, machine.wide[role], strict=True))
 
 
 def _symbol(machine: Machine, token: int) -> str | None:

@@ -10,7 +10,6 @@ from random import Random
 from curta.problems.notation import to_digits, to_number
 from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
-from curta.programs.machine.prompt import Given
 from curta.programs.machine.sampling import propose
 
 Digits = list[list[int]]
@@ -21,9 +20,8 @@ class Drawer:
     """Draws problems of a program within sizes, and changes them, all by one generator."""
 
     def __init__(self, program: Program, sizes: Sizes, rng: Random) -> None:
-        parts = [part for part in program.prompt if isinstance(part, Given)]
         self.program, self.sizes, self.rng = program, sizes, rng
-        self.bases = [part.base for part in parts]
+        self.bases = [part.base for part in program.format.givens]
 
     def draw(self) -> Digits:
         """A problem as training has them, which the program may refuse."""

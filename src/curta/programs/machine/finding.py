@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
-from curta.programs.machine.recording import Recording, Squares
+from curta.programs.machine.recording import Queries, Recording, Squares
 
 MOST = 6
 """Most neighbours of a role."""
@@ -27,8 +27,6 @@ ROUNDS = 12
 
 BINS = 16
 """Bins for each value, at most: beyond that, sorting the values takes less time."""
-
-Queries = Int[np.ndarray, " queries"]
 
 
 class Candidate(NamedTuple):
@@ -74,28 +72,23 @@ def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, .
 def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
     """The smallest window for these queries, by selection and elimination."""
     tokens = squares.recording.tokens
-    target, own = _classes(tokens[query + 1])[0], _classes(tokens[query])
-    candidates = list(_candidates(squares, query, reach))
-    chosen: list[Candidate] = []
-    code, _ = own
+    target, own = _classes(tokens[query + 1])[0], _classes(tokens[query])[0]
+    candidates, chosen, code = list(_candidates(squares, query, reach)), list[Candidate](), own
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
         scores = [_uncertainty(c.parts(code), target) for c in candidates]
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
         chosen.append(candidates[best])
         code, _ = _classes(candidates[best].parts(code))
-    return tuple(c.neighbour for c in _needed(own[0], chosen, target))
+    return tuple(c.neighbour for c in _needed(own, chosen, target))
 
 
 def _candidates(squares: Squares, query: Queries, reach: int) -> Iterator[Candidate]:
     """Every neighbour within reach that is not the same everywhere, the nearest first."""
     machine, around = squares.machine, squares.around(query)
-    for displacement in displacements(len(machine.axes), reach):
-        for number, role in enumerate(machine.roles):
-            if any(d for d, wide in zip(displacement, machine.wide[number], strict=True) if wide):
-                continue
-            found = around.find(number, displacement)
-            if (found != found[0]).any():
-                yield Candidate((role.name, displacement), *_classes(found))
+    for role, displacement in places(machine, reach):
+        found = around.find(role, displacement)
+        if (found != found[0]).any():
+            yield Candidate((machine.roles[role].name, displacement), *_classes(found))
 
 
 def _undecided(
@@ -107,16 +100,23 @@ def _undecided(
     """
     machine = squares.machine
     tokens, around = squares.recording.tokens, squares.around(query)
-    code = _classes(tokens[query])[0]
-    for other, displacement in near:
-        values = _classes(around.find(machine.role_numbers[other], displacement))
-        code = _classes(code * values[1] + values[0])[0]
+    found = [around.find(machine.role_numbers[other], moved) for other, moved in near]
+    chosen = [Candidate(one, *_classes(values)) for one, values in zip(near, found, strict=True)]
+    code = _code(_classes(tokens[query])[0], chosen)
     target = tokens[query + 1]
     first = np.zeros(int(code.max()) + 1, np.int64)
     first[code] = target
     differs = np.zeros(len(first), bool)
     np.logical_or.at(differs, code, first[code] != target)
     return query[differs[code]]
+
+
+def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
+    """Where a neighbour may be: roles, none moved along an axis on which it is everywhere."""
+    for displacement in displacements(len(machine.axes), reach):
+        for role, wide in enumerate(machine.wide.tolist()):
+            if not any(step and w for step, w in zip(displacement, wide, strict=True)):
+                yield role, displacement
 
 
 def displacements(axes: int, reach: int) -> list[Displacement]:

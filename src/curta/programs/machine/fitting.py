@@ -3,66 +3,63 @@
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config.errors import UserError, unknown
 from curta.programs.machine.paper import ProgramError
-from curta.programs.machine.prompt import Answer, Given, Part, Sign
+from curta.programs.machine.prompt import Answer, Format, Given, Part, Sign
+
+if TYPE_CHECKING:
+    from curta.programs.machine.program import Program
 
 SIZES = ("digits", "second", "operands")
 
 
-def check(
-    name: str,
-    axes: Sequence[str],
-    prompt: Sequence[Part],
-    answer: Answer,
-    broadcast: Mapping[str, Iterable[str]],
-) -> None:
+def check(of: "Program") -> None:
     """Raises ProgramError for an axis that there is not, and for a prompt without operands."""
+    axes, answer, where = of.axes, of.answer, f"program {of.name!r}"
     if not axes or len(set(axes)) < len(axes):
-        raise ProgramError(f"program {name!r}: axes are different names, such as ('place',)")
+        raise ProgramError(f"{where}: axes are different names, such as ('place',)")
     if not isinstance(answer, Answer):
-        raise ProgramError(f"program {name!r}: answer=Answer('role'), not {answer!r}")
-    for part in prompt:
+        raise ProgramError(f"{where}: answer=Answer('role'), not {answer!r}")
+    for part in of.prompt:
         if not isinstance(part, Given | Sign):
-            raise ProgramError(f"program {name!r}: a prompt has Given and Sign, not {part!r}")
-        _known(axes, _axes_of(part), f"program {name!r}, {part.name!r} of its prompt")
-    givens = [part for part in prompt if isinstance(part, Given)]
-    if not givens:
-        raise ProgramError(f"program {name!r}: no operand is given in its prompt")
-    if any(part.many for part in givens[:-1]):
-        raise ProgramError(f"program {name!r}: only its last operand can stand for many")
-    _check_compound(name, prompt)
+            raise ProgramError(f"{where}: a prompt has Given and Sign, not {part!r}")
+        _known(axes, _axes_of(part), f"{where}, {part.name!r} of its prompt")
+    if not of.format.givens:
+        raise ProgramError(f"{where}: no operand is given in its prompt")
+    if any(part.many for part in of.format.givens[:-1]):
+        raise ProgramError(f"{where}: only its last operand can stand for many")
+    _check_compound(where, of.format)
     if answer.fraction and (answer.many or answer.truth or answer.base != 10):
-        raise ProgramError(f"program {name!r}: an answer with a point is one decimal number")
-    for role, found in broadcast.items():
-        _known(axes, found, f"program {name!r}, broadcast of {role!r}")
-    _known(axes, [answer.many] if answer.many else [], f"program {name!r}, its answer")
+        raise ProgramError(f"{where}: an answer with a point is one decimal number")
+    for role, found in of.broadcast.items():
+        _known(axes, found, f"{where}, broadcast of {role!r}")
+    _known(axes, [answer.many] if answer.many else [], f"{where}, its answer")
 
 
-def _check_compound(name: str, prompt: Sequence[Part]) -> None:
+def _check_compound(program: str, form: Format) -> None:
     """Raises ProgramError for a number of several operands that people could not write."""
-    givens = [part for part in prompt if isinstance(part, Given)]
-    for number, part in enumerate(prompt):
+    givens = form.givens
+    for number, part in enumerate(form.parts):
         if not isinstance(part, Given) or not part.follows:
             continue
-        where, before = f"program {name!r}: {part.role!r} follows, so", prompt[max(0, number - 1)]
+        where, before = f"{program}: {part.role!r} follows, so", form.parts[max(0, number - 1)]
         if part is givens[0] or not isinstance(before, Sign) or before.step is None:
             raise ProgramError(f"{where} an operand and a sign with step= stand before it")
         if any(one.many or one.base != 10 for one in givens):
             raise ProgramError(f"{where} no operand stands for many, and all are decimal")
 
 
-def check_arguments(name: str, run: Callable[..., Any], prompt: Sequence[Part]) -> None:
-    """Raises ProgramError if the algorithm cannot be called with a paper and these operands."""
-    givens = [part.name for part in prompt if isinstance(part, Given)]
+def check_arguments(of: "Program", run: Callable[..., Any]) -> None:
+    """Raises ProgramError if the algorithm cannot be called with a paper and the operands."""
+    givens = [part.name for part in of.format.givens]
     try:
         inspect.signature(run).bind(None, *givens)
     except TypeError:
         takes = str(inspect.signature(run)).partition(" ->")[0]
         raise ProgramError(
-            f"program {name!r} takes {takes}, but is called with"
+            f"program {of.name!r} takes {takes}, but is called with"
             f" (paper, {', '.join(givens)}), as its prompt has them"
         ) from None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from curta.problems.decimals import to_int, to_text
 from curta.problems.notation import DIGITS
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.prompt import Format, Given, Part, Sign
+from curta.programs.machine.prompt import Format, Part, Sign
 
 Lookup = dict[str, int]
 """The token of each digit."""
@@ -58,8 +58,7 @@ def plain(machine: Machine, operator: str) -> Plain | None:
     answer = form.answer
     if answer.base != 10 or answer.sign or answer.many or answer.truth or answer.fraction:
         return None
-    givens = [part for part in form.parts if isinstance(part, Given)]
-    odd = (g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in givens)
+    odd = (g.base != 10 or g.many or g.gap or g.filled or g.multiple != 1 for g in form.givens)
     if form.compound or any(odd):
         return None
     digits = {

@@ -10,10 +10,13 @@ from curta.problems.decimals import places_of
 from curta.problems.notation import to_digits
 from curta.programs.machine import fitting
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
-from curta.programs.machine.prompt import Answer, Format, Given, Part
+from curta.programs.machine.prompt import Answer, Format, Part
 
 LIMIT = 2_000_000
 """Most tokens of one text, while it is recorded."""
+
+Text = tuple[list[int], int]
+"""A text's tokens, and how many of them are its prompt's."""
 
 Algorithm = Callable[..., None]
 Draw = Callable[..., tuple[int, ...]]
@@ -72,7 +75,7 @@ class Program:
         """The first line of the algorithm's own description."""
         return ((self.run.__doc__ if self.run else "") or self.name).strip().partition("\n")[0]
 
-    def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> tuple[list[int], int]:
+    def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> Text:
         """The tokens of a whole text, and how many of them are the prompt's.
 
         Raises ProgramError for a program that writes nothing, or never ends.
@@ -113,7 +116,7 @@ def program(
     blank = written(name, operator, axes=axes, prompt=prompt, answer=answer, **rest)
 
     def made(run: Algorithm) -> Program:
-        fitting.check_arguments(name, run, blank.prompt)
+        fitting.check_arguments(blank, run)
         return replace(blank, run=run)
 
     return made
@@ -136,7 +139,7 @@ def written(
         name, operator or name, tuple(axes), tuple(prompt), answer, broadcast=everywhere,
         sizes=fitting.sizes(sizes), **fitting.fields(Program, rest)
     )  # fmt: skip
-    fitting.check(name, blank.axes, blank.prompt, answer, everywhere)
+    fitting.check(blank)
     return blank
 
 
@@ -147,7 +150,7 @@ def write_answer(paper: Paper, form: Format, answer: Any) -> None:
     comma before all but the first. Digits below a point stand on their side of it. Raises
     ProgramError for what is no such answer.
     """
-    along = next(part.along for part in form.parts if isinstance(part, Given))
+    along = form.givens[0].along
     if form.answer.fraction:
         return _write_fraction(paper, form, along, answer)
     wanted, many = form.answer, form.answer.many

@@ -101,17 +101,27 @@ class Format:
     @cached_property
     def base(self) -> int:
         """In which people write the operands: that of the digits, where characters exist for it."""
-        base = next((part.base for part in self.parts if isinstance(part, Given)), 10)
+        base = next((part.base for part in self.givens), 10)
         return base if base <= len(DIGITS) else 10
 
     @cached_property
-    def _givens(self) -> list[Given]:
+    def givens(self) -> list[Given]:
+        """The operands among the parts."""
         return [part for part in self.parts if isinstance(part, Given)]
+
+    @property
+    def most(self) -> int | None:
+        """How many operands there may be; None is any number."""
+        return None if any(part.many for part in self.givens) else len(self.givens)
+
+    def of_operands(self, count: int) -> list[Given]:
+        """The part of each of so many operands; the last part is that of all further ones."""
+        return [*self.givens, *self.givens[-1:] * (count - len(self.givens))][:count]
 
     @cached_property
     def _padded(self) -> bool:
         """Whether zeros fill any operand up."""
-        return any(part.filled or part.multiple > 1 for part in self._givens)
+        return any(part.filled or part.multiple > 1 for part in self.givens)
 
     @property
     def numbers(self) -> list[list[Part]]:
@@ -127,7 +137,7 @@ class Format:
     @property
     def compound(self) -> bool:
         """Whether several operands are one number to people, as before and after a point."""
-        return any(isinstance(part, Given) and part.follows for part in self.parts)
+        return any(part.follows for part in self.givens)
 
     def write(self, operands: Sequence[int]) -> list[Key]:
         """The tokens of the prompt, as a paper keeps them."""
@@ -158,7 +168,7 @@ class Format:
 
     def digits(self, operands: Sequence[int]) -> list[list[int]]:
         """The operands as a program is given them: digits, least significant first."""
-        parts = [*self._givens, *self._givens[-1:] * (len(operands) - len(self._givens))]
+        parts = self.of_operands(len(operands))
         found = [to_digits(v, part.base) for v, part in zip(operands, parts, strict=False)]
         if not self._padded:
             return found

@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.recording import Recording, Seen, seen
+from curta.programs.machine.program import Text
+from curta.programs.machine.recording import Queries, Recording, Rows, Seen, seen
 from curta.programs.machine.sheet import Prompts
 from curta.programs.machine.table import WindowTable, distinct
 from curta.programs.machine.writing import write_all
 
-Text = tuple[list[int], int]
 Record = Callable[[int], Text]
 """The text of the problem of that number, and how many of its tokens are the prompt's."""
 
@@ -28,8 +27,8 @@ FEWEST = 64
 class Recalled(NamedTuple):
     """The windows of some texts, by their numbers in the table, in any order."""
 
-    window: Int[np.ndarray, " queries"]
-    text: Int[np.ndarray, " queries"]
+    window: Queries
+    text: Queries
 
 
 class Recall:
@@ -39,9 +38,7 @@ class Recall:
         self.machine, self.windows = machine, windows
         self.table = WindowTable(cells_of(windows))
 
-    def know(
-        self, rows: Int[np.ndarray, "windows cells"], targets: Int[np.ndarray, " windows"]
-    ) -> None:
+    def know(self, rows: Rows, targets: Queries) -> None:
         """Enters windows that were recorded elsewhere, with what follows them."""
         self.table.add(Seen(rows, targets, np.zeros(len(rows), np.int64)))
 
@@ -61,7 +58,7 @@ class Recall:
         found: list[Recalled] = []
         lost = set[int]()
 
-        def look(rows: np.ndarray, texts: np.ndarray) -> Int[np.ndarray, " queries"]:
+        def look(rows: Rows, texts: Queries) -> Queries:
             number = self.table.find(rows)
             new = np.flatnonzero(number < 0)
             if len(new):

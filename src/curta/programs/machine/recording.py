@@ -14,6 +14,11 @@ from jaxtyping import Bool, Int
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError
 
+Queries = Int[np.ndarray, " queries"]
+Rows = Int[np.ndarray, "queries cells"]
+Spans = Int[np.ndarray, "roles axes"]
+Column = Int[np.ndarray, " n"]
+
 SQUARES = 1 << 24
 """Squares that are laid out at once: more texts than fit are looked at in parts."""
 
@@ -68,10 +73,10 @@ class Recording(NamedTuple):
 class Seen(NamedTuple):
     """The window of every query of a recording, and what follows it."""
 
-    rows: Int[np.ndarray, "queries cells"]
+    rows: Rows
     """Tokens; the number of tokens that there are stands for none."""
-    targets: Int[np.ndarray, " queries"]
-    text: Int[np.ndarray, " queries"]
+    targets: Queries
+    text: Queries
 
 
 class Blocks(NamedTuple):
@@ -87,18 +92,12 @@ class Blocks(NamedTuple):
     """
 
     begins: Int[np.ndarray, " roles"]
-    strides: Int[np.ndarray, "roles axes"]
+    strides: Spans
     size: int
     """Squares of a text."""
 
     @classmethod
-    def of(
-        cls,
-        low: Int[np.ndarray, "roles axes"],
-        sizes: Int[np.ndarray, "roles axes"],
-        kept: Bool[np.ndarray, " roles"],
-        first: int,
-    ) -> "Blocks":
+    def of(cls, low: Spans, sizes: Spans, kept: Bool[np.ndarray, " roles"], first: int) -> "Blocks":
         """Blocks of the roles that are kept, from an address on; their lowest squares and sizes.
 
         The size is 1 on axes on which a role is found from everywhere.
@@ -108,12 +107,7 @@ class Blocks(NamedTuple):
         begins = np.concatenate([[first], ends[:-1]]) - np.sum(strides * low, axis=1)
         return cls(begins, strides, int(ends[-1]))
 
-    def address(
-        self,
-        role: Int[np.ndarray, " n"],
-        position: Int[np.ndarray, "n axes"],
-        text: Int[np.ndarray, " n"],
-    ) -> Int[np.ndarray, " n"]:
+    def address(self, role: Column, position: Int[np.ndarray, "n axes"], text: Column) -> Column:
         """Addresses of squares within their role's block; those outside are others' or none."""
         found = self.begins[role] + text * self.size
         for axis, strides in enumerate(self.strides.T):
@@ -153,7 +147,7 @@ class Squares:
         high = np.maximum.reduceat(sorted_, first, axis=0)
         self.span[present] = high - self.low[present] + 1
 
-    def around(self, query: Int[np.ndarray, " queries"]) -> "Around":
+    def around(self, query: Queries) -> "Around":
         """The squares around these queries."""
         return Around(self, query)
 
@@ -174,13 +168,13 @@ class Squares:
 class Around:
     """What stands around some queries; what does not depend on the displacement is kept."""
 
-    def __init__(self, squares: Squares, query: Int[np.ndarray, " queries"]) -> None:
+    def __init__(self, squares: Squares, query: Queries) -> None:
         self.squares, self.query = squares, query
         self.position, self.text = squares.position[query], squares.recording.text[query]
-        self._here: dict[int, Int[np.ndarray, " queries"]] = {}
+        self._here: dict[int, Queries] = {}
         self._inside: dict[tuple[int, int, int], np.ndarray] = {}
 
-    def find(self, role: int, displacement: Sequence[int]) -> Int[np.ndarray, " queries"]:
+    def find(self, role: int, displacement: Sequence[int]) -> Queries:
         """The token of that role so far from each query, if it was written by then, else none.
 
         Of `12+34=` the query `=` stands on square -1; one further on is `2` of the first operand.

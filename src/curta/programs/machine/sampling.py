@@ -8,7 +8,6 @@ from curta.problems.notation import to_digits
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
 from curta.programs.machine.program import Program
-from curta.programs.machine.prompt import Given
 
 TRIES = 1_000
 """Draws after which a program is given up that refuses them all."""
@@ -28,8 +27,8 @@ def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ..
     lengths = _lengths(sizes, rng)
     if program.draw is not None:
         return program.draw(rng, *lengths)
-    bases = bases_of(program, len(lengths))
-    return tuple(number(rng, *one) for one in zip(lengths, bases, strict=True))
+    parts = program.format.of_operands(len(lengths))
+    return tuple(number(rng, n, part.base) for n, part in zip(lengths, parts, strict=True))
 
 
 def _lengths(sizes: Sizes, rng: random.Random) -> list[int]:
@@ -48,7 +47,7 @@ def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
         return drawn
     if program.cases and rng.random() < 0.5:
         return _of_a_case(program, sizes, rng) or drawn
-    bases, values = bases_of(program, len(drawn)), drawn
+    bases, values = [part.base for part in program.format.of_operands(len(drawn))], drawn
     if len(values) > 1 and rng.random() < 0.3:
         values = _alike(values, sizes, bases[0], rng)
     changed = tuple(_special(*one, rng) for one in zip(values, bases, strict=True))
@@ -59,8 +58,8 @@ def _of_a_case(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int,
     """A problem of one of the program's own cases; None if it is larger than asked for."""
     case = rng.choice(list(program.cases.values()))
     values = case(rng, *_lengths(sizes, rng))
-    bases = enumerate(bases_of(program, len(values)))
-    tops = [base ** sizes.digits(place)[1] for place, base in bases]
+    parts = enumerate(program.format.of_operands(len(values)))
+    tops = [part.base ** sizes.digits(place)[1] for place, part in parts]
     fits = all(value < top for value, top in zip(values, tops, strict=True))
     return values if fits and not refused(program, values) else None
 
@@ -73,13 +72,7 @@ def refused(program: Program, values: Sequence[int]) -> str | None:
     return None if known is None else known.refuse(tuple(values))
 
 
-def bases_of(program: Program, count: int) -> list[int]:
-    """The base of each of `count` operands; the last one's is that of all further."""
-    bases = [part.base for part in program.prompt if isinstance(part, Given)]
-    return [*bases, *bases[-1:] * (count - len(bases))][:count]
-
-
-def number(rng: random.Random, digits: int, base: int) -> int:
+def number(rng: random.Random, digits: int, base: int = 10) -> int:
     """A number of exactly so many digits; of one digit, 0 too."""
     return rng.randrange(base ** (digits - 1) if digits > 1 else 0, base**digits)
 
@@ -93,12 +86,9 @@ def drawn(program: Program, sizes: Sizes, seed: str, special: float) -> Iterator
 
 def _alike(values: tuple[int, ...], sizes: Sizes, base: int, rng: random.Random) -> tuple[int, ...]:
     """All operands the first one, or one beside it, where sizes allow that."""
-    first = values[0]
-    top = base ** sizes.others[1] - 1
+    first, top = values[0], base ** sizes.others[1] - 1
     near = [min(max(0, first + rng.choice((0, 0, -1, 1))), top) for _ in values[1:]]
-    if sizes.first == sizes.others:
-        return (first, *near)
-    return values
+    return (first, *near) if sizes.first == sizes.others else values
 
 
 def _special(value: int, base: int, rng: random.Random) -> int:

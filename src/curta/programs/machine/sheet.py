@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.recording import Blocks
+from curta.programs.machine.recording import Blocks, Spans
 
 SPARE = 4
 """Squares that are kept free around those in use, at least."""
@@ -169,7 +169,7 @@ class Sheet:
         self.history[-1] = Entry(self.texts, self.tokens, self.position)
         self._lay_out(self.low, self.high)
 
-    def _sizes(self, low: Corner, high: Corner) -> Int[np.ndarray, "roles axes"]:
+    def _sizes(self, low: Corner, high: Corner) -> Spans:
         """Squares of each role on each axis."""
         return np.where(self.machine.wide, 1, high - low + 1 + 2 * self.offsets)
 

@@ -1,6 +1,9 @@
 """Machines made from programs: their vocabulary and windows, from texts of several sizes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,7 +12,7 @@ from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows, joined
 from curta.programs.machine.paper import Key, Vocabulary, token_of
-from curta.programs.machine.program import Program
+from curta.programs.machine.program import Program, Text
 from curta.programs.machine.prompt import Format, Part, Sign
 from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import drawn
@@ -22,8 +25,6 @@ TOKENS = 240_000
 """Tokens of a survey of programs that share their roles, divided over them and the sizes."""
 
 Rename = Callable[[str], str]
-Text = tuple[list[int], int]
-"""A text's tokens, and how many of them are its prompt's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +71,11 @@ def _family(
     for program in (*programs, *others):
         for key in program.format.every():
             vocabulary.add(key)
-    budget = TOKENS // (len(FACTORS) * len(programs))
-    texts = [
-        text
-        for program in programs
-        for factor in FACTORS
-        for text in _texts(program, sizes[program.operator].times(factor), vocabulary, budget)
-    ]
+    budget, texts = TOKENS // (len(FACTORS) * len(programs)), list[Text]()
+    for program, factor in itertools.product(programs, FACTORS):
+        seed, larger = f"survey of {program.name}", sizes[program.operator].times(factor)
+        found = recorded(program, larger, vocabulary, seed, budget, math.inf)
+        texts += [text for _, text in found]
     tokens = sorted(vocabulary.tokens, key=_order(vocabulary.tokens))
     machine = machine_of(programs, tokens, others)
     place = [machine.numbers[key] for key in vocabulary.numbers]
@@ -98,13 +97,19 @@ def machine_of(
     return Machine(axes, tuple(tokens), roles, formats, besides)
 
 
-def _texts(program: Program, sizes: Sizes, vocabulary: Vocabulary, budget: int) -> Iterable[Text]:
-    """Texts of these sizes, of so many tokens in all; two in five are special ones."""
-    for operands in drawn(program, sizes, f"survey of {program.name}", 0.4):
+def recorded(
+    program: Program, sizes: Sizes, vocabulary: Vocabulary, seed: str, budget: int, seconds: float
+) -> Iterator[tuple[tuple[int, ...], Text]]:
+    """Problems of these sizes with their texts, of so many tokens in all or as time allows.
+
+    Two in five are special ones.
+    """
+    end = time.perf_counter() + seconds
+    for operands in drawn(program, sizes, seed, 0.4):
         text = program.record(operands, vocabulary)
+        yield operands, text
         budget -= len(text[0])
-        yield text
-        if budget < 0:
+        if budget < 0 or time.perf_counter() > end:
             return
 
 

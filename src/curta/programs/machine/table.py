@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int, UInt
 
-from curta.programs.machine.recording import Seen
+from curta.programs.machine.recording import Queries, Rows, Seen
 
 ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (
     np.uint64(1)
@@ -35,7 +35,7 @@ class WindowIndex:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
+    def find(self, rows: Rows) -> Queries:
         """The number of each window; -1 for one that is not here.
 
         >>> index = WindowIndex(cells=2)
@@ -73,7 +73,7 @@ class WindowTable(WindowIndex):
         self.conflicts: list[Conflict] = []
         self._all_texts = 0
 
-    def add(self, seen: Seen) -> Int[np.ndarray, " queries"]:
+    def add(self, seen: Seen) -> Queries:
         """Counts all windows, enters the new ones, in the order of their hashes; their numbers.
 
         >>> rows, table = np.array([[4, 5], [6, 7], [4, 5]], np.int32), WindowTable(cells=2)
@@ -87,29 +87,25 @@ class WindowTable(WindowIndex):
         number = self.find(rows)
         new = number < 0
         number[new] = len(self) + np.arange(new.sum())
-        self._enter(rows[new], targets[new], seen.text[first][new] + self._all_texts)
+        self.enter(rows[new])
+        self.targets = np.append(self.targets, targets[new])
+        self.example = np.append(self.example, seen.text[first][new] + self._all_texts)
         everyone = number[inverse]
         self._conflict(everyone, seen)
-        self.counts += np.bincount(everyone, minlength=len(self))
         pairs = np.sort(everyone.astype(np.int64) << 32 | seen.text)
         once = pairs[np.diff(pairs, prepend=-1) > 0]
-        self.texts += np.bincount(once >> 32, minlength=len(self))
+        self.counts = self._counted(self.counts, everyone)
+        self.texts = self._counted(self.texts, once >> 32)
         self._all_texts += int(seen.text.max(initial=-1)) + 1
         return everyone
 
-    def _enter(
-        self,
-        rows: Int[np.ndarray, "windows cells"],
-        targets: Int[np.ndarray, " windows"],
-        example: Int[np.ndarray, " windows"],
-    ) -> None:
-        self.enter(rows)
-        self.targets = np.concatenate([self.targets, targets])
-        self.example = np.concatenate([self.example, example])
-        more = np.zeros(len(rows), np.int64)
-        self.counts, self.texts = (np.concatenate([old, more]) for old in (self.counts, self.texts))
+    def _counted(self, before: np.ndarray, number: Queries) -> Int[np.ndarray, " windows"]:
+        """How often each window was counted before, and among these numbers."""
+        counts = np.bincount(number, minlength=len(self))
+        counts[: len(before)] += before
+        return counts
 
-    def _conflict(self, number: Int[np.ndarray, " queries"], seen: Seen) -> None:
+    def _conflict(self, number: Queries, seen: Seen) -> None:
         differs = np.flatnonzero(self.targets[number] != seen.targets)
         if not len(differs):
             return
@@ -125,9 +121,7 @@ class WindowTable(WindowIndex):
             )
 
 
-def distinct(
-    rows: Int[np.ndarray, "queries cells"],
-) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " queries"]]:
+def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
     """Where each distinct window is first, and which of them each query has.
 
     >>> first, inverse = distinct(np.array([[4, 5], [4, 5], [6, 7]]))
@@ -139,7 +133,7 @@ def distinct(
     return first, inverse
 
 
-def fingerprint(rows: Int[np.ndarray, "queries cells"]) -> UInt[np.ndarray, " queries"]:
+def fingerprint(rows: Rows) -> UInt[np.ndarray, " queries"]:
     """A hash of each window, cell after cell: xor, times an odd number, xor of its own top bits."""
     code = np.zeros(len(rows), np.uint64)
     for cell in range(rows.shape[1]):

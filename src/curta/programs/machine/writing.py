@@ -6,20 +6,17 @@ wrong function writes on a square twice.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
-from jaxtyping import Int
 
 from curta.programs.machine.machine import Machine, Windows, cells_of
+from curta.programs.machine.recording import Queries, Rows
 from curta.programs.machine.sheet import Prompts, Sheet, Written
 
-Look = Callable[[Int[np.ndarray, "queries cells"]], Int[np.ndarray, " queries"]]
+Look = Callable[[Rows], Queries]
 """The token that follows each window."""
 
-LookOf = Callable[
-    [Int[np.ndarray, "queries cells"], Int[np.ndarray, " queries"]], Int[np.ndarray, " queries"]
-]
+LookOf = Callable[[Rows, Queries], Queries]
 """The token that follows each window of some texts, by their numbers."""
 
 
@@ -97,7 +94,7 @@ def write_all(
     limits = np.array([limit or limit_of(length) for length in prompts.lengths.tolist()])
 
     def alone(text: int) -> list[int]:
-        one = partial(_of_text, look, text)
+        one: Look = lambda rows: look(rows, np.array([text]))
         return write_one(machine, windows, one, prompts.prompt(text), int(limits[text]))
 
     if not sheet.fits and sheet.count > 1:
@@ -125,9 +122,3 @@ def _in_halves(
     first = write_all(machine, windows, look, prompts.part(slice(0, middle)), limit)
     second = write_all(machine, windows, later, prompts.part(slice(middle, None)), limit)
     return Written.of(first.lists + second.lists)
-
-
-def _of_text(
-    look: LookOf, text: int, rows: Int[np.ndarray, "1 cells"]
-) -> Int[np.ndarray, " queries"]:
-    return look(rows, np.array([text]))

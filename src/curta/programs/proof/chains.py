@@ -5,7 +5,7 @@ written after the row's last one. Chains follow views for a few steps and say wh
 hold once they cannot change any more, or that anything is possible.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.proof.overlap import Overlap
-from curta.programs.proof.rules import Cell
+from curta.programs.proof.rules import Cell, Column, Grid
 
 Away = tuple[int | None, ...]
 """How far the pen is from the token on each axis; None once it went home."""
@@ -25,12 +25,16 @@ Groups = list[tuple[tuple[int, ...], Int[np.ndarray, " codes"]]]
 """For some columns of patterns each time the codes of what stands in them."""
 
 
+Asked = tuple[int, tuple[int, ...], tuple[Cell, ...]]
+"""A role, columns of its views, and squares around it."""
+
+
 class State(NamedTuple):
     """Views on a chain, and the pattern around its token that each belongs to."""
 
     role: int
     away: Away
-    rows: Int[np.ndarray, "n columns"]
+    rows: Grid
     patterns: Int[np.ndarray, "n cells"]
     cells: tuple[Cell, ...]
     """Those of the patterns."""
@@ -43,25 +47,26 @@ class Chains:
     overlap: Overlap
     steps: int
     """How many tokens a chain follows."""
-    known: dict[tuple[int, tuple[int, ...], tuple[Cell, ...]], tuple[int, Groups]]
+    known: dict[Asked, tuple[int, Groups]] = field(default_factory=dict)
 
-    def follow(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
+    def follow(self, asked: Asked) -> Groups:
         """The patterns of a role: columns of its views, then what became of some more squares.
 
         The squares are empty when the token is written. Patterns come in groups, each with the
         columns about which it says something.
         """
-        sizes = [len(views.rows) for views in self.overlap.views.values()]
-        version = sum(sizes) if self.steps > 1 and cells else len(self.overlap.views[role].rows)
-        key = (role, columns, cells)
-        if key not in self.known or self.known[key][0] != version:
-            self.known[key] = version, self._groups(role, columns, cells)
-        return self.known[key][1]
+        (role, _, cells), views = asked, self.overlap.views
+        several = self.steps > 1 and len(cells) > 0
+        version = sum(len(views[r].rows) for r in (views if several else (role,)))
+        if asked not in self.known or self.known[asked][0] != version:
+            self.known[asked] = version, self._groups(asked)
+        return self.known[asked][1]
 
-    def _groups(self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...]) -> Groups:
+    def _groups(self, asked: Asked) -> Groups:
+        role, columns, cells = asked
         own = self.overlap.views[role].layout.cells
         shown = (*(own[column] for column in columns), *cells)
-        rows = self._follow(role, columns, cells, shown)
+        rows = self._follow(asked, shown)
         certain, groups = rows != ANYTHING, []
         kinds = certain @ (1 << np.arange(rows.shape[1]))
         for kind in np.unique(kinds).tolist():
@@ -71,10 +76,9 @@ class Chains:
             groups.append((tuple(keep), np.unique(codes)))
         return groups
 
-    def _follow(
-        self, role: int, columns: tuple[int, ...], cells: tuple[Cell, ...], shown: tuple[Cell, ...]
-    ) -> Int[np.ndarray, "m shown"]:
+    def _follow(self, asked: Asked, shown: tuple[Cell, ...]) -> Int[np.ndarray, "m shown"]:
         """The patterns that chains of `steps` tokens end with; ANYTHING where that is open."""
+        role, columns, cells = asked
         views, none = self.overlap.views[role], len(self.overlap.machine.tokens)
         known = views.rows[:, columns]
         if not cells:
@@ -166,7 +170,7 @@ class Chains:
 
     def _different(
         self, rows: Int[np.ndarray, "n cells"], of: tuple[Cell, ...]
-    ) -> tuple[Int[np.ndarray, "m cells"], Int[np.ndarray, " n"]]:
+    ) -> tuple[Int[np.ndarray, "m cells"], Column]:
         """Each row once, and which of them each row is: of a, b, a these are a, b and 0, 1, 0."""
         codes = self.overlap.coder.code(rows, of, zones=False)
         _, first, tags = np.unique(codes, return_index=True, return_inverse=True)

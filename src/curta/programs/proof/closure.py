@@ -55,7 +55,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.prompt import Format, Part, Sign
@@ -63,9 +62,9 @@ from curta.programs.machine.table import WindowTable, distinct
 from curta.programs.proof.chains import Chains
 from curta.programs.proof.order import Order, TooManyError
 from curta.programs.proof.overlap import Overlap, Rows
-from curta.programs.proof.rules import Rules, at_home
+from curta.programs.proof.rules import Grid, Rules, at_home
 from curta.programs.proof.spelling import Speller
-from curta.programs.proof.views import Coder, TooWideError, Views, Zones, layouts, shifted
+from curta.programs.proof.views import Coder, Parents, TooWideError, Views, Zones, layouts, shifted
 
 
 class Care(NamedTuple):
@@ -144,7 +143,7 @@ def close(
             if proof is None or not proof.holds():
                 rules = Rules(machine, format, fewest)
                 proof = proofs[operator] = Proof(machine, windows, table, rules, care, until)
-            proof.step.until = proof.chains.overlap.until = until
+            proof.order.until = until
             proof.run()
         except (TooManyError, TooWideError, UnprovableError) as error:
             reasons.append(f"{operator}: {error}")
@@ -195,13 +194,14 @@ class Proof:
         }
         coder = Coder(machine, zones)
         plain = Overlap(machine, table, rules, self.order, zones, coder, self.views, start)
-        self.chains = Chains(plain, care.steps, {})
+        self.chains = Chains(plain, care.steps)
         self.step = replace(plain, chains=self.chains) if care.steps else plain
         self._leaning = {
             role: {t for mine, t in self.order.edges if mine == role and self._leans(role, t)}
             for role in laid
         }
-        self._reached_first: list[int] = []
+        self._reached_first: dict[int, int] = {}
+        """Roles, numbered in the order in which they were reached."""
         self.reached = np.zeros(len(table), bool)
         self._numbers = {role: np.zeros(0, np.int64) for role in laid}
         """For each view the number of its window in the table, -1 for one that is not there."""
@@ -239,14 +239,10 @@ class Proof:
             old = [role for role in leaning if self._at[role] != total]
             if not fresh and not old:
                 return
-            role = min(fresh or old, key=self._rank)
+            role = min(fresh or old, key=lambda r: self._reached_first.get(r, len(self.views)))
             if not fresh:
                 self._at[role] = total
             self._advance(role, self._done[role], not fresh)
-
-    def _rank(self, role: int) -> int:
-        """Roles in the order in which they were reached first."""
-        return self._reached_first.index(role) if role in self._reached_first else len(self.views)
 
     def _start(self) -> None:
         """The views of the prompt's last sign: nothing is written yet."""
@@ -262,12 +258,10 @@ class Proof:
         found = self.step.complete(layout, begun, first=True).values
         self._enter(role, found, np.full((len(found), 2), -1))
 
-    def _enter(
-        self, role: int, rows: Int[np.ndarray, "n columns"], parents: Int[np.ndarray, "n 2"]
-    ) -> None:
+    def _enter(self, role: int, rows: Grid, parents: Parents) -> None:
         """Adds views of a role; raises UnprovableError for one on a square of the prompt."""
-        if len(rows) and role not in self._reached_first:
-            self._reached_first.append(role)
+        if len(rows):
+            self._reached_first.setdefault(role, len(self._reached_first))
         at = rows[:, -len(self.machine.axes) :]
         if role != self.step.start and self.rules.inside(role, at).any():
             raise UnprovableError("something is written on squares of the prompt")

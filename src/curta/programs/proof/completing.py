@@ -7,7 +7,6 @@ from random import Random
 import numpy as np
 
 from curta.problems.sizes import Sizes
-from curta.programs.machine.prompt import Given
 from curta.programs.proof.closure import CARE, Closure, Open, Proof, close
 from curta.programs.proof.listing import Lister, search
 
@@ -22,7 +21,7 @@ def prove(lister: Lister, sizes: Sizes, hunt: int = 100_000, seconds: float = 10
     of the thread: a grade must not depend on what else a machine does.
     """
     begin, rng, tried = time.thread_time(), Random(0), set[tuple[int, ...]]()
-    single = sum(isinstance(part, Given) and not part.many for part in lister.program.prompt)
+    single = sum(not part.many for part in lister.program.format.givens)
     fewest = max(1, sizes.operands[0] - single)  # operands of the part for any number of them
     best: Closure | None = None
     for care in CARE:

@@ -18,9 +18,10 @@ from curta.problems.sizes import Sizes
 from curta.programs.machine.draws import Digits, Drawer
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError, Vocabulary
-from curta.programs.machine.program import Program
+from curta.programs.machine.program import Program, Text
 from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.sampling import refused
+from curta.programs.machine.survey import FACTORS
 from curta.programs.machine.table import WindowTable
 
 BATCH = 16_000
@@ -31,9 +32,6 @@ DELTA = 0.01
 
 LEAST = 0.1
 """Least share of each kind of problem in a search: drawn, drawn short, skewed, changed."""
-
-GROWTH = (1, 2, 4)
-"""How many times the training sizes a listing goes to."""
 
 Operands = tuple[int, ...]
 
@@ -78,7 +76,7 @@ class Lister:
         lengths = {place: len(tokens) for place, (tokens, _) in texts.items()}
         return [(counts[place], lengths.get(place, 0)) for place in range(len(problems))]
 
-    def _text(self, operands: Operands) -> tuple[list[int], int] | None:
+    def _text(self, operands: Operands) -> Text | None:
         if refused(self.program, operands):
             return None
         try:
@@ -168,7 +166,7 @@ def list_windows(lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_00
     of its share brings nothing new; the rest to problems drawn at random, of all sizes alike.
     """
     rng, table = Random(seed), lister.table
-    ranges = [sizes.times(factor) for factor in GROWTH]
+    ranges = [sizes.times(factor) for factor in FACTORS]
     for number, range_ in enumerate(ranges, 1):
         _stage(lister, range_, rng, budget * 2 * number // 3 // len(ranges), budget)
     before = lister.problems

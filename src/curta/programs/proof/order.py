@@ -8,7 +8,7 @@ good. Addition's sums are written to the left of each other, so the sum to the r
 import itertools
 import math
 import time
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -48,8 +48,8 @@ class Order:
         roles = machine.role[table.rows[:, 0]]
         pairs = np.unique(np.stack([roles, table.targets], axis=1), axis=0)
         self.edges: list[Edge] = [(int(role), int(token)) for role, token in pairs]
-        self._later: dict[int, set[Cell]] = {}
-        self._reaches: dict[tuple[int, int, tuple[int | None, ...]], bool] = {}
+        self.later = cache(self._later)
+        self.reaches = cache(self._reaches)
 
     @cached_property
     def steps(self) -> dict[int, set[tuple[int, tuple[tuple[bool, int], ...]]]]:
@@ -60,12 +60,6 @@ class Order:
             move = zip(home[token].tolist(), offset[token].tolist(), strict=True)
             found.setdefault(role, set()).add((int(self.machine.role[token]), tuple(move)))
         return found
-
-    def later(self, role: int) -> set[Cell]:
-        """The roles that may be written after a token of that role, and how far from it."""
-        if role not in self._later:
-            self._later[role] = self._walk(role)
-        return self._later[role]
 
     def settled(self, role: int, cell: Cell) -> bool:
         """Whether a square around a token of that role never changes after the token."""
@@ -81,17 +75,15 @@ class Order:
         ways = zip(self.machine.wide[role].tolist(), cell[1], strict=True)
         return tuple(None if wide or fixed(step) else step for wide, step in ways)
 
-    def reaches(self, role: int, other: int, away: tuple[int | None, ...]) -> bool:
+    def _reaches(self, role: int, other: int, away: tuple[int | None, ...]) -> bool:
         """Whether another role may be written so far from a token of that role, after it."""
-        key = (role, other, away)
-        if key not in self._reaches:
-            self._reaches[key] = any(
-                to == other and all(x is None or x == y for x, y in zip(away, at, strict=True))
-                for to, at in self.later(role)
-            )
-        return self._reaches[key]
+        return any(
+            to == other and all(x is None or x == y for x, y in zip(away, at, strict=True))
+            for to, at in self.later(role)
+        )
 
-    def _walk(self, role: int) -> set[Cell]:
+    def _later(self, role: int) -> set[Cell]:
+        """The roles that may be written after a token of that role, and how far from it."""
         start = (role, (0,) * len(self.machine.axes))
         found: set[Cell] = set()
         waiting = [start]

@@ -1,18 +1,17 @@
 """From a view to the next: what stays known, what is new, and what it must agree with."""
 
-import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from curta.programs.machine.machine import Machine
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME
 from curta.programs.proof.order import Order, TooManyError
-from curta.programs.proof.rules import Cell, Rules, at_home, fixed
+from curta.programs.proof.rules import At, Cell, Column, Good, Grid, Mask, Rules, at_home, fixed
 from curta.programs.proof.views import Coder, Layout, Views, Zones, among, shifted, square
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 MOST = 1_000_000
 """Most rows of one step; a proof that needs more is given up."""
-
-Mask = Bool[np.ndarray, " n"]
 
 
 class Rows(NamedTuple):
@@ -32,14 +29,14 @@ class Rows(NamedTuple):
     """
 
     cells: tuple[Cell, ...]
-    values: Int[np.ndarray, "n columns"]
-    source: Int[np.ndarray, " n"]
+    values: Grid
+    source: Column
 
     def only(self, keep: Mask) -> "Rows":
         """These of the rows."""
         return Rows(self.cells, self.values[keep], self.source[keep])
 
-    def at(self, cell: Cell) -> Int[np.ndarray, "n axes"]:
+    def at(self, cell: Cell) -> At:
         """The coordinates of a square in each row.
 
         >>> rows = Rows(((0, (0,)),), np.array([[7, 3], [8, 4]]), np.arange(2))
@@ -50,9 +47,7 @@ class Rows(NamedTuple):
         zones = self.values[:, -len(steps) :]
         return np.where(steps > HOME // 2, steps - HOME, zones + steps)
 
-    def with_square(
-        self, cell: Cell, good: Bool[np.ndarray, "n c"], options: Int[np.ndarray, " c"]
-    ) -> "Rows":
+    def with_square(self, cell: Cell, good: Good, options: Int[np.ndarray, " c"]) -> "Rows":
         """One more square: a row for each good candidate of each row.
 
         >>> rows = Rows(((0, (0,)),), np.array([[7, 3]]), np.array([5]))
@@ -83,22 +78,14 @@ class Overlap:
     """The role of the prompt's last sign."""
     chains: "Chains | None" = None
     """Without them it does not count what became of squares after a token was written."""
-    until: float = math.inf
-    """When the proof is given up, by the thread's clock."""
 
-    def after(
-        self,
-        role: int,
-        rows: Int[np.ndarray, "n columns"],
-        token: int,
-        tags: Int[np.ndarray, " n"] | None = None,
-    ) -> Rows:
+    def after(self, role: int, rows: Grid, token: int, tags: Column | None = None) -> Rows:
         """The views in which a token can be written after these of a role.
 
         Rows that lead to the same are taken once, or once for each of their tags. Raises
         TooManyError when time is up, or for more than MOST rows.
         """
-        if time.thread_time() > self.until:
+        if time.thread_time() > self.order.until:
             raise TooManyError("it takes too long")
         layout, to = (self.views[r].layout for r in (role, int(self.machine.role[token])))
         cells, columns = [to.cells[0]], [np.full(len(rows), token, rows.dtype)]
@@ -146,7 +133,7 @@ class Overlap:
             values[:, column] = zone + self.zones.low
         return Rows(cells, values, source)
 
-    def window(self, role: int, rows: Int[np.ndarray, "n columns"]) -> Int[np.ndarray, "n cells"]:
+    def window(self, role: int, rows: Grid) -> Int[np.ndarray, "n cells"]:
         """The windows of views, as the table has them."""
         count = self.views[role].layout.window
         found = np.full((len(rows), self.table.rows.shape[1]), len(self.machine.tokens), np.int32)
@@ -204,9 +191,7 @@ class Overlap:
             options = np.array([self._thin(cell[0]), options[-1]])
         return self._alike(rows.with_square(cell, good, options))
 
-    def _of_prompt(
-        self, role: int, at: Int[np.ndarray, "n axes"], tokens: Int[np.ndarray, " n"]
-    ) -> Int[np.ndarray, " n"]:
+    def _of_prompt(self, role: int, at: At, tokens: Column) -> Column:
         """What of the prompt stands on these squares: not what was written on others."""
         if role in self.order.given:
             return tokens
@@ -310,7 +295,7 @@ class Overlap:
         self, role: int, columns: tuple[int, ...], after: tuple[Cell, ...], cells: tuple[Cell, ...]
     ) -> "Groups":
         if self.chains is not None:
-            return self.chains.follow(role, columns, after)
+            return self.chains.follow((role, columns, after))
         codes = self.coder.code(self.views[role].rows[:, columns], cells, zones=False)
         return [(tuple(range(len(columns))), np.unique(codes))]
 
@@ -331,9 +316,7 @@ class Overlap:
         return square(self.machine, other[0], tuple(x if fixed(x) else x - y for x, y in steps))
 
 
-def _first(
-    codes: Int[np.ndarray, " n"], tags: Int[np.ndarray, " n"] | None
-) -> Int[np.ndarray, " m"]:
+def _first(codes: Column, tags: Column | None) -> Int[np.ndarray, " m"]:
     """The first row of each code, or of each code and tag.
 
     >>> codes = np.array([5, 5, 8])

@@ -24,6 +24,16 @@ from curta.programs.machine.tokens import HOME
 Cell = tuple[int, tuple[int, ...]]
 """A role's number, and on each axis how far from a token's square, or HOME + a coordinate."""
 
+Mask = Bool[np.ndarray, " n"]
+Good = Bool[np.ndarray, "n c"]
+Column = Int[np.ndarray, " n"]
+"""Of each view the token on one square, or another number."""
+Grid = Int[np.ndarray, "n columns"]
+"""Of each view the tokens on its squares, then the zone on each axis."""
+Options = Int[np.ndarray, " c"]
+At = Int[np.ndarray, "n axes"]
+"""The coordinates of one square in each view."""
+
 
 def fixed(step: int) -> bool:
     """Whether a cell's step on an axis is a coordinate, and not how far from the token."""
@@ -61,14 +71,14 @@ class Square:
     lies: Place
     away: tuple[int, ...]
     """How far from the token."""
-    at: Int[np.ndarray, "n axes"]
-    there: Bool[np.ndarray, "n c"]
+    at: At
+    there: Good
     """Whether anything stands there."""
     digit: Int[np.ndarray, "n c"]
     wide: Bool[np.ndarray, " axes"]
 
     @property
-    def lined(self) -> Bool[np.ndarray, " n"]:
+    def lined(self) -> Mask:
         """Whether it is in line with the operand's squares: else the prompt never has it."""
         lies, home = self.lies, np.array(self.lies.sign or (0,) * len(self.away))
         mine = [lies.along] if lies.line is None else [lies.along, lies.line]
@@ -128,12 +138,12 @@ class Rules:
     @cached_property
     def unknown(self) -> str:
         """What the prompt has that is not known here; nothing if all of it is."""
-        for part in self.format.parts:
-            if isinstance(part, Given) and part.multiple != 1:
+        for part in self.format.givens:
+            if part.multiple != 1:
                 return "numbers of digits that are multiples"
-            if isinstance(part, Given) and part.follows:
+            if part.follows:
                 return "an operand that goes on from another"
-            if isinstance(part, Given) and part.many and part.gap:
+            if part.many and part.gap:
                 return "gaps in any number of operands"
         if any(lies.behind and lies.line is not None for lies in self.places.values()):
             return "a sign behind any number of operands"
@@ -155,14 +165,12 @@ class Rules:
         """The tokens of this prompt."""
         return {self.machine.numbers[k] for k in self.format.every() if k in self.machine.numbers}
 
-    def candidates(self, role: int) -> Int[np.ndarray, " c"]:
+    def candidates(self, role: int) -> Options:
         """What can stand on a square of a prompt role: its tokens, or none."""
         mine = [n for n in np.flatnonzero(self.machine.role == role).tolist() if n in self.allowed]
         return np.array([*mine, len(self.machine.tokens)])
 
-    def alone(
-        self, role: int, at: Int[np.ndarray, "n axes"], tokens: Int[np.ndarray, " c"]
-    ) -> Bool[np.ndarray, "n c"]:
+    def alone(self, role: int, at: At, tokens: Options) -> Good:
         """Whether each candidate may stand on a square of that role, whatever lies around.
 
         An operand of a sum: on square 0 its first digit's tokens and never none, on square 1 the
@@ -194,11 +202,7 @@ class Rules:
         present = kind & ~never[:, None]
         return np.where(none, (never | ~must)[:, None], present)
 
-    def together(
-        self,
-        first: tuple[Cell, Int[np.ndarray, "n axes"], Int[np.ndarray, " n"]],
-        second: tuple[Cell, Int[np.ndarray, "n axes"], Int[np.ndarray, " c"]],
-    ) -> Bool[np.ndarray, "n c"]:
+    def together(self, first: tuple[Cell, At, Column], second: tuple[Cell, At, Options]) -> Good:
         """Whether a candidate for the second square agrees with what stands on the first.
 
         Each square with its role and displacement, its coordinates, and its tokens. Where square 1
@@ -224,12 +228,10 @@ class Rules:
     @cached_property
     def filled(self) -> frozenset[str]:
         """The operands that zeros fill up to the longest: all of one length."""
-        parts = (part for part in self.format.parts if isinstance(part, Given))
+        parts = self.format.givens
         return frozenset(part.role for part in parts if part.filled and not part.many)
 
-    def spare(
-        self, cells: Sequence[Cell], at: Sequence[Int[np.ndarray, "n axes"]], rows: np.ndarray
-    ) -> Bool[np.ndarray, " n"]:
+    def spare(self, cells: Sequence[Cell], at: Sequence[At], rows: np.ndarray) -> Mask:
         """Rows in which all filled operands begin with 0 and none is a single digit.
 
         Zeros fill operands up to the longest, so one of them has another first digit. `at` has the
@@ -247,14 +249,14 @@ class Rules:
             longer = longer | there & (place > 0) & (tokens < len(self.machine.tokens))
         return np.asarray(longer & np.all(list(heads.values()), axis=0)) if heads else longer
 
-    def inside(self, role: int, at: Int[np.ndarray, "n axes"]) -> Bool[np.ndarray, " n"]:
+    def inside(self, role: int, at: At) -> Mask:
         """Whether each square is one on which the prompt can have a token of that role."""
         if role not in self.places:
             return np.zeros(len(at), bool)
         return np.asarray(self.alone(role, at, self.candidates(role))[:, :-1].any(axis=1))
 
 
-def behind(sign: Square, other: Square, filled: Set[str]) -> Bool[np.ndarray, "n c"]:
+def behind(sign: Square, other: Square, filled: Set[str]) -> Good:
     """What a sign behind an operand says of the operand's digits, and of other such signs.
 
     `21=`, the sign a square behind: before it is a digit, and not 0 unless it is the only one.
@@ -278,7 +280,7 @@ def behind(sign: Square, other: Square, filled: Set[str]) -> Bool[np.ndarray, "n
     return good & ~(sign.there & head & (other.digit == 0) & (sign.place != a.sign[a.along]))
 
 
-def side_by_side(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
+def side_by_side(one: Square, two: Square) -> Good:
     """What digits of operands, and the signs between, say of each other.
 
     Operands that zeros fill up are of one length: both have a digit at a place, or neither.
@@ -299,7 +301,7 @@ def side_by_side(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
     return good
 
 
-def any_digits(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
+def any_digits(one: Square, two: Square) -> Good:
     """What two squares say of each other where it is not known which digits they have."""
     line = one.lies.line
     same = one.lies.group == two.lies.group and line is not None
@@ -308,7 +310,7 @@ def any_digits(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
     return _lines(one, two)
 
 
-def _lines(one: Square, two: Square) -> Bool[np.ndarray, "n c"]:
+def _lines(one: Square, two: Square) -> Good:
     """No line without the lines before it: an operand on line 2 and none on line 1 is wrong."""
     line = one.lies.line
     assert line is not None
@@ -326,7 +328,7 @@ def _shows(square: Square) -> Bool[np.ndarray, "n 1"]:
     return (square.place == 0) & (line >= 0)
 
 
-def _number(lower: Square, upper: Square) -> Bool[np.ndarray, "n c"]:
+def _number(lower: Square, upper: Square) -> Good:
     """Two squares of one number: no gap below a digit, no 0 at the head of a longer number.
 
     Squares 1 and 2 with 3 0, 0 and none, none and 3: right, wrong, wrong.

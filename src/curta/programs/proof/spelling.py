@@ -55,11 +55,10 @@ class Speller:
 
     def _operands(self, digits: Digits) -> tuple[int, ...]:
         found = []
-        for part in self.rules.format.parts:
-            if isinstance(part, Given):
-                lines = [line for of, line in digits if of == part.role and part.many]
-                count = max([*lines, self.rules.fewest - 1, 0]) + 1 if part.many else 1
-                found += [_number(part, digits.get((part.role, n), {})) for n in range(count)]
+        for part in self.rules.format.givens:
+            lines = [line for of, line in digits if of == part.role and part.many]
+            count = max([*lines, self.rules.fewest - 1, 0]) + 1 if part.many else 1
+            found += [_number(part, digits.get((part.role, n), {})) for n in range(count)]
         return tuple(found)
 
 

@@ -16,9 +16,12 @@ from curta.config.errors import UserError
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.tokens import HOME
 from curta.programs.proof.order import Order
-from curta.programs.proof.rules import Cell, at_home, fixed
+from curta.programs.proof.rules import Cell, Column, Grid, Mask, at_home, fixed
 
 WIDEST = 1 << 62
+
+Parents = Int[np.ndarray, "n 2"]
+"""From which view each was reached first: a role and a row."""
 
 
 class TooWideError(UserError):
@@ -170,9 +173,7 @@ class Coder:
             self.local[role, mine] = np.arange(len(mine))
             self.local[role, none] = len(mine)
 
-    def code(
-        self, rows: Int[np.ndarray, "n columns"], cells: tuple[Cell, ...], zones: bool = True
-    ) -> Int[np.ndarray, " n"]:
+    def code(self, rows: Grid, cells: tuple[Cell, ...], zones: bool = True) -> Column:
         """One number for each row of these cells, and of the zones behind them.
 
         Raises TooWideError where rows have more values than one number can tell apart.
@@ -196,17 +197,12 @@ class Views:
     """The views of one role that were reached so far, and from which each was reached first."""
 
     layout: Layout
-    rows: Int[np.ndarray, "n columns"]
-    codes: Int[np.ndarray, " n"] = field(default_factory=lambda: np.zeros(0, np.int64))
-    parents: Int[np.ndarray, "n 2"] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    rows: Grid
+    codes: Column = field(default_factory=lambda: np.zeros(0, np.int64))
+    parents: Parents = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
-    def add(
-        self,
-        rows: Int[np.ndarray, "n columns"],
-        codes: Int[np.ndarray, " n"],
-        parents: Int[np.ndarray, "n 2"],
-    ) -> None:
-        """Enters the rows that are not here yet, by their codes; `parents` are a role and a row.
+    def add(self, rows: Grid, codes: Column, parents: Parents) -> None:
+        """Enters the rows that are not here yet, by their codes.
 
         Codes 5, 5, 8 where 8 is known: the first row alone.
         """
@@ -218,9 +214,7 @@ class Views:
         self.codes = np.sort(np.concatenate([self.codes, codes[fresh]]))
 
 
-def among(
-    values: Int[np.ndarray, " n"], known: Int[np.ndarray, " sorted"]
-) -> Bool[np.ndarray, " n"]:
+def among(values: Column, known: Int[np.ndarray, " sorted"]) -> Mask:
     """Which values are among the known ones, which are in order.
 
     >>> among(np.array([5, 6]), np.array([1, 5, 9])).tolist()

@@ -7,6 +7,7 @@ there is no such timer, and only what is written is limited.
 import functools
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,12 +64,9 @@ def _line(error: BaseException, path: Path) -> int | None:
     """The line of the file on which it happened, the innermost of several."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return error.lineno
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            found = trace.tb_lineno
-        trace = trace.tb_next
-    return found
+    steps = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in steps if frame.f_code.co_filename == str(path)]
+    return lines[-1] if lines else None
 
 
 @contextmanager

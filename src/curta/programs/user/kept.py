@@ -27,7 +27,8 @@ from curta.programs import BUILT_IN
 from curta.programs.declared import Declared
 from curta.programs.machine import Program, store
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.survey import Recorder, Text
+from curta.programs.machine.program import Text
+from curta.programs.machine.survey import Recorder
 from curta.programs.user import registry, userfiles
 from curta.programs.user.userfiles import KeptFile
 

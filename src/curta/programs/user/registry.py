@@ -13,7 +13,7 @@ from curta.config.errors import UserError, unknown
 from curta.problems.operations import OPERATIONS
 from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
-from curta.programs.machine import Given, Program
+from curta.programs.machine import Program
 from curta.programs.user import userfiles
 
 GROUP = "curta.programs"
@@ -36,7 +36,7 @@ def register(program: Program) -> Program:
 
 def adopt(program: Program) -> None:
     """Makes the program's operator known; UserError if it can be none."""
-    symbol, givens = program.operator, [p for p in program.prompt if isinstance(p, Given)]
+    symbol, form = program.operator, program.format
     if not _operator(symbol):
         raise UserError(f"operator {symbol!r}: write a word of letters, or signs such as '<>'")
     if symbol not in BUILT_IN:
@@ -44,8 +44,8 @@ def adopt(program: Program) -> None:
             raise UserError(f"program {program.name!r} needs a truth=: a function of its operands")
         OPERATIONS[symbol] = Declared.of(program)
         return
-    own, count = OPERATIONS[symbol], len(givens)
-    if not own.least <= count <= (own.most or count) and not any(part.many for part in givens):
+    own, count = OPERATIONS[symbol], len(form.givens)
+    if not own.takes(count) and form.most is not None:
         raise UserError(
             f"operator {symbol!r} is Curta's own, such as {own.example}, and program"
             f" {program.name!r} is given {count} operands: choose another operator"
@@ -112,10 +112,9 @@ def _take(program: Program, entry: EntryPoint) -> None:
         return
     try:
         adopt(program)
+        _INSTALLED.setdefault(program.name, program)
     except UserError as error:
         _warn(entry, str(error))
-        return
-    _INSTALLED.setdefault(program.name, program)
 
 
 def _warn(entry: EntryPoint, text: str) -> None:
