@@ -2,21 +2,22 @@
 
 `65//4=` is written, a step for each digit of 65, here on lines of their own:
 
-    6 0 =   1 2 0 ==  1                            6: 4 goes once, 2 remains; quotient 1
-    5 2 =   1 1 2 =  2 7¹1 =  3 3 1 =  4 9¹0 =     25: 4 goes six times, 1 remains;
+    6 0 ==  1 2 0 ==  1                            6: 4 goes once, 2 remains; quotient 1
+    5 2 =   1 1 2 =  2 7¹1 =  3 3 1 =  4 9¹0 ==    25: 4 goes six times, 1 remains;
             5 5 0 ==  6 1 0 ==  6                  quotient 6
 
 A step brings down the next digit: the remainder so far, one place up, with that digit as the
-lowest. Then remainder and divisor are compared from the highest place on, with a sign `=` for
-each place that does not decide. While the divisor fits it is subtracted: how often it was by
-now, then the row. When it no longer fits, that count is the quotient's digit.
+lowest. Then remainder and divisor are compared from the highest place on: after a first `=` comes
+another one for each place where they are equal, up to the one that decides. While the divisor fits
+it is subtracted: how often it was by now, then the row. When it no longer fits, that count is the
+quotient's digit.
 """
 
 from collections.abc import Callable, Sequence
 
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 
-EVERYWHERE = ("place", "row", "step")
+AXES = ("place", "row", "step")
 
 
 def division_of(name: str, operator: str, answer: Answer) -> Callable[..., Program]:
@@ -24,10 +25,10 @@ def division_of(name: str, operator: str, answer: Answer) -> Callable[..., Progr
     return program(
         name,
         operator,
-        axes=EVERYWHERE,
+        axes=AXES,
         prompt=(
             Given("dividend", "step", everywhere=("row",), high_first=True),
-            Sign(operator, everywhere=EVERYWHERE),
+            Sign(operator, everywhere=AXES),
             Given("divisor", "place", everywhere=("row", "step")),
             Sign("=", at={"row": -1, "step": -1}),
         ),
