@@ -50,7 +50,11 @@ class Sites:
         self.errors, self.sizes = errors, list[Array]()
 
     def __call__(self, value: Array, size: Array) -> Float[Array, "..."]:
-        """The value with the next error added to it."""
+        """The value with the next error added to it, if there are errors; its size is kept.
+
+        >>> Sites([jnp.array([0.5])])(jnp.array([2.0]), jnp.array([0.75])).tolist()
+        [2.5]
+        """
         self.sizes.append(jnp.broadcast_to(size, value.shape))
         if self.errors is None:
             return value
@@ -95,6 +99,10 @@ def margins(
 def _margins(
     model: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
 ) -> tuple[Array, Array]:
+    """Once for the sizes of errors, and once for slopes: how much of each error arrives.
+
+    An error of at most 0.1 whose slope is -2 moves the margin by at most 0.2.
+    """
     sites = Sites()
     logits = _logits(model, rows, sites)
     right = jax.nn.one_hot(targets, logits.shape[1])
@@ -137,7 +145,7 @@ def _logits(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites)
 
 
 def _vectors(model: Transformer, rows: Int[Array, "windows cells"], sites: Sites) -> Array:
-    """The vector of each cell's token; those made of several parts are sums."""
+    """The vector of each cell's token: the sum of at most four parts and a role."""
     assert isinstance(model.layout, ProgramLayout)
     parts = jnp.asarray(model.layout.parts()) if model.config.compositional_embeddings else None
     table = model.tokens if parts is None else parts @ model.tokens

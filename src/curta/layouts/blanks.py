@@ -40,6 +40,12 @@ class Blanks(SumLayout):
         return super().rule(state, character)
 
     def _fit(self, numbers: Numbers, widest: Int[Array, "batch 1"]) -> Numbers:
+        """The numbers, with the token of a blank for every digit that they lack.
+
+        >>> numbers = Numbers(jnp.array([[[8, 6, 0]]]), jnp.array([[2]]))  # 68
+        >>> Blanks()._fit(numbers, jnp.array([[3]])).digits.tolist()
+        [[[8, 6, 13]]]
+        """
         beyond = places(numbers.digits) >= numbers.lengths[..., None]
         digits = jnp.where(beyond, self.code(self.fill), numbers.digits)
         return super()._fit(numbers._replace(digits=digits), widest)

@@ -49,7 +49,13 @@ class Spaced(DirectLayout):
         return replace(super().bounds(operator, digits), prompt=sum(digits) + signs)
 
     def rule(self, state: State, character: str) -> Entry:
-        """The third thing to know is whether one digit stands: a space may then follow it."""
+        """The third thing to know is whether one digit stands: a space may then follow it.
+
+        >>> apart = SpacedApart()
+        >>> tokens, lengths = jnp.asarray(apart.encode("1 23 +")[None]), jnp.array([6])
+        >>> apart.follow(tokens, lengths)[1].coordinates[..., 0].tolist()
+        [[0, -1, 1, 2, -1, -1]]
+        """
         part, going, single = state
         if character == " ":
             return Entry(state, SPACE, HOME - 1)
@@ -63,13 +69,14 @@ class Spaced(DirectLayout):
     def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         pieces = []
         for place, signs in enumerate(self.signs):
-            pieces += self._spread(operands.digits[:, place], operands.lengths[:, place])
+            pieces += self._operand(operands.digits[:, place], operands.lengths[:, place])
             pieces += [self._sign(character, len(operands.digits)) for character in signs]
         return pieces
 
-    def _spread(
+    def _operand(
         self, digits: Int[Array, "batch width"], lengths: Int[Array, " batch"]
     ) -> list[Piece]:
+        """Its first digit, what stands after that, and the others."""
         first = jnp.arange(digits.shape[1])[None] == lengths[:, None] - 1
         gap = [self._sign(character, len(digits)) for character in self.within]
         return [flipped(Piece(digits, first)), *gap, flipped(number(digits, lengths - 1))]

@@ -1,4 +1,4 @@
-"""Where attention goes: to which places, and to which kinds of token.
+"""Where attention goes: to which places, and to which roles of token.
 
 A query stands at the token just written and asks what comes next, so places are compared
 with that of the token that comes next. A place is the layout's first axis. Every key falls under
@@ -94,7 +94,7 @@ class Look(NamedTuple):
 
 
 def look(subject: Subject, problem: Problem, bounds: ShapeBounds) -> Look:
-    """Text by text: weights grow with the square of its length."""
+    """Attention in the text of one problem: of many at once, weights would take too much memory."""
     layout = subject.layout
     tokens, prompt = layout.tokens_of(problem)
     line = [layout.characters[token] for token in tokens]
@@ -109,8 +109,10 @@ def look(subject: Subject, problem: Problem, bounds: ShapeBounds) -> Look:
 
 
 @partial(jax.jit, static_argnames=("layout", "bounds"))
-def weights(models: Transformer, text: Text, layout: Layout, bounds: ShapeBounds) -> Array:
-    """Attention weights of all members."""
+def weights(
+    models: Transformer, text: Text, layout: Layout, bounds: ShapeBounds
+) -> Float[Array, "members layers batch heads time time"]:
+    """Attention weights of all members; the last axis is that of the keys."""
     where = layout.where(text)
     return jax.lax.map(lambda one: attention_weights(one, text.tokens, where, bounds), models)
 
@@ -118,11 +120,20 @@ def weights(models: Transformer, text: Text, layout: Layout, bounds: ShapeBounds
 def sources(
     layout: Layout, roles: Int[np.ndarray, " time"], places: Int[np.ndarray, " time"]
 ) -> Int[np.ndarray, "time time"]:
-    """Which of `SOURCES` each key (last axis) is to the query that stands at each token."""
+    """Which of `SOURCES` each key (last axis) is to the query that stands at each token.
+
+    The last token is no query, since nothing comes next. In 21+4=5 the query at = asks for the 5:
+
+    >>> from curta.layouts import layout_named
+    >>> roles, places = np.array([0, 0, 1, 2, 3, 4]), np.array([0, 1, -1, 0, -1, 0])
+    >>> [SOURCES[s] for s in sources(layout_named("reversed"), roles, places)[4, :5]]
+    ['same place', 'above', 'signs', 'same place', 'own token']
+    """
     broadcast = np.array([layout.axes[0] in role.broadcast for role in layout.roles])[roles]
     digit = np.array([role.digit for role in layout.roles])[roles]
-    moved = places[None, :] - np.roll(places, -1)[:, None]
-    found = np.select([moved == 0, moved == -1, moved == 1], [SAME, BELOW, ABOVE], FARTHER)
+    to_write = np.roll(places, -1)
+    offset = places[None, :] - to_write[:, None]
+    found = np.select([offset == 0, offset == -1, offset == 1], [SAME, BELOW, ABOVE], FARTHER)
     found = np.where(broadcast, EVERY, found)
     found = np.where(digit, found, SIGNS)
     return np.where(np.eye(len(roles), dtype=bool), OWN, found)

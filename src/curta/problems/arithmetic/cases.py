@@ -1,6 +1,7 @@
 """Special cases that several operations share; each maps random problems to rare ones.
 
-Lengths may shrink but never grow, so a case fits wherever its problems did.
+Lengths may shrink but never grow, so a case fits wherever its problems did. Where bits of noise
+are used a second time they are shifted (`>> 8`), so that the two choices do not go together.
 """
 
 import jax.numpy as jnp
@@ -82,7 +83,7 @@ def carry(operands: Numbers, noise: Noise) -> Numbers:
 
 
 def borrow(operands: Numbers, noise: Noise) -> Numbers:
-    """The first operand is mostly zeros: borrows run across them."""
+    """The first operand is mostly zeros: borrows run across them, as in 4000 - 2581."""
     zeros = below(noise[:, 0], 5) > 0
     first = jnp.where(zeros, 0, operands.digits[:, 0])
     return cut(operands._replace(digits=operands.digits.at[:, 0].set(first)))
@@ -140,7 +141,8 @@ def almost(operands: Numbers, noise: Noise) -> Numbers:
 def beyond_nines(operands: Numbers, noise: Noise) -> Numbers:
     """The second operand mostly nines, the first a multiple of it and less than ten more.
 
-    Remainders then step across a power of ten, where borrows run through zeros.
+    Remainders then step across a power of ten, where borrows run through zeros: as 3004 by 999,
+    where 3004 = 3 * 999 + 7.
     """
     second = nines(operands, noise).digits[:, 1]
     product = _multiple(operands._replace(digits=operands.digits.at[:, 1].set(second)))
@@ -173,6 +175,7 @@ def _least(operands: Numbers) -> Array:
 
 
 def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
+    """One operand, drawn from all places, is that digit; nothing changes if there is none there."""
     count = operands.lengths.shape[1]
     chosen = jnp.arange(count)[None] == below(noise[:, :1, 0], count)
     there = chosen & (operands.lengths > 0)
