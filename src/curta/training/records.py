@@ -30,6 +30,9 @@ from curta.training import background
 TOGETHER = 2_000
 """Problems that are recorded before their windows are looked at."""
 
+MULTIPLE = 1024
+"""Lists of windows are filled up to a multiple of this."""
+
 
 class Data(NamedTuple):
     """What training draws from: alike for all members, and each member's own.
@@ -112,21 +115,27 @@ def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded])
 
 
 def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
-    """All members' windows as one list; each member has its places in it."""
+    """All members' distinct windows as one list; each member has its places in it.
+
+    Of members with windows A, B and B, C, rows are A, B, C and places [0, 1] and [1, 2]. Rows are
+    filled up with zeros, places with repetitions, to a multiple of MULTIPLE; `count` says how many
+    are a member's own. Shapes of `own`: (members, places), (members,), (members, places).
+    """
     rows, first, inverse = np.unique(
         np.concatenate([t.rows for t in tables]), axis=0, return_index=True, return_inverse=True
     )
     targets = np.concatenate([t.targets for t in tables])[first]
     ends = np.cumsum([len(t) for t in tables])
     places = np.split(inverse.reshape(-1), ends[:-1])
-    most = 1024 * -(-max(map(len, tables)) // 1024)
+    longest = max(map(len, tables))
+    most = longest + -longest % MULTIPLE
     shown = np.stack([np.resize(p, most) for p in places])
     count = np.array([len(t) for t in tables])
     upto = None
     if recipe.training.sampling == "frequency":
         shares = [np.pad(t.counts / t.counts.sum(), (0, most - len(t))) for t in tables]
         upto = jnp.asarray(np.cumsum(shares, axis=1), jnp.float32)
-    spare = -len(rows) % 1024
+    spare = -len(rows) % MULTIPLE
     rows = np.pad(rows, ((0, spare), (0, 0)))
     targets = np.pad(targets, (0, spare))
     shared = (jnp.asarray(rows, jnp.int32), jnp.asarray(targets, jnp.int32))

@@ -5,8 +5,9 @@ mixed: half of that, and half of the loss after a smaller number of recurrences,
 step. Both are read from one pass, which costs one more head and the states it reads.
 progressive: a share `alpha` is the loss after n recurrences without gradient and k with it, n
 uniform in 0..R-1 and k in 1..min(R - n, B) of R recurrences, B = max(R // 2, 1); the rest is the
-loss after all R, with gradient through the last B. The n recurrences are run and not kept, and B
-always follow of which k count: (R - 1) / 2 + B recurrences forward on average, and B backward.
+loss after all R, with gradient through the last B. Of R = 6, where B = 3, n = 4 leaves k = 1 or 2:
+the loss is that after 5 or 6. The n recurrences are run and not kept; whatever k is, B more are
+run, and the state after k of them is read: (R - 1) / 2 + B forward on average, and B backward.
 Source: Bansal et al., arXiv 2202.05826, in the form of McLeish et al., arXiv 2405.17399.
 """
 
@@ -58,13 +59,12 @@ def _progressive(
     most, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha
     first, second = jax.random.split(key)
     no_grad_recurrences = jax.random.randint(first, (), 0, num_recurrences)
-    taught = jax.random.randint(
-        second, (), 1, jnp.minimum(num_recurrences - no_grad_recurrences, most) + 1
-    )
+    left = num_recurrences - no_grad_recurrences
+    grad_recurrences = jax.random.randint(second, (), 1, jnp.minimum(left, most) + 1)
     found = []
     if alpha > 0:
         drawn = states(num_recurrences=most, no_grad_recurrences=no_grad_recurrences, each=True)
-        found.append(LossTerm(alpha, drawn.after(taught)))
+        found.append(LossTerm(alpha, drawn.after(grad_recurrences)))
     if alpha < 1:
         found.append(
             LossTerm(
