@@ -141,7 +141,7 @@ class Layout(ABC):
         """What the model is to write: the trace if there is one, and the answer."""
 
     def write(self, problem: Problem) -> str:
-        """The whole text: prompt, working and the end sign."""
+        """The whole text: prompt, completion and the end sign."""
         return self.prompt(problem) + self.completion(problem) + END
 
     def read(self, operator: str, completion: str) -> Answer | None:
@@ -156,7 +156,7 @@ class Layout(ABC):
 
     @abstractmethod
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
-        """The device-side `write`, for problems that fit the room."""
+        """The device-side `write`, for problems within the bounds."""
 
     def vary(self, text: Text, keys: Key[Array, " batch"]) -> Text:
         """For training: the texts with what is arbitrary in them drawn anew, a key for each."""
@@ -165,7 +165,7 @@ class Layout(ABC):
     @property
     @abstractmethod
     def automaton(self) -> Automaton:
-        """Kinds and coordinates of all texts, as tables."""
+        """Roles and coordinates of all texts, as tables."""
 
     def step(
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
@@ -296,7 +296,7 @@ class RuledLayout(Layout):
 
     @cached_property
     def automaton(self) -> Automaton:
-        """Kinds and coordinates of all texts, as tables."""
+        """Roles and coordinates of all texts, as tables."""
         return tabulated(self.characters, self.begin, self.rule)
 
 

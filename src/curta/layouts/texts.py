@@ -27,9 +27,9 @@ def layout_of(recipe: Recipe) -> Layout:
     """The layout of a recipe; of programs it is made by running them, once in a process."""
     if recipe.layout is not None:
         return layout_named(recipe.layout)
-    fixed = tuple(sorted(getattr(recipe.positions, "neighbours", {}).items()))
+    neighbours = tuple(sorted(getattr(recipe.positions, "neighbours", {}).items()))
     programs = tuple(p for name in recipe.programs for p in registry.programs_of(name))
-    return _of_programs(programs, recipe.tasks, recipe.evaluation.layouts, fixed)
+    return _of_programs(programs, recipe.tasks, recipe.evaluation.layouts, neighbours)
 
 
 def stored(recipe: Recipe, machine: Machine, windows: Windows) -> ProgramLayout:
@@ -47,15 +47,20 @@ def stored(recipe: Recipe, machine: Machine, windows: Windows) -> ProgramLayout:
 @lru_cache
 def _of_programs(
     known: tuple[Program, ...],
-    drawn: tuple[Task, ...],
+    trained: tuple[Task, ...],
     others: tuple[str, ...],
-    fixed: tuple[tuple[str, tuple[str, ...]], ...],
+    neighbours: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> ProgramLayout:
-    chosen = [_for(task, known) for task in drawn]
-    sizes = {task.operator: tasks.sizes(task) for task in drawn}
+    """The layout of the known programs that the trained tasks need.
+
+    `others` are names of programs that write held-out problems too; `neighbours` are those that
+    the recipe sets, by role. All are tuples, since results are cached by them.
+    """
+    chosen = [_for(task, known) for task in trained]
+    sizes = {task.operator: tasks.sizes(task) for task in trained}
     more = [program for name in others for program in registry.programs_of(name)]
     machine, windows = _surveyed(chosen, sizes, more)
-    windows = windows | _fixed(machine, dict(fixed))
+    windows = windows | _windows(machine, dict(neighbours))
     return ProgramLayout(machine, windows, store.recorder(machine, chosen))
 
 
@@ -113,7 +118,7 @@ def in_base(program: Program, base: int) -> Program:
     return program.in_base(base)
 
 
-def _fixed(machine: Machine, neighbours: dict[str, tuple[str, ...]]) -> Windows:
+def _windows(machine: Machine, neighbours: dict[str, tuple[str, ...]]) -> Windows:
     """Windows as a recipe writes them: `sum = ["a place+1", "b place+1"]`."""
     roles = [role.name for role in machine.roles]
     for role in neighbours:

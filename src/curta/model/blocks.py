@@ -23,8 +23,8 @@ a step in a loop and 73 ms written out.
 class BlockContext(NamedTuple):
     """What a block is told of its tokens; over windows, the embedded input only."""
 
-    where: Any  # where the tokens stand, a Where
-    visible_keys: Any  # what they see, Links
+    where: Any  # where the tokens stand: TokenPositions
+    visible_keys: Any  # what they see: VisibleKeys
     entry: Flat  # the embedded input
 
 

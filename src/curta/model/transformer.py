@@ -97,10 +97,10 @@ class Transformer(eqx.Module):
         no_grad_recurrences: Int[Array, ""] | int = 0,
         dropout_key: Key = None,
     ) -> States:
-        """The queries' states after so many recurrences, by default all, and after `each` of them.
+        """The queries' states after `num_recurrences`, by default the config's.
 
-        `no_grad_recurrences` come before them, through which no gradient goes; their number may
-        be another in every call of one compiled program.
+        With `each`, also those after every earlier one. `no_grad_recurrences` are run before them
+        without gradient; their number may differ from call to call of one compiled program.
         """
         index = self.positions.index(where, bounds)
         context = self.context(tokens, where, index, dropout_key)
@@ -160,17 +160,18 @@ class Transformer(eqx.Module):
         """The state before the first block, to which an injected input is still to be added."""
         return entry if self.config.input_injection == "none" else jnp.zeros_like(entry)
 
-    def _masks(self, key: Key, loop: Array | int, tokens: int) -> DropoutMask:
-        """What dropout leaves of each block's two sub-layers in this loop; None if all."""
-        key, config = None if key is None else jax.random.fold_in(key, 1 + loop), self.config
+    def _masks(self, key: Key, number: Array | int, tokens: int) -> DropoutMask:
+        """What dropout leaves of each block's two sub-layers in one recurrence; None if all."""
+        key, config = None if key is None else jax.random.fold_in(key, 1 + number), self.config
         return layers.dropout_mask(key, config, config.num_layers, 2, tokens, config.width)
 
     def block(self, which: int | slice, masks: DropoutMask = None) -> Block:
         """One block, or several of one sort, stacked."""
         first = which.start or 0 if isinstance(which, slice) else which
         attends = first < self.config.num_attention_layers
-        attention, layers = (self.attention, self.positions.layers) if attends else (None, None)
-        stacked = Block(self.mlp, attention, layers, masks, self.config)
+        attention = self.attention if attends else None
+        positions = self.positions.layers if attends else None
+        stacked = Block(self.mlp, attention, positions, masks, self.config)
         return blocks.index_tree(stacked, which)
 
     def _loop(
@@ -235,7 +236,7 @@ class Transformer(eqx.Module):
         return [(h @ getattr(block.attention, n)).reshape(*shape, -1, features) for n in names]
 
     def scaled(self, query: Heads) -> Heads:
-        """Queries for encodings, which divide scores by the root of the features."""
+        """Encodings divide scores by the root of `head_dim`; queries undo it without a scale."""
         return query if self.config.attention_scale else query * self.config.head_dim**0.5
 
     def repeat_kv(self, heads: KVHeads) -> Heads:
