@@ -50,7 +50,9 @@ def begun(recipe: str = "addition", seeds: int = 1, name: str = "mine", **change
     overrides = {path.replace("__", "."): value for path, value in changes.items()}
     run = api.begin(recipe, seeds, name, overrides)
     state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
-    checkpoints.save(run.folder.checkpoints, 1, state)
+    owner = checkpoints.owner(run.recipe, run.seeds)
+    checkpoints.save(run.folder.checkpoints, 1, state, owner)
+    run.folder.update(checkpoint=1)
     return run
 
 

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from curta.config import typed
 from curta.evaluation.results import Evaluation, SliceResult
-from curta.runs.results import Metric
+from curta.runs.results import Metric, RunInfo
 
 Value = TypeVar("Value")
 
 INFO: dict[str, Any] = {
-    "format": 3,
+    "format": RunInfo.FORMAT,
     "name": "both",
     "recipe": "addition-and-division",
     "seeds": [0, 1, 2],

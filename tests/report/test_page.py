@@ -19,6 +19,7 @@ from curta.report import figures, write_report
 from curta.report.figures import DESCRIPTIONS
 from curta.report.run_folder import Trained, read_run
 from curta.report.slices import SLICES
+from curta.runs.results import RunInfo
 
 from . import sample
 from .parsed import Page, report, visible, written
@@ -252,7 +253,7 @@ EVIL = '"><img src=x onerror=alert(1)><script>alert(1)</script>$style${'
 
 def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     changes: dict[str, Any] = dict.fromkeys(
-        ("name", "recipe", "status", "device", "structure"), EVIL
+        ("name", "recipe", "failure", "device", "structure"), EVIL
     )
     sample.write_run(tmp_path, **changes, versions={EVIL: EVIL}, operators=[EVIL])
     (tmp_path / "recipe.toml").write_text(EVIL, encoding="utf-8")
@@ -291,7 +292,7 @@ def test_broken_line_is_reported_with_its_place(tmp_path: Path) -> None:
 
 
 def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: Path) -> None:
-    page = written(sample.write_young_run(tmp_path, status="training"))
+    page = written(sample.write_young_run(tmp_path, status="created"))
     assert "no evaluation yet: only its learning curves are shown" in visible(page)
     assert "Training had not finished" in visible(page)
     assert [attrs["aria-label"] for attrs in page.all("svg")] == [DESCRIPTIONS["learning"]]
@@ -325,8 +326,8 @@ def test_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
-    sample.write_young_run(tmp_path, format=4)
-    with pytest.raises(UserError, match=r"made by a newer version .format 4."):
+    sample.write_young_run(tmp_path, format=RunInfo.FORMAT + 1)
+    with pytest.raises(UserError, match="made by a newer version"):
         write_report(tmp_path)
 
 

@@ -16,6 +16,8 @@ from curta.training import trainer
 from curta.training.trainer import Member
 from tests import tiny
 
+OWNER = "a recipe and its seeds"
+
 
 class State(NamedTuple):
     """A small state with every dtype that members have."""
@@ -35,27 +37,27 @@ def state(seed: int = 0) -> State:
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     """A folder with the checkpoint of step 5."""
-    checkpoints.save(tmp_path, 5, state())
+    checkpoints.save(tmp_path, 5, state(), OWNER)
     return tmp_path
 
 
 def refused(folder: Path, step: int, like: State, match: str) -> None:
     with pytest.raises(UserError, match=match) as caught:
-        checkpoints.load(folder, step, like)
+        checkpoints.load(folder, step, like, OWNER)
     assert "\n" not in str(caught.value)
 
 
 def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
-    assert tiny.same(checkpoints.load(saved, 5, state(1)), state())
+    assert tiny.same(checkpoints.load(saved, 5, state(1), OWNER), state())
 
 
 def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
     recipe, seeds = tiny.recipe(), jnp.asarray([3, 1])
     layout = layout_of(recipe)
     members = trainer.init(recipe, layout, seeds)
-    checkpoints.save(tmp_path, 0, members)
+    checkpoints.save(tmp_path, 0, members, OWNER)
     loaded = checkpoints.load(
-        tmp_path, 0, jax.eval_shape(lambda: trainer.init(recipe, layout, seeds))
+        tmp_path, 0, jax.eval_shape(lambda: trainer.init(recipe, layout, seeds)), OWNER
     )
     assert isinstance(loaded, Member)
     assert tiny.same(loaded, members)
@@ -63,19 +65,19 @@ def test_members_survive_bit_for_bit(tmp_path: Path) -> None:
 
 def test_arrays_in_another_memory_order_survive(tmp_path: Path) -> None:
     turned = state()._replace(count=np.arange(12, dtype=np.int32).reshape(3, 4).T)
-    checkpoints.save(tmp_path, 1, turned)
-    assert tiny.same(checkpoints.load(tmp_path, 1, turned), turned)
+    checkpoints.save(tmp_path, 1, turned, OWNER)
+    assert tiny.same(checkpoints.load(tmp_path, 1, turned, OWNER), turned)
 
 
 def test_scalars_survive(tmp_path: Path) -> None:
     scalar = state()._replace(count=np.array(7, np.int32))
-    checkpoints.save(tmp_path, 1, scalar)
-    assert tiny.same(checkpoints.load(tmp_path, 1, scalar), scalar)
+    checkpoints.save(tmp_path, 1, scalar, OWNER)
+    assert tiny.same(checkpoints.load(tmp_path, 1, scalar, OWNER), scalar)
 
 
 def test_equal_states_are_equal_files(tmp_path: Path) -> None:
     for folder in ("one", "two"):
-        checkpoints.save(tmp_path / folder, 5, state())
+        checkpoints.save(tmp_path / folder, 5, state(), OWNER)
     contents = [
         sorted((path.name, path.read_bytes()) for path in (tmp_path / folder).iterdir())
         for folder in ("one", "two")
@@ -125,35 +127,35 @@ def test_a_checkpoint_that_lacks_an_array_is_refused(saved: Path) -> None:
 def test_only_the_newest_are_kept(tmp_path: Path, most: int) -> None:
     written = [2, 4, 6, 8]
     for step in written:
-        checkpoints.save(tmp_path, step, state(step), most)
+        checkpoints.save(tmp_path, step, state(step), OWNER, most)
     newest = written[-most:] if most else written
     stems = {f"{step:08d}" for step in newest}
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{stem}.{kind}" for stem in stems for kind in ("json", "safetensors")
     }
     for step in newest:
-        assert tiny.same(checkpoints.load(tmp_path, step, state()), state(step))
+        assert tiny.same(checkpoints.load(tmp_path, step, state(), OWNER), state(step))
 
 
 def test_none_is_removed_before_the_new_one_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoints.save(tmp_path, 5, state(), 1)
+    checkpoints.save(tmp_path, 5, state(), OWNER, 1)
 
     def full(*arguments: object) -> None:
         raise UserError("no space left")
 
     monkeypatch.setattr("curta.config.files.write", full)
     with pytest.raises(UserError, match="no space left"):
-        checkpoints.save(tmp_path, 6, state(6), 1)
-    assert tiny.same(checkpoints.load(tmp_path, 5, state()), state())
+        checkpoints.save(tmp_path, 6, state(6), OWNER, 1)
+    assert tiny.same(checkpoints.load(tmp_path, 5, state(), OWNER), state())
 
 
 def test_the_latest_is_the_highest_step(tmp_path: Path) -> None:
     assert checkpoints.latest(tmp_path) is None
     assert checkpoints.latest(tmp_path / "nowhere") is None
     for step in (9, 10, 100_000_000):
-        checkpoints.save(tmp_path, step, state())
+        checkpoints.save(tmp_path, step, state(), OWNER)
         assert checkpoints.latest(tmp_path) == step
 
 
@@ -164,8 +166,8 @@ def test_what_a_killed_write_leaves_behind_is_ignored(saved: Path) -> None:
     (saved / "00000006.safetensors").write_bytes(b"half")
     (saved / "notes.json").write_text("{}")
     assert checkpoints.latest(saved) == 5
-    checkpoints.save(saved, 6, state(6))
-    assert tiny.same(checkpoints.load(saved, 6, state()), state(6))
+    checkpoints.save(saved, 6, state(6), OWNER)
+    assert tiny.same(checkpoints.load(saved, 6, state(), OWNER), state(6))
 
 
 def test_the_record_says_what_was_written(saved: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_new_run_describes_itself() -> None:
     folder = created()
     info = folder.read_info()
     assert (info.name, info.recipe) == ("mine", "addition")
-    assert (info.seeds, info.status, info.steps) == ([0, 1], "training", 20)
+    assert (info.seeds, info.status, info.steps) == ([0, 1], "created", 20)
     assert (info.trained_digits, info.operators) == ((1, 4), ["+"])
     assert set(info.versions) == {"curta", "jax", "python"}
     assert "2 x" in info.device
@@ -149,7 +149,7 @@ def test_a_run_of_an_earlier_version_is_told() -> None:
 
 def test_a_run_without_its_recipe_is_told() -> None:
     (created().path / "recipe.toml").unlink()
-    refused("mine", r"recipe\.toml.*No such file")
+    refused("mine", r"run 'mine' is incomplete: recipe\.toml is missing")
 
 
 def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:

@@ -48,7 +48,8 @@ def test_it_says_what_ran_and_on_what(run: Run, found: Any) -> None:
     info = run.folder.read_info()
     assert found["run"]["name"] == "mine"
     assert found["run"]["seeds"] == [0, 1]
-    assert found["run"] | {"format": info.FORMAT} == as_json(info)
+    assert found["run"]["status"] == info.status == "finished"
+    assert found["run"] | {"format": info.FORMAT, "done": list(info.done)} == as_json(info)
 
 
 def test_it_says_how_problems_are_written(run: Run, found: Any) -> None:
@@ -115,7 +116,7 @@ def test_results_are_those_of_the_evaluation(run: Run, found: Any) -> None:
 
 def test_a_run_without_validation_splits_or_named_problems_has_none(tmp_path: Path) -> None:
     folder = folders.create(
-        tiny.recipe(), layout_of(tiny.recipe()), "addition", [0], "young", tmp_path
+        tiny.recipe(), layout_of(tiny.recipe()), "addition", [0], "young", inside=tmp_path
     )
     found = summary(folder)
     assert found.named == found.data.splits == found.results.lengths == []

@@ -83,9 +83,9 @@ def test_two_steps_resume_and_two_more_are_four_steps(
     four: tuple[Member, Metrics], tmp_path: Path
 ) -> None:
     state, before = program(2, 1)(fresh(0, 1), 0, 2)
-    checkpoints.save(tmp_path, 2, state)
+    checkpoints.save(tmp_path, 2, state, "mine")
     like = jax.eval_shape(lambda: begun(RECIPE, 0, 1))
-    state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like), 2, 2)
+    state, after = program(2, 1)(checkpoints.load(tmp_path, 2, like, "mine"), 2, 2)
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
     assert tiny.same(state, four[0])
     assert tiny.same(joined, four[1])
@@ -104,9 +104,9 @@ def test_dropout_and_recurrences_are_a_pure_function_of_seed_and_step(tmp_path: 
     run = program(2, 1, noisy=True)
     whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
     state, before = run(fresh(0, 1, noisy=True), 0, 2)
-    checkpoints.save(tmp_path, 2, state)
+    checkpoints.save(tmp_path, 2, state, "mine")
     like = jax.eval_shape(lambda: begun(NOISY, 0, 1))
-    state, after = run(checkpoints.load(tmp_path, 2, like), 2, 2)
+    state, after = run(checkpoints.load(tmp_path, 2, like, "mine"), 2, 2)
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
     assert tiny.same((state, joined), (whole, metrics))
     swapped, _ = run(fresh(1, 0, noisy=True), 0, 4)

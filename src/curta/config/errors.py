@@ -5,11 +5,21 @@ Any other exception is a defect of the program and keeps its full traceback.
 """
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
 class UserError(ValueError):
     """Says in one line what is wrong, where, and what would be right."""
+
+
+class Notice(UserWarning):
+    """Something that the user should know, and that does not keep the program from going on."""
+
+
+def notify(line: str) -> None:
+    """Says a line by way of Python's warnings; the command line prints it as it is."""
+    warnings.warn(line, Notice, stacklevel=3)
 
 
 def unknown(what: str, name: object, options: Iterable[str]) -> UserError:

@@ -1,14 +1,17 @@
 """Files that a reader, or a crash, never meets half written; JSON, and what is told of it."""
 
+import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from curta.config import locks
 from curta.config.errors import UserError
 
 
@@ -16,6 +19,13 @@ def cache_folder() -> Path:
     """What can be made again, but took time: $CURTA_CACHE, or in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("CURTA_CACHE") or Path(base) / "curta")
+
+
+PART = ".part"
+"""How the name of a file ends that is not yet whole."""
+
+LARGEST = 1 << 30
+"""Most bytes of a file that is read: no file of ours is larger."""
 
 
 def write(path: Path, content: bytes | str) -> None:
@@ -27,13 +37,59 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Adds lines to `path`."""
+    """Adds lines to `path`; they outlast a power failure once they are `sync`ed."""
     with _writing(path), path.open("a", encoding="utf-8") as file:
         file.write(text)
 
 
+def sync(path: Path) -> None:
+    """Returns once a file, or the names in a folder, would outlast a power failure."""
+    with _writing(path):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def sweep(folder: Path) -> None:
+    """Removes what writers that were killed have left in a folder and in those inside it."""
+    for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+        for path in place.glob(f".*{PART}") if not place.is_symlink() else ():
+            path.unlink(missing_ok=True)
+
+
+def read_bytes(path: Path, most: int = LARGEST) -> bytes:
+    """The content of a regular file.
+
+    Raises OSError for anything else, such as a link, a pipe or a device, and for more than `most`
+    bytes: a folder from elsewhere may hold them, and reading them would never end or leave it.
+    """
+    with opened(path, most) as file:
+        return file.read()
+
+
+def read_own(path: Path, where: str) -> str:
+    """The text of a file that belongs to `where`; UserError for what is no such file of ours."""
+    try:
+        return read_bytes(path).decode()
+    except FileNotFoundError:
+        raise UserError(f"{where} is incomplete: {path.name} is missing") from None
+    except OSError as error:
+        raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{where} is damaged: {path.name} is no UTF-8 text") from None
+
+
+@contextmanager
+def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
+    """The file, open to be read; OSError as in `read_bytes`."""
+    with os.fdopen(_regular(path, most), "rb") as file:
+        yield file
+
+
 def read_text(path: Path, what: str) -> str:
-    """The text of a file; UserError that says `what` cannot be read, and why."""
+    """The text of a file of the user's; UserError that says `what` cannot be read, and why."""
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -43,11 +99,10 @@ def read_text(path: Path, what: str) -> str:
 
 def read_json(path: Path, where: str) -> dict[str, Any]:
     """The table in a file that belongs to `where`, such as "run 'mine'"; UserError if none is."""
+    text = read_own(path, where)
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError:
-        raise UserError(f"{where} is incomplete: {path.name} is missing") from None
-    except ValueError:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
         raise UserError(f"{where} is damaged: {path.name} is no valid JSON") from None
     if not isinstance(content, dict):
         raise UserError(f"{where} is damaged: {path.name} holds no table")
@@ -59,20 +114,55 @@ def json_text(content: Any) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
+class TakenError(UserError):
+    """A folder of that name is there already."""
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which gets its name only when all is well; UserError if that is taken."""
-    if path.exists():
-        raise UserError(f"{str(path)!r} exists already: choose another name, or remove it")
+    """A folder to fill, which gets its name only when all is well.
+
+    Raises TakenError if that is another's: it is given by one `rename`, so that of several that
+    want it one gets it. What was left by
+    processes that were killed is removed: a lock on a folder says that it is still being filled.
+    """
+    _check_free(path)
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        _sweep_folders(path.parent)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART))
+        lock = locks.claim(temporary)
         try:
             yield temporary
             temporary.chmod(0o755)
-            temporary.rename(path)
+            sync(temporary)
+            _check_free(path)
+            _rename(temporary, path)
+            sync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+            locks.release(lock)
+
+
+def _check_free(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise TakenError(f"{str(path)!r} exists already: choose another name, or remove it")
+
+
+def _rename(folder: Path, path: Path) -> None:
+    """POSIX renames a folder onto an empty one only."""
+    try:
+        folder.rename(path)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise TakenError(f"{str(path)!r} exists already: choose another name") from None
+        raise
+
+
+def _sweep_folders(parent: Path) -> None:
+    for path in parent.glob(f".*{PART}"):
+        if path.is_dir() and not path.is_symlink() and locks.is_free(path):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -85,7 +175,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -93,6 +183,26 @@ def _replace(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
+        sync(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _regular(path: Path, most: int) -> int:
+    """A descriptor of the file; one that waits for a writer is opened without waiting."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        handle = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link") from None
+        raise
+    about = os.fstat(handle)
+    reason = None if stat.S_ISREG(about.st_mode) else "it is no regular file"
+    if reason is None and about.st_size > most:
+        reason = f"it is larger than {most:,} bytes"
+    if reason is not None:
+        os.close(handle)
+        raise OSError(errno.EINVAL, reason)
+    return handle

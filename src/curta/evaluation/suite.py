@@ -1,6 +1,7 @@
 """The whole evaluation of some models, as a recipe's evaluation section asks for it."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from curta.config import sections
 from curta.config.errors import UserError
@@ -15,14 +16,25 @@ from curta.problems.tasks import split
 Say = Callable[[str], None]
 
 
-def evaluate(recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say) -> Evaluation:
+Keep = Callable[[str, Callable[[], list[SliceResult]]], list[SliceResult]]
+"""Gives the rows of a part by its name, found anew by the function where they are not known."""
+
+
+def fresh(name: str, find: Callable[[], list[SliceResult]]) -> list[SliceResult]:
+    """Keeps nothing."""
+    return find()
+
+
+def evaluate(
+    recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say, keep: Keep = fresh
+) -> Evaluation:
     """Exact match by size and slice, on what was held out, grids, whole tables, examples.
 
     Raises UserError for a grid, or a table, of a recipe without operators of two operands.
     """
     grids = _of_pairs(recipe, "grid", settings.grid, lambda one: one.least == 2)
     tables = _of_pairs(recipe, "table", settings.table, lambda one: one.takes(2))
-    lengths = [*_sizes(recipe, models, settings, say), *_held_out(recipe, models, settings)]
+    lengths = [*_sizes(recipe, models, settings, say, keep), *_held_out(recipe, models, settings)]
     return Evaluation(
         seed=settings.seed,
         lengths=lengths,
@@ -38,12 +50,14 @@ def evaluate(recipe: Recipe, models: Models, settings: sections.Evaluation, say:
 
 
 def _sizes(
-    recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say
+    recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say, keep: Keep
 ) -> Iterator[SliceResult]:
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
-            say(f"{task.operator} at {size} digits")
-            yield from exact_match.lengths(models, task.operator, size, settings)
+            name = f"{task.operator} at {size} digits"
+            say(name)
+            find = partial(exact_match.lengths, models, task.operator, size, settings)
+            yield from keep(name, find)
 
 
 def _held_out(

@@ -65,9 +65,15 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
     seeds, steps = folders.seeds_of([found.seed]), found.recipe.training.steps
     layout = found.model.layout
     folder = folders.create(found.recipe, layout, folders.checked(found.run), seeds, name)
-    checkpoints.save(folder.checkpoints, steps, _finished(found))
-    origin = Origin(form, str(path), found.run)
-    folder.update(status="finished", parameters=parameters(found.model), imported=origin)
+    owner = checkpoints.owner(folder.read_recipe(), seeds)
+    checkpoints.save(folder.checkpoints, steps, _finished(found), owner)
+    folder.update(
+        status="finished",
+        done=("training",),
+        checkpoint=steps,
+        parameters=parameters(found.model),
+        imported=Origin(form, str(path), found.run),
+    )
     return folder
 
 

@@ -40,14 +40,8 @@ def train(
     is trained for each. `overrides` maps `"section.field"` to values. `track` names
     trackers that are given the metrics too: tensorboard, wandb, trackio.
     """
-    begun = begin(recipe, seeds, run, overrides or {}, track)
-    if evaluate:
-        begun.prepare()
-    begun.train(show)
-    if evaluate and begun.folder.read_info().status == "finished":
-        begun.evaluate(report=not begun.to_certify)
-        if begun.to_certify:
-            begun.certify()
+    begun = begin(recipe, seeds, run, overrides or {}, track, evaluate)
+    begun.complete(show)
     return begun
 
 
@@ -57,18 +51,20 @@ def begin(
     name: str | None,
     overrides: Mapping[str, Any],
     track: str | Sequence[str] = (),
+    evaluate: bool = False,
 ) -> "Run":
-    """A new run, not yet trained."""
+    """A new run, not yet trained; `evaluate` if that, and a report, is to follow."""
     tracking = trackers.checked(track)
     resolved = resolve(recipe, overrides)
     chosen = folders.seeds_of(seeds)
     from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
+    from curta.runs import life
 
     _configure()
-    folder = folders.create(resolved, layout_of(resolved), recipe, chosen, name)
-    folder.update(track=tuple(tracking))
-    return Run(folder)
+    layout = layout_of(resolved)
+    wanted = life.after_training(resolved) if evaluate else ()
+    return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, tracking))
 
 
 def _configure() -> None:

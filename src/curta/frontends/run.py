@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from curta.export import html
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
-from curta.runs import checkpoints, comparison
+from curta.runs import checkpoints, comparison, life, ownership
 from curta.runs.comparison_spec import Row
+from curta.runs.loop import Show
+from curta.runs.results import Stage
 from curta.runs.session import Session
 from curta.runs.summary import slice_summary
 from curta.training import background
@@ -42,6 +45,34 @@ class Run(Session):
         about = f"Run {self.name}: {self.folder.read_info().status}, seeds {self.seeds}"
         return self.read_rows()._repr_html_(about)
 
+    def complete(
+        self,
+        show: Show = lambda progress: None,
+        say: Callable[[str], None] = lambda what: None,
+    ) -> None:
+        """Carries out what is missing: trains, and what was wanted to follow.
+
+        Nothing follows a training that was interrupted, or of which no member is left.
+        """
+        if self.folder.read_info().wanted:
+            self.prepare()
+        with ownership.owned(self.folder.path):
+            for stage in self.missing():
+                self.carry_out(stage, show, say)
+                if not self.folder.read_info().over:
+                    return
+
+    def carry_out(self, stage: Stage, show: Show, say: Callable[[str], None]) -> None:
+        """One stage of its life."""
+        if stage == "training":
+            self.train(show)
+        elif stage == "evaluating":
+            self.evaluate(say, report=False)
+        elif stage == "certifying":
+            self.certify(say, report=False)
+        else:
+            self.write_report()
+
     def prepare(self) -> None:
         """Begins what its certificate and its report need besides weights, while it trains."""
         background.begin(partial(importlib.import_module, "matplotlib.figure"))
@@ -55,15 +86,22 @@ class Run(Session):
         **changes: Any,
     ) -> Evaluation:
         """As `Session.evaluate`; of all members, the `report` is written anew."""
-        found = super().evaluate(progress, member, **changes)
-        if report and member is None:
+        if member is not None or not report:
+            return super().evaluate(progress, member, **changes)
+        with ownership.owned(self.folder.path):
+            found = super().evaluate(progress, **changes)
             self.write_report()
         return found
 
-    def certify(self, progress: Callable[[str], None] = lambda what: None) -> Certificate:
-        """As `Session.certify`; the report is written anew."""
-        found = super().certify(progress)
-        self.write_report()
+    def certify(
+        self, progress: Callable[[str], None] = lambda what: None, report: bool = True
+    ) -> Certificate:
+        """As `Session.certify`; the `report` is written anew."""
+        if not report:
+            return super().certify(progress)
+        with ownership.owned(self.folder.path):
+            found = super().certify(progress)
+            self.write_report()
         return found
 
     def write_report(self, out: Path | None = None) -> Path:
@@ -71,6 +109,12 @@ class Run(Session):
 
         Members calculate in it where a page can carry them.
         """
+        if out is not None:
+            return self._write_report(out)
+        with life.stage(self.folder, "reporting"):
+            return self._write_report(self.folder.path)
+
+    def _write_report(self, out: Path) -> Path:
         trained = checkpoints.latest(self.folder.checkpoints) is not None
         work = html.at_work([self.carried()]) if trained else Part()
         return write_report(self.folder.path, work, out)
@@ -82,7 +126,8 @@ class Run(Session):
         """
         text = html.render_page(self.recipe, self.model(member), self.name, member)
         path = out or self.folder.path / f"page-{member}.html"
-        files.write(path, text)
+        with ownership.owned(self.folder.path) if out is None else nullcontext():
+            files.write(path, text)
         return path
 
     def carried(self) -> html.Carried:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from curta.config import files, typed
 from curta.probes.pictures import Picture
+from curta.runs import ownership
 from curta.runs.folders import Folder
 
 
@@ -31,7 +32,8 @@ class ProbeTable:
 
 
 def save(folder: Folder, table: ProbeTable) -> None:
-    files.write(folder.probes / f"{table.probe}.json", typed.text(table))
+    with ownership.owned(folder.path):
+        files.write(folder.probes / f"{table.probe}.json", typed.text(table))
 
 
 def read(folder: Folder) -> dict[str, ProbeTable]:

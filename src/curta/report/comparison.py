@@ -33,8 +33,16 @@ DESCRIPTIONS = {
 }
 """What each kind of figure shows, for readers who cannot see it."""
 
-STATES = {"waiting": "not trained yet", "training": "in training", "interrupted": "interrupted",
-          "stopped": "stopped", "finished": "not evaluated"}  # fmt: skip
+STATES = (
+    {name: name for name in ("interrupted", "failed", "stopped")}
+    | {
+        "waiting": "not trained yet",
+        "created": "not trained yet",
+        "training": "in training",
+        "finished": "not evaluated",
+    }
+    | dict.fromkeys(("evaluating", "certifying", "reporting"), "in evaluation")
+)
 """What stands for an evaluation that has not taken place."""
 
 Cell = Range | str

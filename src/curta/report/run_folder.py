@@ -57,7 +57,7 @@ def read_run(path: Path) -> Run:
     """Reads the folder of a run; only `run.json` must exist."""
     folder = Folder(path)
     return Run(
-        info=folder.read_info(),
+        info=folder.read_info().at_rest(),
         recipe=folder.read_recipe_text(),
         metrics=folder.read_metrics(),
         evaluation=folder.read_evaluation() or NOT_EVALUATED,

@@ -1,11 +1,12 @@
 """Checkpoints: all members' state as safetensors, and a JSON file that vouches for it.
 
-The JSON is written last and holds a checksum, so a checkpoint exists whole or
-not at all, and one that was altered is noticed.
+The JSON is written last and holds a checksum, so a checkpoint exists whole or not at all, and one
+that was altered is noticed. The header of the arrays names the run that they belong to.
 """
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,40 @@ import safetensors.numpy
 from jaxtyping import PyTree
 
 from curta.config import files
-from curta.config.errors import UserError
+from curta.config.errors import UserError, notify
+from curta.config.recipe import Recipe, as_table
+from curta.config.sections import Evaluation
+
+OWNER = "owner"
+"""The one entry of the header's table: several would be written in any order."""
 
 
-def save(folder: Path, step: int, state: PyTree, most: int = 0) -> None:
-    """Writes a checkpoint, then removes all but the newest `most`, unless that is 0."""
+class DamagedError(UserError):
+    """A checkpoint that is not what was written."""
+
+
+def owner(recipe: Recipe, seeds: list[int]) -> str:
+    """What a checkpoint belongs to: a hash of all that training depends on."""
+    table = as_table(replace(recipe, summary="", evaluation=Evaluation()))
+    content = json.dumps([table, seeds], sort_keys=True, default=str)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def save(folder: Path, step: int, state: PyTree, of: str, most: int = 0) -> None:
+    """Writes a checkpoint of that owner, then removes all but the newest `most`, unless that is 0.
+
+    What damaged checkpoints of later steps have left is removed too.
+    """
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
-    data = safetensors.numpy.save(_named(arrays))
+    data = safetensors.numpy.save(_named(arrays), metadata={OWNER: of})
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     files.write(file_of(folder, step, "safetensors"), data)
     files.write(file_of(folder, step, "json"), json.dumps(record))
-    for old in steps(folder)[:-most] if most else ():
+    known = steps(folder)
+    kept = [one for one in known if one <= step]
+    for other in {*known} - {*(kept[-most:] if most else kept)}:
         for kind in ("json", "safetensors"):
-            file_of(folder, old, kind).unlink(missing_ok=True)
+            file_of(folder, other, kind).unlink(missing_ok=True)
 
 
 def latest(folder: Path) -> int | None:
@@ -36,32 +58,73 @@ def latest(folder: Path) -> int | None:
     return kept[-1] if kept else None
 
 
-def load(folder: Path, step: int, like: PyTree) -> PyTree:
+def newest_whole(folder: Path) -> int | None:
+    """Step of the newest checkpoint that is whole; what is wrong with later ones is said.
+
+    Raises `DamagedError` if there are some, and none is whole.
+    """
+    found: list[DamagedError] = []
+    for step in reversed(steps(folder)):
+        try:
+            read(folder, step)
+        except DamagedError as error:
+            found.append(error)
+            continue
+        for damage in found:
+            notify(f"{damage}; the one of step {step} is taken")
+        return step
+    if found:
+        raise found[0]
+    return None
+
+
+def load(folder: Path, step: int, like: PyTree, of: str) -> PyTree:
     """The state that was saved at `step`, in the structure of `like`.
 
-    Raises UserError if the file is missing, damaged, or of another model.
+    Raises `DamagedError` if the file is missing or altered, and UserError if it belongs to other
+    seeds or another recipe, or holds other arrays than `like`.
     """
-    path = file_of(folder, step, "safetensors")
-    arrays = safetensors.numpy.load(_vouched(path, file_of(folder, step, "json")))
-    wanted = _named(like)
+    path, data = file_of(folder, step, "safetensors"), read(folder, step)
+    if _header(data).get(OWNER) != of:
+        raise UserError(
+            f"checkpoint {str(path)!r} is of another recipe or of other seeds than the run says:"
+            " put recipe.toml and run.json back as they were, or train anew"
+        )
+    arrays, wanted = safetensors.numpy.load(data), _named(like)
     for name, leaf in wanted.items():
-        if name not in arrays or arrays[name].shape != leaf.shape:
+        found = arrays.get(name)
+        if found is None or (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
             raise UserError(f"checkpoint {str(path)!r} does not fit the run's recipe at {name!r}")
     leaves = [arrays[name] for name in wanted]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
-def _vouched(path: Path, record: Path) -> bytes:
+def record(folder: Path, step: int) -> str:
+    """What vouches for a checkpoint: by it, two with the same content are known as the same."""
+    return files.read_own(file_of(folder, step, "json"), f"run {folder.parent.name!r}")
+
+
+def read(folder: Path, step: int) -> bytes:
+    """The file of arrays, as it was written; `DamagedError` if it is not."""
+    path = file_of(folder, step, "safetensors")
+    where = f"checkpoint {str(path)!r}"
     try:
-        data, expected = path.read_bytes(), json.loads(record.read_text("utf-8"))["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"checkpoint {str(path)!r} is missing or unreadable") from None
+        record = json.loads(files.read_bytes(file_of(folder, step, "json"), 1 << 16))
+        expected, data = record["sha256"], files.read_bytes(path)
+    except OSError as error:
+        raise DamagedError(f"{where} is missing or unreadable: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DamagedError(f"{where} is damaged: its .json is not what was written") from None
     if hashlib.sha256(data).hexdigest() != expected:
-        raise UserError(
-            f"checkpoint {str(path)!r} is damaged: its content is not what was written;"
-            " delete it and its .json to go on from the one before"
-        )
+        raise DamagedError(f"{where} is damaged: its content is not what was written")
     return data
+
+
+def _header(data: bytes) -> dict[str, str]:
+    """The strings in a file's header: after 8 bytes with its length, it is JSON."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    found = json.loads(data[8:end])
+    return dict(found.get("__metadata__", {}))
 
 
 def _named(tree: PyTree) -> dict[str, Any]:
@@ -71,8 +134,9 @@ def _named(tree: PyTree) -> dict[str, Any]:
 
 
 def steps(folder: Path) -> list[int]:
-    """Steps of all checkpoints, the newest last."""
-    return sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
+    """Steps of all checkpoints, the newest last; none in a folder that is only linked to."""
+    paths = [] if folder.is_symlink() else list(folder.glob("*.json"))
+    return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
 
 
 def file_of(folder: Path, step: int, kind: str) -> Path:

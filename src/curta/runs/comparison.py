@@ -22,7 +22,7 @@ from curta.evaluation.evaluation_set import refusal
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.tasks import as_size
-from curta.runs import folders
+from curta.runs import folders, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
@@ -90,17 +90,26 @@ class Comparison:
         say: Callable[[str], None] = lambda what: None,
     ) -> bool:
         """Trains and evaluates what is not finished yet; False if it was interrupted."""
-        self._save()
-        for row in self.spec.rows:
-            run = self._run(row)
-            if not run.folder.read_info().over:
-                train(row, run)
-            status = run.folder.read_info().status
-            if status == "interrupted":
-                return False
-            if status == "finished" and not run.folder.evaluation.exists():
-                _evaluate(row, run, say)
+        self.path.mkdir(parents=True, exist_ok=True)
+        with ownership.owned(self.path):
             self._save()
+            for row in self.spec.rows:
+                if not self._complete(row, train, say):
+                    return False
+                self._save()
+        return True
+
+    def _complete(
+        self, row: Row, train: Callable[[Row, Session], None], say: Callable[[str], None]
+    ) -> bool:
+        """Trains and evaluates a row, as far as that is missing; False if it was interrupted."""
+        run = self._run(row)
+        if "training" in run.missing():
+            train(row, run)
+        if not run.folder.read_info().over:
+            return False
+        if "evaluating" in run.missing():
+            _evaluate(row, run, say)
         return True
 
     def _run(self, row: Row) -> Session:
@@ -108,7 +117,9 @@ class Comparison:
         if not (self.path / row.folder / "run.json").exists():
             seeds, inside = self.spec.seeds, self.path
             layout = layout_of(row.recipe)
-            made = folders.create(row.recipe, layout, row.source, seeds, row.folder, inside)
+            made = folders.create(
+                row.recipe, layout, row.source, seeds, row.folder, ("evaluating",), inside=inside
+            )
             return self.session(made)
         run = self.session(folders.find(str(self.path / row.folder)))
         if (run.recipe, run.seeds) != (row.recipe, self.spec.seeds):

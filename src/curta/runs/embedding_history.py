@@ -39,7 +39,7 @@ def load(folder: Path, step: int) -> Vectors:
     """The moment at `step`; UserError if its file is missing or damaged."""
     path = _path(folder, step)
     try:
-        return safetensors.numpy.load(path.read_bytes())[_NAME]
+        return safetensors.numpy.load(files.read_bytes(path))[_NAME]
     except (OSError, KeyError, safetensors.SafetensorError):
         raise UserError(f"{str(path)!r} is missing or damaged") from None
 

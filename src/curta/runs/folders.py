@@ -20,6 +20,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,8 @@ from curta.model.positions import user
 from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
-from curta.runs import metrics
-from curta.runs.results import Metric, RunInfo
+from curta.runs import metrics, ownership
+from curta.runs.results import STAGES, Metric, RunInfo, Stage
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
@@ -58,12 +59,20 @@ class Folder:
         self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
 
     def read_info(self) -> RunInfo:
-        """What run.json says; UserError if it is missing, damaged or of another version."""
+        """What run.json says; UserError if it is missing, damaged or of another version.
+
+        A stage whose process is gone was interrupted.
+        """
+        info = self._read_info()
+        gone = info.status in STAGES and not ownership.is_owned(self.path)
+        return dataclasses.replace(info, status="interrupted") if gone else info
+
+    def _read_info(self) -> RunInfo:
         return typed.read(RunInfo, self.path / "run.json", f"run {self.name!r}")
 
     def update(self, **fields: Any) -> None:
         """Replaces fields of run.json."""
-        self._save_info(dataclasses.replace(self.read_info(), **fields))
+        self.save_info(dataclasses.replace(self._read_info(), **fields))
 
     def read_code(self) -> RunCode:
         """What is needed to make its operators known."""
@@ -73,12 +82,13 @@ class Folder:
     def read_recipe(self) -> Recipe:
         """Its operators are made known, by the formats of its machine if need be."""
         kept.make_known(self.read_code())
+        files.read_own(self.path / "recipe.toml", f"run {self.name!r}")
         return recipes.load(str(self.path / "recipe.toml"))
 
     def read_recipe_text(self) -> str:
         """The recipe as it was written; empty if there is none."""
         path = self.path / "recipe.toml"
-        return path.read_text("utf-8") if path.exists() else ""
+        return files.read_own(path, f"run {self.name!r}") if path.exists() else ""
 
     def read_metrics(self) -> list[Metric]:
         return metrics.read(self.metrics)
@@ -104,7 +114,7 @@ class Folder:
         files.write(self.path / WINDOWS, windows)
         files.write(self.path / CERTIFICATE, typed.text(found))
 
-    def _save_info(self, info: RunInfo) -> None:
+    def save_info(self, info: RunInfo) -> None:
         files.write(self.path / "run.json", typed.text(info, indent=1))
 
 
@@ -145,24 +155,35 @@ def create(
     recipe_name: str,
     seeds: list[int],
     name: str | None = None,
+    wanted: Sequence[Stage] = (),
+    track: Sequence[str] = (),
     inside: Path | None = None,
 ) -> Folder:
-    """A new run folder in the runs folder, or inside of another; UserError if it exists."""
-    from curta.layouts.program import ProgramLayout
+    """A new run folder in the runs folder, or inside of another; UserError if it exists.
+
+    Without a name it has the recipe's, numbered. It appears whole: of several that are made at
+    the same time each has a folder of its own. `wanted` are the stages that follow training.
+    """
+    base = Path(recipe_name).stem
+    for chosen in [checked(name)] if name else numbered(base):
+        with suppress(files.TakenError):
+            with files.new_folder((inside or root()) / chosen) as path:
+                info = _info(chosen, base, recipe, seeds)
+                info = dataclasses.replace(info, wanted=tuple(wanted), track=tuple(track))
+                _fill(Folder(path), recipe, layout, info)
+            return Folder(path.with_name(chosen))
+    raise UserError(f"run {name!r} exists already: choose another name, or `curta resume {name}`")
+
+
+def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
+    """What is known of a run before it is trained."""
     from curta.training import devices
 
-    base = Path(recipe_name).stem
-    path = (inside or root()) / (checked(name) if name else _free(base))
-    if path.exists():
-        raise UserError(
-            f"run {name!r} exists already: choose another name, or `curta resume {name}`"
-        )
-    folder = Folder(path)
-    info = RunInfo(
-        name=path.name,
+    return RunInfo(
+        name=name,
         recipe=base,
         seeds=seeds,
-        status="training",
+        status="created",
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         versions=versions(),
         device=devices.description(),
@@ -173,14 +194,18 @@ def create(
         structure=structure(recipe),
         stopped={},
         programs=tuple(recipe.programs),
-        files=kept.keep(path, recipe),
     )
-    files.write(path / "recipe.toml", dump(recipe))
+
+
+def _fill(folder: Folder, recipe: Recipe, layout: "Layout", info: RunInfo) -> None:
+    """Writes what a run begins with; the user's files are copied."""
+    from curta.layouts.program import ProgramLayout
+
+    files.write(folder.path / "recipe.toml", dump(recipe))
     if isinstance(layout, ProgramLayout):
         machine = store.dump(layout.machine, layout.windows)
         files.write(folder.machine, json.dumps(machine, ensure_ascii=False) + "\n")
-    folder._save_info(info)
-    return folder
+    folder.save_info(dataclasses.replace(info, files=kept.keep(folder.path, recipe)))
 
 
 def find(name: str) -> Folder:
@@ -192,13 +217,15 @@ def find(name: str) -> Folder:
         raise unknown("run", name, existing())
     folder = Folder(path)
     folder.read_info()
+    for place in (folder.checkpoints, folder.history, folder.probes):
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            raise UserError(f"run {folder.name!r} is damaged: {place.name} is no folder of its own")
     return folder
 
 
 def existing() -> list[str]:
     """Names of the runs in the runs folder."""
-    folders = root().iterdir() if root().is_dir() else []
-    return sorted(path.name for path in folders if (path / "run.json").exists())
+    return _holding("run.json")
 
 
 def comparison_path(name: str) -> Path:
@@ -214,8 +241,13 @@ def is_comparison(name: str) -> bool:
 
 def comparisons() -> list[str]:
     """Names of the comparisons in the runs folder."""
+    return _holding(COMPARISON)
+
+
+def _holding(file: str) -> list[str]:
+    """Names of the folders with that file; what begins with a dot is still being made."""
     found = root().iterdir() if root().is_dir() else []
-    return sorted(path.name for path in found if (path / COMPARISON).exists())
+    return sorted(p.name for p in found if p.name[0] != "." and (p / file).is_file())
 
 
 def versions() -> dict[str, str]:
@@ -300,11 +332,6 @@ def checked(name: str) -> str:
     if not name or Path(name).name != name or name.startswith("."):
         raise UserError(f"{name!r} is no name for a run: use letters, digits, - and _")
     return name
-
-
-def _free(base: str) -> str:
-    taken = {path.name for path in root().iterdir()} if root().is_dir() else set()
-    return next(name for name in numbered(base) if name not in taken)
 
 
 def numbered(base: str) -> Iterator[str]:

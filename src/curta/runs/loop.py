@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.evaluation import scoring
@@ -20,6 +21,7 @@ from curta.problems.problem import Problem
 from curta.problems.tasks import validation
 from curta.runs import checkpoints, embedding_history, metrics
 from curta.runs.folders import Folder
+from curta.runs.life import Ending
 from curta.runs.results import Metric
 from curta.runs.trackers import Tracker
 from curta.training import trainer
@@ -71,16 +73,17 @@ class Loop:
         self.call, self.show, self.interrupted = call, show, interrupted
         self.trackers = trackers
         info = folder.read_info()
+        self.owner = checkpoints.owner(recipe, info.seeds)
         self.members = len(info.seeds)
         self.stopped = dict(info.stopped)
         self.end = self.settings.steps if info.ended is None else info.ended
 
-    def run(self, state: Member, step: int, seconds: float) -> str:
-        """Calls the compiled chunk to the end, keeping records; the status at which it ended."""
+    def run(self, state: Member, step: int, seconds: float) -> Ending:
+        """Calls the compiled chunk to the end, keeping records; how it ended."""
         status = self._status(step)
         if not step:
             self._remember(state, step, status)
-        while not status:
+        while status is None:
             begun, count = time.perf_counter(), _until_boundary(step, self.settings)
             state, found = self.call(state, jnp.int32(step), jnp.int32(count))
             found = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], found)
@@ -94,25 +97,32 @@ class Loop:
                 tracker.add(rows)
             status = self._status(step)
             self._remember(state, step, status)
-            if status or step % self.settings.checkpoint_every == 0:
-                checkpoints.save(self.folder.checkpoints, step, state, self.settings.checkpoints)
-                self.folder.update(training_seconds=round(seconds, 3), stopped=self.stopped)
+            if status is not None or step % self.settings.checkpoint_every == 0:
+                self._save(state, step, seconds)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
             self.show(self._progress(step, seconds, found, rate))
         return status
 
-    def _status(self, step: int) -> str:
-        """How the run has ended, if it has."""
+    def _save(self, state: Member, step: int, seconds: float) -> None:
+        """A checkpoint; the metrics before it outlast a power failure as it does."""
+        files.sync(self.folder.metrics)
+        most = self.settings.checkpoints
+        checkpoints.save(self.folder.checkpoints, step, state, self.owner, most)
+        seconds = round(seconds, 3)
+        self.folder.update(training_seconds=seconds, stopped=self.stopped, checkpoint=step)
+
+    def _status(self, step: int) -> Ending | None:
+        """How the training has ended, if it has."""
         if len(self.stopped) == self.members:
             return "stopped"
         if step >= self.end:
-            return "finished"
-        return "interrupted" if self.interrupted.is_set() else ""
+            return "done"
+        return "interrupted" if self.interrupted.is_set() else None
 
-    def _remember(self, state: Member, step: int, status: str) -> None:
+    def _remember(self, state: Member, step: int, status: Ending | None) -> None:
         """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
-        if every and (step % every == 0 or status in ("finished", "stopped")):
+        if every and (step % every == 0 or status in ("done", "stopped")):
             embedding_history.save(
                 self.folder.history, step, embedding_history.vectors(state.model)
             )

@@ -1,10 +1,13 @@
 """metrics.jsonl: a line for each moment of training and member, whole or from some place on."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from curta.config import files, typed
+from curta.config.errors import UserError
 from curta.runs.results import Metric
 
 MOST = 1 << 20
@@ -25,7 +28,7 @@ class Part(NamedTuple):
 
 def read(path: Path) -> list[Metric]:
     """All lines in the order they were written; a torn last one is left out."""
-    *lines, last = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    *lines, last = _content(path).split(b"\n") if path.exists() else [b""]
     rows = [_parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
     return rows + _whole(last, path)
 
@@ -34,7 +37,7 @@ def read_last(path: Path) -> list[Metric]:
     """The last line of every member."""
     if not path.exists():
         return []
-    with path.open("rb") as file:
+    with _opened(path) as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL))
         lines = file.read().split(b"\n")
@@ -50,10 +53,10 @@ def read_since(path: Path, cursor: str) -> Part:
     """
     if not path.exists():
         return Part([], "", anew=True, more=False)
-    with path.open("rb") as file:
+    with _opened(path) as file:
         number, size = str(path.stat().st_ino), file.seek(0, 2)
         known, _, place = cursor.partition("-")
-        start = int(place) if known == number and place.isdecimal() else 0
+        start = int(place) if known == number and re.fullmatch("[0-9]{1,18}", place) else 0
         start = start if start <= size else 0
         file.seek(start)
         text = file.read(MOST)
@@ -72,6 +75,21 @@ def cut(path: Path, step: int) -> float:
     rows = [row for row in read(path) if row.step <= step]
     files.write(path, typed.lines(rows))
     return max((row.seconds for row in rows), default=0.0)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with files.opened(path) as file:
+            yield file
+    except OSError as error:
+        where = f"run {path.parent.name!r}"
+        raise UserError(f"{where} is damaged: {path.name}: {error.strerror}") from None
+
+
+def _content(path: Path) -> bytes:
+    with _opened(path) as file:
+        return file.read()
 
 
 def _whole(line: bytes, path: Path) -> list[Metric]:

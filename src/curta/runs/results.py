@@ -1,7 +1,7 @@
 """What a run and a comparison say of themselves: their JSON files are these as JSON."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 from curta.evaluation.results import (
     NamedProblem,
@@ -12,6 +12,13 @@ from curta.evaluation.results import (
 )
 from curta.problems.sizes import Split
 from curta.programs.user.userfiles import KeptFile
+
+Stage = Literal["training", "evaluating", "certifying", "reporting"]
+"""What a run does, in order; see `life.py`."""
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+Status = Stage | Literal["created", "interrupted", "stopped", "failed", "finished"]
+"""A stage, or how a run rests; `stopped` if no member is left to train."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +34,20 @@ class Origin:
 class RunInfo:
     """`run.json`: what is trained, on what, and how far it came.
 
-    `parameters` are those of one member, `trained_digits` the fewest and the most of any operand,
-    `stopped` the step at which a member's loss was no longer finite, by member; `ended` is the
-    step at which the training was good enough.
+    `status` is a stage, or how the run ended; `wanted` are the stages after training, `done` those
+    that are done with the newest weights (see `life.py`), `failure` is what a failed one said.
+    `checkpoint` is the step of the newest checkpoint. `parameters` are those of one member,
+    `trained_digits` the fewest and the most of any operand, `stopped` the step at which a member's
+    loss was no longer finite, by member; `ended` is the step at which training was good enough.
     """
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
     REMEDY: ClassVar[str] = "train it anew"
 
     name: str
     recipe: str
     seeds: list[int]
-    status: str
+    status: Status
     created: str
     versions: dict[str, str]
     device: str
@@ -56,11 +65,21 @@ class RunInfo:
     compile_seconds: float | None = None
     ended: int | None = None
     imported: Origin | None = None
+    wanted: tuple[Stage, ...] = ()
+    done: tuple[Stage, ...] = ()
+    checkpoint: int = 0
+    failure: str = ""
 
     @property
     def over(self) -> bool:
         """Whether nothing of it is left to train."""
-        return self.status in ("finished", "stopped")
+        return "training" in self.done or self.status == "stopped"
+
+    def at_rest(self) -> "RunInfo":
+        """As a file has it that outlasts the stage in which it is written."""
+        if self.status not in STAGES[1:]:
+            return self
+        return replace(self, status="finished" if self.over else "interrupted")
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,23 @@
 """Training, asking and evaluating one run: what the command line and Python share."""
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from curta.config import sections
 from curta.config.errors import UserError, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
-from curta.evaluation import bulk, certificate, evaluation_set, scoring
+from curta.evaluation import bulk, certificate, evaluation_set, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.sampling import named, written
-from curta.evaluation.suite import evaluate
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
@@ -28,9 +26,19 @@ from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
 from curta.programs.machine.table import WindowTable
 from curta.programs.user import kept
-from curta.runs import checkpoints, embedding_history, folders, metrics, trackers
+from curta.runs import (
+    checkpoints,
+    embedding_history,
+    folders,
+    interrupts,
+    life,
+    metrics,
+    parts,
+    trackers,
+)
 from curta.runs.folders import Folder
 from curta.runs.loop import Loop, Show
+from curta.runs.results import Stage
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Tracked, Tracker
 from curta.training import background, records, trainer
@@ -67,7 +75,7 @@ class Session:
     def load_models(self) -> scoring.Models:
         """Members as of the newest checkpoint, stacked; read once."""
         if self._models is None:
-            self._models = self.at(folders.last_step(self.folder))
+            self._models = self.at(self._newest())
         return self._models
 
     def at(self, step: int) -> scoring.Models:
@@ -86,8 +94,12 @@ class Session:
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
 
-        An interrupt (Ctrl-C) ends it after the current chunk with a checkpoint.
+        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
         """
+        with life.stage(self.folder, "training") as outcome:
+            outcome.status = self._train(show)
+
+    def _train(self, show: Show) -> life.Ending:
         self._models = None
         track = trackers.checked(self.folder.read_info().track)
         mesh = trainer.training_mesh(self.recipe, len(self.seeds))
@@ -95,15 +107,14 @@ class Session:
         state = trainer.shard(state, mesh)
         call, compiling = self._compiled(mesh, state)
         self.folder.update(
-            status="training",
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
         )
-        with _interruptible() as interrupted, self._trackers(track, first) as tracking:
-            loop = Loop(self.folder, self.recipe, self.layout, call, show, interrupted, tracking)
+        with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
+            loop = Loop(self.folder, self.recipe, self.layout, call, show, noted, tracking)
             status = loop.run(state, first, seconds)
-        self.folder.update(status=status)
         self._keep_problems()
+        return status
 
     def _keep_problems(self) -> None:
         """Keeps problems of the evaluation where others would have to execute foreign code."""
@@ -205,23 +216,41 @@ class Session:
         one is evaluated, and nothing is written.
         """
         self._make_known()
-        models = self._of(
-            self.load_models(), member
-        )  # first: a run without a checkpoint is refused
-        if self._prepared is not None and self._prepared.exception() is None:
-            models.recall.know(*self._prepared.result().listed[:2])
+        models = self.load_models()  # first: a run without a checkpoint is refused
         settings = replace(self.recipe.evaluation, **changes)
-        found = replace(
-            evaluate(self.recipe, models, settings, progress), num_recurrences=self.num_recurrences
-        )
-        if settings.named:
-            progress("named problems")
-            before = self._of(self.at(0), member)
-            found = replace(found, named=tuple(named(settings.named, before, models)))
-        if member is None:
+        if member is not None:
+            return self._evaluation(models.only(self._member(member)), settings, progress, member)
+        with life.stage(self.folder, "evaluating"), self._parts(settings) as keep:
+            found = self._evaluation(models, settings, progress, keep=keep)
             self.folder.save_evaluation(found)
             write_summary(self.folder)
         return found
+
+    def _evaluation(
+        self,
+        models: scoring.Models,
+        settings: sections.Evaluation,
+        progress: Callable[[str], None],
+        member: int | None = None,
+        keep: suite.Keep = suite.fresh,
+    ) -> Evaluation:
+        """What is found of all members, or of one."""
+        if self._prepared is not None and self._prepared.exception() is None:
+            models.recall.know(*self._prepared.result().listed[:2])
+        say = interrupts.checked(progress)
+        found = suite.evaluate(self.recipe, models, settings, say, keep)
+        found = replace(found, num_recurrences=self.num_recurrences)
+        if not settings.named:
+            return found
+        say("named problems")
+        before = self.at(0)
+        before = before if member is None else before.only(member)
+        return replace(found, named=tuple(named(settings.named, before, models)))
+
+    def _parts(self, settings: sections.Evaluation) -> AbstractContextManager[suite.Keep]:
+        """Keeps what is found size by size, for an evaluation that is interrupted."""
+        weights = checkpoints.record(self.folder.checkpoints, self._newest())
+        return parts.kept(self.folder.path, [weights, asdict(settings), self.num_recurrences])
 
     @property
     def program(self) -> ProgramLayout:
@@ -245,6 +274,10 @@ class Session:
         """Whether its recipe wants a certificate when it is trained, and it can have one."""
         return bool(self.recipe.evaluation.certificate) and self.certifiable
 
+    def missing(self) -> list[Stage]:
+        """The stages that are still to be carried out, in order."""
+        return life.missing(self.folder, self.folder.read_info())
+
     @cached_property
     def shown(self) -> list[WindowTable]:
         """The windows of each member's training, for a run of programs."""
@@ -261,17 +294,15 @@ class Session:
 
         Returns what certificate.json holds.
         """
-        progress("windows")
-        prepared = None if self._prepared is None else self._prepared.result()
         asked = (self.load_models(), self.recipe, self.seeds, self.shown)
-        found, windows = certificate.certify(*asked, progress, prepared)
-        self.folder.save_certificate(found, windows)
+        with life.stage(self.folder, "certifying"):
+            say = interrupts.checked(progress)
+            say("windows")
+            prepared = None if self._prepared is None else self._prepared.result()
+            found, windows = certificate.certify(*asked, say, prepared)
+            self.folder.save_certificate(found, windows)
         self._prepared = None
         return found
-
-    def _of(self, models: scoring.Models, member: int | None) -> scoring.Models:
-        """All members, or one of them alone."""
-        return models if member is None else models.only(self._member(member))
 
     def _member(self, number: int) -> int:
         if not 0 <= number < len(self.seeds):
@@ -282,32 +313,29 @@ class Session:
         like = jax.eval_shape(
             lambda: trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds))
         )
-        return checkpoints.load(self.folder.checkpoints, step, like)
+        owner = checkpoints.owner(self.recipe, self.seeds)
+        return checkpoints.load(self.folder.checkpoints, step, like, owner)
+
+    def _newest(self) -> int:
+        """Step of the newest checkpoint that is whole; UserError if there is none."""
+        step = checkpoints.newest_whole(self.folder.checkpoints)
+        if step is None:
+            raise UserError(
+                f"run {self.name!r} has no checkpoint yet: `curta resume {self.name}` trains it"
+            )
+        return step
 
     def _begin(self) -> tuple[Member, int, float]:
         """State, step and seconds to go on from."""
-        step = checkpoints.latest(self.folder.checkpoints)
+        step = checkpoints.newest_whole(self.folder.checkpoints)
+        saved = self.folder.read_info().checkpoint
+        if step is None and saved:
+            raise UserError(
+                f"run {self.name!r} was trained to step {saved}, but its checkpoints are gone:"
+                " put them back, or train anew under another name"
+            )
         seconds = metrics.cut(self.folder.metrics, step or 0)
         embedding_history.cut(self.folder.history, step or 0)
         if step is None:
             return trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds)), 0, seconds
         return self._restored(step), step, seconds
-
-
-@contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Turns the first Ctrl-C into an event; a second one interrupts at once."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-
-    def note(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, previous)
-        event.set()
-
-    previous = signal.signal(signal.SIGINT, note)
-    try:
-        yield event
-    finally:
-        signal.signal(signal.SIGINT, previous)

@@ -50,7 +50,7 @@ def summary(folder: Folder) -> Summary:
     recipe, info, found = folder.read_recipe(), folder.read_info(), folder.read_evaluation()
     layout, table = layout_in(folder), as_table(recipe)
     return Summary(
-        run=info,
+        run=info.at_rest(),
         data=_data(recipe, layout, found),
         model=_model(folder, recipe, layout),
         hyperparameters={name: table[name] for name in SECTIONS},

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from curta.config import typed
 from curta.frontends.api import compare
 from curta.frontends.serve import live
+from curta.frontends.serve import made as serving
 from curta.runs import metrics
 from curta.runs.folders import Folder
 from curta.runs.results import Metric
@@ -33,7 +34,7 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
     young = small.parent / "young"
     shutil.copytree(small, young)
     (young / "evaluation.json").unlink()
-    Folder(young).update(status="training")
+    Folder(young).update(status="created", done=())
     rows = {row[0]: row for row in page("/").rows}
     assert list(rows) == ["Run", "young", "small"]
     assert rows["young"][1].endswith("20 of 20 steps")
@@ -78,25 +79,26 @@ def test_names_are_escaped_in_addresses_and_pages(small: Path, ask: Asks) -> Non
     assert b"a <b>" not in client.get("/").content
 
 
-def test_a_report_is_made_when_the_runs_files_are_newer(small: Path) -> None:
-    path = small / "report.html"
-    path.unlink()
-    assert client.get("/runs/small/report.html").content == path.read_bytes()
-    made = path.stat().st_ino
-    client.get("/runs/small/report.html")
-    assert path.stat().st_ino == made
-    later = path.stat().st_mtime + 1
-    os.utime(small / "metrics.jsonl", (later, later))
-    assert client.get("/runs/small/report.html").status_code == 200
-    assert path.stat().st_ino != made
+def test_a_report_is_made_once_for_each_content_of_the_runs_files(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    write = serving.write
+    monkeypatch.setattr(serving, "write", lambda *given: made.append(given[0]) or write(*given))
+    before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
 
+    def asked() -> bytes:
+        return client.get("/runs/small/report.html").content
 
-def test_a_report_that_cannot_be_made_anew_is_shown_as_it_was(small: Path) -> None:
-    (small / "learning.png").unlink()
-    (small / "learning.png").mkdir()  # it cannot be written in its place
-    later = (small / "report.html").stat().st_mtime + 1
-    os.utime(small / "metrics.jsonl", (later, later))
-    assert client.get("/runs/small/report.html").content == (small / "report.html").read_bytes()
+    first, content = asked(), (small / "metrics.jsonl").read_text()
+    assert (asked(), len(made)) == (first, 1)
+    age = (small / "metrics.jsonl").stat().st_mtime
+    (small / "metrics.jsonl").write_text("".join(content.splitlines(keepends=True)[:-2]))
+    os.utime(small / "metrics.jsonl", (age, age))
+    assert (asked() == first, len(made)) == (False, 2)
+    (small / "metrics.jsonl").write_text(content)
+    assert (asked(), len(made)) == (first, 2)
+    assert {path: path.read_bytes() for path in small.rglob("*") if path.is_file()} == before
 
 
 def test_a_page_that_cannot_be_is_refused_with_its_reason(small: Path, young: Path) -> None:

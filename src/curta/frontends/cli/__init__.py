@@ -1,12 +1,16 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from curta.config.errors import UserError
+from curta.config.errors import Notice, UserError
 from curta.frontends.cli import commands, comparing, own, sharing, showing
+from curta.runs import interrupts
 
 _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
@@ -38,11 +42,15 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command. A user's mistake is one line and exit code 2; ours keeps its traceback."""
+    """Runs one command. A user's mistake is one line and exit code 2; ours keeps its traceback.
+
+    So is an interrupt, with code 130 or 143.
+    """
     try:
-        words = sys.argv[1:] if arguments is None else list(arguments)
-        with cli.make_context("curta", words) as context:
-            return cli.invoke(context) or 0
+        with interrupts.handled(), _notices():
+            words = sys.argv[1:] if arguments is None else list(arguments)
+            with cli.make_context("curta", words) as context:
+                return cli.invoke(context) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.UsageError as error:
@@ -50,11 +58,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _ended(error.format_message() + hint, 2)
     except UserError as error:
         return _ended(str(error), 2)
-    except KeyboardInterrupt:
-        return _ended("interrupted", 130)
+    except KeyboardInterrupt as signal:
+        return _ended("interrupted", getattr(signal, "code", 130))
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+
+
+@contextmanager
+def _notices() -> Iterator[None]:
+    """What the user should know, a line each instead of Python's two with a place in our code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Notice)
+        show = warnings.showwarning
+
+        def shown(message: Any, category: type[Warning], *place: Any) -> None:
+            if not issubclass(category, Notice):
+                show(message, category, *place)
+            else:
+                print(f"curta: {message}", file=sys.stderr)
+
+        warnings.showwarning = shown  # type: ignore[assignment]
+        yield
 
 
 def _ended(line: str, code: int) -> int:

@@ -43,14 +43,14 @@ def train(
     """
     from curta.frontends.api import begin
 
-    return _train_on(begin(recipe, seeds, run, overrides, track or ()), not no_evaluation)
+    return _complete(begin(recipe, seeds, run, overrides, track or (), not no_evaluation))
 
 
 @click.command()
 @options.run
 @options.trust
 def resume(run: str, trust: bool) -> int:
-    """Go on with a run that was interrupted."""
+    """Go on with a run that was interrupted: trains, evaluates and reports what is missing."""
     from curta.frontends.api import load
     from curta.runs.folders import is_comparison
 
@@ -59,10 +59,10 @@ def resume(run: str, trust: bool) -> int:
             raise UserError(f"--trust is for a single run, and {run!r} is a comparison")
         return resume_comparison(run)
     found = load(run, trust=trust)
-    if found.folder.read_info().status == "finished":
+    if not found.missing():
         print(f"{found.name} is finished: {found.recipe.training.steps:,} steps")
         return 0
-    return _train_on(found, evaluated=True)
+    return _complete(found)
 
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}
@@ -75,8 +75,8 @@ def demo() -> int:
     from curta.frontends.api import begin
     from curta.frontends.cli.display import answer_line, console
 
-    run = begin("addition", 1, None, DEMO)
-    code = _train_on(run, evaluated=True)
+    run = begin("addition", 1, None, DEMO, evaluate=True)
+    code = _complete(run)
     if code:
         return code
     from curta.problems.problem import parse
@@ -239,37 +239,74 @@ def recipes() -> int:
     return 0
 
 
-def _train_on(run: "Run", evaluated: bool) -> int:
-    """Trains, evaluates, and says where the report lies; 1 if there is nothing to evaluate."""
-    from curta.evaluation.results import agrees
-    from curta.frontends.cli.display import Learning, Status, certificate, notice, opening
+def _complete(run: "Run") -> int:
+    """Carries out what is missing of a run, and says what was found; the exit code."""
+    from curta.frontends.cli.display import notice, opening
+    from curta.runs import interrupts, ownership
 
     notice(opening(run))
-    if evaluated:
+    if run.folder.read_info().wanted:
         run.prepare()
+    codes = []
+    try:
+        with ownership.owned(run.folder.path):
+            for stage in run.missing():
+                codes.append(_STAGES[stage](run))
+                interrupts.check()
+    except interrupts.Interrupted as signal:
+        notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
+        return signal.code
+    return max(codes, default=0)
+
+
+def _train(run: "Run") -> int:
+    from curta.frontends.cli.display import Learning, notice
+
     with Learning(run.seeds) as learning:
         run.train(learning.show)
     info = run.folder.read_info()
     for member, step in info.stopped.items():
         notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
-    if info.status == "interrupted":
-        notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
-        return 130
     if info.status == "stopped":
         raise UserError(
             f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
         )
-    if not evaluated:
-        return 0
+    return 0
+
+
+def _evaluate(run: "Run") -> int:
+    from curta.evaluation.results import agrees
+    from curta.frontends.cli.display import Status
+
     with Status() as status:
-        found = run.evaluate(status.say, report=not run.to_certify)
+        found = run.evaluate(status.say, report=False)
     _show_evaluation(found, run.seeds)
-    if run.to_certify:
-        with Status() as status:
-            certified = run.certify(status.say)
-        notice(certificate(certified, run.program))
-    notice(f"Report: {run.report}")
     return 0 if agrees(found.lengths) else 1
+
+
+def _certify(run: "Run") -> int:
+    from curta.frontends.cli.display import Status, certificate, notice
+
+    with Status() as status:
+        found = run.certify(status.say, report=False)
+    notice(certificate(found, run.program))
+    return 0
+
+
+def _report(run: "Run") -> int:
+    from curta.frontends.cli.display import notice
+
+    notice(f"Report: {run.write_report()}")
+    return 0
+
+
+_STAGES = {
+    "training": _train,
+    "evaluating": _evaluate,
+    "certifying": _certify,
+    "reporting": _report,
+}
+"""What the command line does, and says, for each stage of a run's life."""
 
 
 @click.command()

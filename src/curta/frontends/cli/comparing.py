@@ -94,6 +94,7 @@ def _run_comparison(made: "Comparison", as_json: bool) -> int:
     """Trains and evaluates what is left, and says what was found."""
     from curta.config import typed
     from curta.frontends.cli.display import Learning, Status, comparison_table, entry_line, notice
+    from curta.runs import interrupts
 
     def train(row: "Row", run: "Session") -> None:
         if as_json:
@@ -102,11 +103,13 @@ def _run_comparison(made: "Comparison", as_json: bool) -> int:
         with Learning(run.seeds) as learning:
             return run.train(learning.show)
 
-    with Status() as status:
-        ended = made.run_comparison(train, status.say)
-    if not ended:
+    try:
+        with Status() as status:
+            made.run_comparison(train, status.say)
+        interrupts.check()
+    except interrupts.Interrupted as signal:
         print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
-        return 130
+        return signal.code
     if as_json:
         print(json.dumps(typed.as_json(made.read_results())))
         return 0

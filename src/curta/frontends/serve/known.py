@@ -10,7 +10,7 @@ from statistics import median
 from curta.config.errors import UserError
 from curta.runs import comparison, folders, metrics
 from curta.runs.folders import Folder
-from curta.runs.results import RunInfo
+from curta.runs.results import STAGES, RunInfo
 
 Name = tuple[str, ...]
 """A run's name, or a comparison's and that of a run within it."""
@@ -33,8 +33,9 @@ class Row:
     slices: int = 0
 
     @property
-    def training(self) -> bool:
-        return self.info is not None and self.info.status == "training"
+    def running(self) -> bool:
+        """Whether its training is still to come, or it is being worked on."""
+        return self.info is not None and self.info.status in ("created", *STAGES)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def run_folders() -> dict[Name, Path]:
     """The folder of every run, alone or in a comparison; all that may be asked for by name."""
     alone = {(name,): folders.root() / name for name in folders.existing()}
     inside = (
-        {(*name, path.parent.name): path.parent for path in sorted(folder.glob("*/run.json"))}
+        {(*name, path.parent.name): path.parent for path in sorted(folder.glob("[!.]*/run.json"))}
         for name, folder in comparison_folders().items()
     )
     return alone | {name: path for entries in inside for name, path in entries.items()}
@@ -66,10 +67,10 @@ def comparison_folders() -> dict[Name, Path]:
 
 
 def rows() -> list[Row]:
-    """All runs of no comparison: those in training first, then the newest."""
+    """All runs of no comparison: those that run first, then the newest."""
     found = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
     newest = sorted(found, key=lambda one: one.info.created if one.info else "", reverse=True)
-    return sorted(newest, key=lambda one: not one.training)
+    return sorted(newest, key=lambda one: not one.running)
 
 
 def comparisons() -> list[Compared]:
@@ -102,29 +103,35 @@ def _compared(name: Name, path: Path, rows: list[Row]) -> Compared:
     return Compared(name, title, entries, tuple(begun[one] for one in entries if one in begun))
 
 
-def _version(path: Path) -> tuple[Path, int]:
-    """A file, and when it was written: what was read of it holds until then."""
-    return path, path.stat().st_mtime_ns if path.exists() else 0
+Version = tuple[int, ...]
+
+
+def _version(path: Path) -> tuple[Path, Version]:
+    """A file, and what tells it from any other that ever has its name: read once, it holds."""
+    if not path.exists():
+        return path, ()
+    about = path.stat()
+    return path, (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
 
 
 @lru_cache(4096)
-def _evaluated(path: Path, written: int) -> tuple[float, ...]:
+def _evaluated(path: Path, written: Version) -> tuple[float, ...]:
     """Exact match in every row of the evaluation, median over members."""
     found = Folder(path.parent).read_evaluation()
     return tuple(median(row.exact_match) for row in found.lengths) if found else ()
 
 
 @lru_cache(4096)
-def _summary(path: Path, written: int) -> str:
+def _summary(path: Path, written: Version) -> str:
     """The recipe's own line; none in a recipe that is not there or cannot be read."""
     try:
         return str(tomllib.loads(Folder(path.parent).read_recipe_text()).get("summary", ""))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ""
 
 
 @lru_cache(4096)
-def _entries(path: Path, written: int) -> tuple[str, tuple[str, ...]]:
+def _entries(path: Path, written: Version) -> tuple[str, tuple[str, ...]]:
     """Title of a comparison, and the folders of its entries in their order."""
     try:
         found = comparison.read(path.parent)

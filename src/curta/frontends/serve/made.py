@@ -1,11 +1,17 @@
-"""Reports and pages of run folders, made anew where files that they are made of are newer."""
+"""Reports and pages of run folders, kept by the content of the files that they are made of.
 
-import contextlib
-import os
+They are kept in the cache: a run's own folder is written by its owner alone.
+"""
+
+import hashlib
+import tempfile
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
+from curta.config import files
 from curta.config.errors import UserError
 from curta.frontends.api import load
 from curta.frontends.api import report as write
@@ -14,58 +20,75 @@ from curta.runs.folders import COMPARISON, find
 _MAKING = threading.Lock()
 """One at a time: matplotlib's settings belong to the whole program."""
 
-_CALCULATES = ("recipe.toml", "checkpoints/*")
+_CALCULATES = ("recipe.toml", "run.json", "checkpoints/*.json")
+"""A checkpoint's JSON has the hash of its weights."""
 _REPORTED = (
-    "run.json", "metrics.jsonl", "evaluation.json", "history/*", "probes/*.json", *_CALCULATES
+    "metrics.jsonl", "evaluation.json", "certificate.json", "history/*", "probes/*.json",
+    *_CALCULATES,
 )  # fmt: skip
+
+MOST = 200
+"""Pages that are kept."""
 
 
 def report(folder: Path) -> bytes:
     """The report of a run; UserError for a damaged one."""
-    find(str(folder))
-    return _fresh(folder / "report.html", _files(folder, _REPORTED), lambda: write(str(folder)))
+    status = find(str(folder)).read_info().status
+    key = _key(f"report {folder.resolve()} {status}", _files(folder, _REPORTED))
+    return _kept(key, lambda out: write(str(folder), out))
 
 
 def compared(folder: Path) -> bytes:
     """The report of a comparison."""
     sources = _files(folder, (COMPARISON, *(f"*/{pattern}" for pattern in _REPORTED)))
-    return _fresh(folder / "report.html", sources, lambda: write(str(folder)))
+    key = _key(f"comparison {folder.resolve()}", sources)
+    return _kept(key, lambda out: write(str(folder), out))
 
 
 def page(folder: Path, member: int) -> bytes:
     """The page in which a member calculates; UserError where there can be none."""
-    sources = _files(folder, _CALCULATES)
-    path = folder / f"page-{member}.html"
-    return _fresh(path, sources, lambda: load(str(folder)).write_page(member))
+    key = _key(f"page {member} {folder.resolve()}", _files(folder, _CALCULATES))
+    return _kept(key, lambda out: load(str(folder)).write_page(member, out / "page.html"))
 
 
 def _files(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    return [path for pattern in patterns for path in folder.glob(pattern)]
+    return sorted(path for pattern in patterns for path in folder.glob(pattern))
 
 
-def _fresh(path: Path, sources: Iterable[Path], make: Callable[[], object]) -> bytes:
-    """The file, made anew if it is older than a source.
+def _key(what: str, sources: Iterable[Path]) -> str:
+    """A hash of the files and of what is made of them; UserError for what is no file of a run."""
+    found = hashlib.sha256(f"{metadata.version('curta')} {what}".encode())
+    for path in sources:
+        with suppress(FileNotFoundError):  # a checkpoint that was just dropped
+            found.update(f"\n{path.name} {_hash(path)}".encode())
+    return found.hexdigest()
 
-    Its time becomes that of the newest source it was made of, so that what is written while
-    it is being made is found newer. Where nothing can be written, an older file has to do.
-    """
+
+def _hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(files.read_bytes(path)).hexdigest()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+
+
+def _kept(key: str, make: Callable[[Path], Path]) -> bytes:
+    """The page of that key, made if it is not yet there."""
+    path = files.cache_folder() / "pages" / f"{key}.html"
     with _MAKING:
-        newest = max(map(_written, sources), default=0)
-        if path.exists() and _written(path) >= newest:
+        if path.exists():
             return path.read_bytes()
-        try:
-            make()
-        except UserError:
-            if not path.exists():
-                raise
-            return path.read_bytes()
-        with contextlib.suppress(OSError):
-            os.utime(path, ns=(newest, newest))
-        return path.read_bytes()
+        with tempfile.TemporaryDirectory() as out:
+            content = make(Path(out)).read_bytes()
+        with suppress(UserError):  # a cache that cannot be written: it is made again
+            files.write(path, content)
+            _prune(path.parent)
+        return content
 
 
-def _written(path: Path) -> int:
-    """When the file was written; never, for a checkpoint that has just been dropped."""
-    with contextlib.suppress(FileNotFoundError):
-        return path.stat().st_mtime_ns
-    return 0
+def _prune(folder: Path) -> None:
+    """Drops the pages that were made longest ago."""
+    pages = sorted(folder.glob("*.html"), key=lambda path: path.stat().st_mtime_ns)
+    for path in pages[:-MOST]:
+        path.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ def refusal(title: str, reason: str) -> str:
 
 def address(row: Row) -> str:
     """The page of a run: its curves while it trains, else its report."""
-    return _place(row.name) + ("live.html" if row.training else "report.html")
+    return _place(row.name) + ("live.html" if row.running else "report.html")
 
 
 def _place(name: Name) -> str:

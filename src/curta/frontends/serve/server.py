@@ -20,6 +20,9 @@ HERE = "127.0.0.1"
 NAMES = [HERE, "localhost"]
 """What this machine is called by a browser on it; any other name is another site's."""
 
+BACKLOG = 1024
+"""Connections that may wait to be answered."""
+
 APP = Starlette(
     routes=site.ROUTES,
     middleware=[
@@ -61,7 +64,7 @@ def listening(port: int) -> socket.socket:
     if not 0 <= port < 1 << 16:
         raise UserError(f"--port must be 0 to 65535, not {port}")
     try:
-        return socket.create_server((HERE, port))
+        return socket.create_server((HERE, port), backlog=BACKLOG)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise

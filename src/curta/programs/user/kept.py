@@ -198,7 +198,8 @@ def stored(path: Path) -> tuple[Stored, ...]:
 
 @lru_cache(maxsize=16)
 def _read(file: Path, changed: int) -> tuple[Stored, ...]:
-    where, rows = f"run {file.parent.name!r}", file.read_text("utf-8").splitlines()
+    where = f"run {file.parent.name!r}"
+    rows = files.read_own(file, where).splitlines()
     return tuple(typed.parse(Stored, row, where, PROBLEMS) for row in rows)
 
 

@@ -93,8 +93,8 @@ class KeptFile:
 def trust(folder: Path, kept: Sequence[KeptFile]) -> None:
     """Executes the files that a run keeps; UserError if they are not those it was trained with."""
     for one in kept:
-        path = folder / one.file
-        content = path.read_bytes() if path.exists() else b""
+        path = folder / Path(one.file).name
+        content = files.read_own(path, f"run {folder.name!r}").encode()
         if hashlib.sha256(content).hexdigest() != one.sha256:
             where = f"{one.file} of run {folder.name!r}"
             raise UserError(f"{where} is not the file it was made with")

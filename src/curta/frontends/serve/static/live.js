@@ -58,8 +58,13 @@ function say(run, share) {
   const said = {
     training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.`
       : share >= 0.1 ? `${10 * Math.floor(10 * share)}% of the steps are done.` : "",
+    created: "It is not trained yet.",
+    evaluating: "Training is finished; it is being evaluated.",
+    certifying: "Training is finished; its certificate is being made.",
+    reporting: "Training is finished; its report is being written.",
     interrupted: "Interrupted. What was learned is saved.",
-    finished: "Training is finished, and the evaluation is still to come.",
+    failed: "It failed. What was learned until then is saved.",
+    finished: "Training is finished, and no evaluation was asked for.",
     stopped: "No member is left: the loss of each was no longer finite.",
   }[run.status] ?? run.status; // prettier-ignore
   const also = stopped && run.status !== "stopped" ? ` ${stopped} of ${run.seeds.length} members have stopped.` : "";

@@ -1,0 +1,122 @@
+"""SIGINT (Ctrl-C) and SIGTERM (what Slurm and Kubernetes send): work ends where it is safe to.
+
+Within `deferred` a signal is only noted, and the work ends at its next safe point. Elsewhere in a
+command it raises `Interrupted`. A second one ends the process at once: files are replaced whole,
+so nothing is lost by that but what was not saved yet.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Raised for a signal; `code` is the exit code that says so: 130 or 143."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.code = 128 + number
+
+
+class _Noted(threading.Event):
+    """Set by the first signal."""
+
+    number = 0
+
+
+_noted = _Noted()
+_depth = 0
+"""Blocks of `deferred` that are entered."""
+
+
+@contextmanager
+def handled() -> Iterator[None]:
+    """For the whole of a command: one line for each signal, never a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = [signal.signal(number, _handle) for number in SIGNALS]
+    hook, sys.unraisablehook = sys.unraisablehook, _unraisable
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for number, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(number, handler)
+        _noted.clear()
+
+
+@contextmanager
+def deferred() -> Iterator[threading.Event]:
+    """A signal is noted by the event, for the work to end where it is safe.
+
+    Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
+    """
+    global _depth
+    if not _listening():
+        with handled(), deferred() as noted:
+            yield noted
+            ended = noted.is_set() and _noted.number == signal.SIGTERM
+        if ended:
+            raise SystemExit(128 + signal.SIGTERM)
+        return
+    _depth += 1
+    try:
+        yield _noted
+    finally:
+        _depth -= 1
+
+
+def check() -> None:
+    """A safe point: raises `Interrupted` if a signal was noted."""
+    if _noted.is_set():
+        raise Interrupted(_noted.number)
+
+
+def checked(say: Callable[[str], None]) -> Callable[[str], None]:
+    """`say`, each call of which is a safe point."""
+
+    def said(what: str) -> None:
+        check()
+        say(what)
+
+    return said
+
+
+def exit_code() -> int:
+    """The code with which a command ends that a signal has interrupted."""
+    return 128 + (_noted.number or signal.SIGINT)
+
+
+def _listening() -> bool:
+    ours = signal.getsignal(signal.SIGINT) is _handle
+    return ours or threading.current_thread() is not threading.main_thread()
+
+
+def _handle(number: int, frame: Any) -> None:
+    if _noted.is_set():
+        _end(number)
+    _noted.number = number
+    _noted.set()
+    if not _depth:
+        raise Interrupted(number)
+
+
+def _end(number: int) -> None:
+    """At once, as if killed, but with a line; a terminal gets its cursor back."""
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+    os.write(2, f"{cursor}\ncurta: ended at once\n".encode())
+    os._exit(128 + number)
+
+
+def _unraisable(found: Any) -> None:
+    """Raised where nobody can catch it, such as in a callback of another library."""
+    if isinstance(found.exc_value, Interrupted):
+        _end(_noted.number)
+    sys.__unraisablehook__(found)

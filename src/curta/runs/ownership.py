@@ -1,0 +1,101 @@
+"""One owner of a run at a time: a process that holds the lock of the run's folder.
+
+What the lock's file says of its owner is only for the line that refuses the next one: that the
+process is alive is known from the lock itself.
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from curta.config import files, locks
+from curta.config.errors import UserError
+
+LOCK = ".lock"
+"""The file in a run's folder whose lock its owner holds."""
+
+
+@dataclass
+class _Held:
+    """A lock of this process, and how many blocks are inside of it."""
+
+    handle: int
+    depth: int = 0
+
+
+_HELD: dict[Path, _Held] = {}
+_GUARD = threading.Lock()
+
+
+@contextmanager
+def owned(folder: Path) -> Iterator[None]:
+    """This process owns the run as long as the block lasts; blocks within it own it too.
+
+    Raises UserError, in one line that names the first, if another process owns it. What writers
+    that were killed have left is removed.
+    """
+    key = folder.resolve()
+    with _GUARD:
+        held = _HELD.get(key) or _claimed(folder)
+        _HELD[key], held.depth = held, held.depth + 1
+    try:
+        yield
+    finally:
+        with _GUARD:
+            held.depth -= 1
+            if not held.depth:
+                locks.release(_HELD.pop(key).handle)
+
+
+def is_mine(folder: Path) -> bool:
+    """Whether this process owns it."""
+    return folder.resolve() in _HELD
+
+
+def is_shared(folder: Path) -> bool:
+    """Whether a block within another block owns it, so that more is to come."""
+    return is_mine(folder) and _HELD[folder.resolve()].depth > 1
+
+
+def is_owned(folder: Path) -> bool:
+    """Whether any process owns it."""
+    return is_mine(folder) or not locks.is_free(folder / LOCK)
+
+
+def _claimed(folder: Path) -> _Held:
+    path = folder / LOCK
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644))
+        handle = locks.claim(path)
+    except OSError as error:
+        raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    if handle is None:
+        raise UserError(f"run {folder.name!r} is in use by {_owner(path)}: wait until it has ended")
+    with suppress(OSError):  # a full disk: it is for the next one's information only
+        path.write_text(json.dumps(_about()), "utf-8")
+    files.sweep(folder)
+    return _Held(handle)
+
+
+def _about() -> dict[str, object]:
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    now = time.strftime("%H:%M:%S")
+    return {"process": os.getpid(), "on": socket.gethostname(), "command": words[:4], "at": now}
+
+
+def _owner(path: Path) -> str:
+    """Such as `process 12 on mill (curta train addition, since 12:00:00)`."""
+    try:
+        found = json.loads(files.read_bytes(path, 1 << 16))
+        words = " ".join(map(str, found["command"]))
+        about = f"{found['process']} on {found['on']} ({words}, since {found['at']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+    return "process " + "".join(letter for letter in about if letter.isprintable())[:200]
