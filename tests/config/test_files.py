@@ -1,6 +1,7 @@
 """Writing files: the new content or the old one, never half of either."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,61 @@ def test_a_new_folder_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None
         raise AssertionError
     assert [each.name for each in tmp_path.iterdir()] == ["inner"]
     assert [each.name for each in path.parent.iterdir()] == ["new"]
+
+
+def test_of_several_that_want_a_name_one_gets_it(tmp_path: Path) -> None:
+    """The other finds it taken at the end, though it was free at the beginning."""
+    path = tmp_path / "new"
+
+    def make(inner: Callable[[], None]) -> None:
+        with files.new_folder(path) as folder:
+            inner()
+            (folder / "file").write_text(inner.__name__)
+
+    def early() -> None:
+        pass
+
+    def late() -> None:
+        make(early)
+
+    with pytest.raises(files.TakenError, match="exists already"):
+        make(late)
+    assert (path / "file").read_text() == "early"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_of_killed_processes_are_swept_and_others_left(tmp_path: Path) -> None:
+    left, file = tmp_path / ".left.abc.part", tmp_path / ".file.part"
+    (left / "inner").mkdir(parents=True)
+    file.write_text("x")
+    with files.new_folder(tmp_path / "one") as one, files.new_folder(tmp_path / "two"):
+        assert one.exists()
+        assert not left.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".file.part", "one", "two"]
+
+
+@pytest.mark.parametrize("make", ["link", "pipe", "device", "folder", "large"])
+def test_only_regular_files_of_a_size_are_read(tmp_path: Path, make: str) -> None:
+    path, target = tmp_path / "file", tmp_path / "target"
+    target.write_text("secret")
+    made = {
+        "link": lambda: path.symlink_to(target),
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "folder": path.mkdir,
+        "large": lambda: path.write_bytes(b"x" * 101),
+    }
+    made[make]()
+    with pytest.raises(OSError, match=r"link|regular|larger"):
+        files.read_bytes(path, 100)
+    with pytest.raises(UserError, match=r"run 'mine' is damaged: file: it is ") as caught:
+        files.read_own(path, "run 'mine'", 100)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000])
+def test_what_is_no_table_is_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"^run 'mine' is damaged: run\.json .{,40}$"):
+        files.read_json(path, "run 'mine'")

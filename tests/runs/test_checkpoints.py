@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
+from curta.config.errors import Notice, UserError
 from curta.layouts.texts import layout_of
 from curta.runs import checkpoints
 from curta.training import trainer
@@ -174,3 +174,55 @@ def test_the_record_says_what_was_written(saved: Path) -> None:
     record = json.loads((saved / "00000005.json").read_text())
     assert record["step"] == 5
     assert record["bytes"] == (saved / "00000005.safetensors").stat().st_size
+
+
+def test_a_checkpoint_of_other_seeds_or_another_recipe_is_refused(tmp_path: Path) -> None:
+    recipe = tiny.recipe()
+    mine = checkpoints.owner(recipe, [0, 1])
+    checkpoints.save(tmp_path, 5, state(), mine)
+    assert tiny.same(checkpoints.load(tmp_path, 5, state(), mine), state())
+    longer = tiny.recipe(training__steps=30)
+    for other in (checkpoints.owner(recipe, [0, 2]), checkpoints.owner(longer, [0, 1])):
+        with pytest.raises(UserError, match="is of another recipe or of other seeds"):
+            checkpoints.load(tmp_path, 5, state(), other)
+
+
+def test_what_is_evaluated_later_is_no_part_of_what_was_trained() -> None:
+    one, two = tiny.recipe(), tiny.recipe(evaluation__digits=[7], summary="another")
+    assert checkpoints.owner(one, [0]) == checkpoints.owner(two, [0])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.float64])
+def test_arrays_of_another_type_are_refused(tmp_path: Path, dtype: type) -> None:
+    other = state()._replace(weights=tuple(np.ones(w.shape, dtype) for w in state().weights))
+    checkpoints.save(tmp_path, 5, other, OWNER)
+    refused(tmp_path, 5, state(), "does not fit .*weights")
+
+
+def test_the_newest_that_is_whole_is_found_and_the_others_are_named(tmp_path: Path) -> None:
+    for step in (5, 6, 7):
+        checkpoints.save(tmp_path, step, state(step), OWNER)
+    (tmp_path / "00000006.safetensors").write_bytes(b"")
+    (tmp_path / "00000007.json").write_text("{")
+    with pytest.warns(Notice) as said:
+        assert checkpoints.newest_whole(tmp_path) == 5
+    assert [f"0000000{step}" in str(one.message) for one, step in zip(said, (7, 6), strict=True)]
+    (tmp_path / "00000005.json").write_text("{}")
+    with pytest.raises(UserError, match=r"00000007.*is damaged"):
+        checkpoints.newest_whole(tmp_path)
+
+
+def test_what_is_saved_again_takes_the_place_of_what_was_damaged(tmp_path: Path) -> None:
+    for step in (5, 6):
+        checkpoints.save(tmp_path, step, state(step), OWNER)
+    checkpoints.save(tmp_path, 5, state(5), OWNER)
+    assert checkpoints.steps(tmp_path) == [5]
+
+
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
+def test_linked_files_are_not_read(saved: Path, tmp_path_factory: Any, kind: str) -> None:
+    path = checkpoints.file_of(saved, 5, kind)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    refused(saved, 5, state(), "unreadable: it is a link")

@@ -48,6 +48,9 @@ def sync(path: Path) -> None:
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a file system that cannot sync a folder
+                raise
         finally:
             os.close(handle)
 
@@ -69,10 +72,10 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
         return file.read()
 
 
-def read_own(path: Path, where: str) -> str:
+def read_own(path: Path, where: str, most: int = LARGEST) -> str:
     """The text of a file that belongs to `where`; UserError for what is no such file of ours."""
     try:
-        return read_bytes(path).decode()
+        return read_bytes(path, most).decode()
     except FileNotFoundError:
         raise UserError(f"{where} is incomplete: {path.name} is missing") from None
     except OSError as error:

@@ -275,8 +275,14 @@ class Session:
         return bool(self.recipe.evaluation.certificate) and self.certifiable
 
     def missing(self) -> list[Stage]:
-        """The stages that are still to be carried out, in order."""
-        return life.missing(self.folder, self.folder.read_info())
+        """The stages that are still to be carried out, in order.
+
+        Training is one of them again where the checkpoint that it ended with is damaged.
+        """
+        info = self.folder.read_info()
+        if info.over and checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint:
+            info = replace(info, done=())
+        return life.missing(self.folder, info)
 
     @cached_property
     def shown(self) -> list[WindowTable]:

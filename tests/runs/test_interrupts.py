@@ -1,0 +1,116 @@
+"""Signals end work where it is safe, the second one at once, and never with a traceback."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+from typing import NamedTuple
+
+import pytest
+
+from curta.runs import interrupts
+
+BEGIN = """
+import signal, sys, time
+from curta.runs import interrupts
+"""
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def ended(code: str) -> Ended:
+    """How a process ends that does this."""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + textwrap.dedent(code)], capture_output=True, text=True
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_noted_where_it_is_deferred_and_raised_elsewhere(number: int) -> None:
+    with interrupts.handled():
+        with interrupts.deferred() as noted:
+            assert not noted.is_set()
+            interrupts.check()
+            signal.raise_signal(number)
+            assert noted.is_set()
+            with pytest.raises(interrupts.Interrupted) as caught:
+                interrupts.check()
+        assert caught.value.code == 128 + number
+    with interrupts.handled(), pytest.raises(interrupts.Interrupted) as caught:
+        signal.raise_signal(number)
+    assert caught.value.code == 128 + number
+
+
+def test_handlers_are_those_of_before_afterwards() -> None:
+    before = [signal.getsignal(number) for number in interrupts.SIGNALS]
+    with interrupts.handled(), interrupts.deferred():
+        assert [signal.getsignal(number) for number in interrupts.SIGNALS] != before
+    with interrupts.deferred():
+        pass
+    assert [signal.getsignal(number) for number in interrupts.SIGNALS] == before
+
+
+def test_a_second_signal_ends_the_process_at_once_with_a_line() -> None:
+    found = ended(
+        """
+        with interrupts.handled(), interrupts.deferred():
+            signal.raise_signal(signal.SIGINT)
+            print("noted", flush=True)
+            signal.raise_signal(signal.SIGTERM)
+            print("never")
+        """
+    )
+    assert found == (143, "noted\n", "\ncurta: ended at once\n")
+
+
+def test_a_signal_in_a_callback_that_nobody_can_catch_ends_it_with_a_line() -> None:
+    found = ended(
+        """
+        class Dies:
+            def __del__(self):
+                signal.raise_signal(signal.SIGINT)
+
+        with interrupts.handled():
+            dies = Dies()
+            del dies
+            print("never")
+        """
+    )
+    assert found == (130, "", "\ncurta: ended at once\n")
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 0), ("SIGTERM", 143)])
+def test_in_a_program_of_the_users_work_ends_as_in_a_command(name: str, code: int) -> None:
+    """Ctrl-C is the work's own affair, and the program goes on; SIGTERM ends it."""
+    found = ended(
+        f"""
+        with interrupts.deferred() as noted:
+            signal.raise_signal(signal.{name})
+            print("saved", noted.is_set(), flush=True)
+        print("goes on")
+        """
+    )
+    assert (found.code, found.err) == (code, "")
+    assert found.out == ("saved True\ngoes on\n" if code == 0 else "saved True\n")
+
+
+def test_in_another_thread_nothing_is_changed() -> None:
+    found = ended(
+        """
+        import threading
+
+        def work():
+            with interrupts.handled(), interrupts.deferred() as noted:
+                print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, noted.is_set())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """
+    )
+    assert found == (0, "True False\n", "")

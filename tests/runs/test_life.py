@@ -1,0 +1,208 @@
+"""A run's life: ended by anything it is resumed at its stage, and nothing is done twice."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curta
+from curta.config.errors import Notice, UserError
+from curta.evaluation import exact_match
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.runs import life
+from curta.runs.folders import Folder
+from curta.runs.results import RunInfo
+from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+LIFE = ["created", "training", "evaluating", "certifying", "reporting", "finished"]
+
+DIES = """
+import os, sys
+from curta.frontends import api
+from curta.runs.folders import Folder
+from tests import tiny
+
+stage, update = sys.argv[1], Folder.update
+
+def dying(folder, **fields):
+    update(folder, **fields)
+    if fields.get("status") == stage:
+        os._exit(9)
+
+Folder.update = dying
+api.begin("addition", 1, "mine", tiny.overrides(), evaluate=True).complete()
+"""
+
+
+def begin(**changes: Any) -> Run:
+    return api.begin("addition", 1, "mine", tiny.overrides(**changes), evaluate=True)
+
+
+def status() -> str:
+    return curta.load("mine").folder.read_info().status
+
+
+def found(run: Run) -> Any:
+    """Exact match in every slice: a loss is rounded by what it was calculated together with."""
+    content = json.loads(run.folder.evaluation.read_text())
+    return [(row["size"], row["slice"], row["exact_match"]) for row in content["lengths"]]
+
+
+@pytest.fixture
+def statuses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Those that run.json has had, one after the other."""
+    seen: list[str] = []
+    save = Folder.save_info
+
+    def noted(folder: Folder, info: RunInfo) -> None:
+        seen.extend([info.status] if [info.status] != seen[-1:] else [])
+        save(folder, info)
+
+    monkeypatch.setattr(Folder, "save_info", noted)
+    return seen
+
+
+def interrupting(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, after: int
+) -> Callable[[], None]:
+    """The evaluation ends so after some sizes, until the function that is given is called."""
+    lengths, done = exact_match.lengths, [0]
+
+    def once(*given: Any) -> Any:
+        if done[0] == after:
+            raise error
+        done[0] += 1
+        return lengths(*given)
+
+    monkeypatch.setattr(exact_match, "lengths", once)
+    return lambda: monkeypatch.setattr(exact_match, "lengths", lengths)
+
+
+def test_a_run_goes_through_all_stages_that_were_wanted(statuses: list[str]) -> None:
+    run = begin()
+    run.complete()
+    assert statuses == LIFE
+    assert run.missing() == []
+    assert list(run.folder.read_info().done) == LIFE[1:5]
+
+
+def test_training_alone_is_finished_when_it_is_trained(statuses: list[str]) -> None:
+    run = api.begin("addition", 1, "mine", tiny.overrides())
+    run.train()
+    assert statuses == ["created", "training", "finished"]
+
+
+def test_what_was_not_wanted_at_first_may_follow(statuses: list[str]) -> None:
+    run = api.begin("addition", 1, "mine", tiny.overrides(evaluation__certificate=0))
+    run.train()
+    run.evaluate()
+    assert statuses[2:] == ["finished", "evaluating", "finished", "reporting", "finished"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", LIFE[1:5])
+def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
+    stage: str, runs_folder: Path, statuses: list[str]
+) -> None:
+    done = subprocess.run([sys.executable, "-c", DIES, stage], capture_output=True, text=True)
+    assert done.returncode == 9, done.stderr
+    assert json.loads((runs_folder / "mine" / "run.json").read_text())["status"] == stage
+    assert status() == "interrupted"
+    assert main(["resume", "mine"]) in (0, 1)
+    assert statuses == LIFE[LIFE.index(stage) :]
+    assert (runs_folder / "mine" / "report.html").exists()
+
+
+def test_an_interrupted_evaluation_goes_on_size_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"evaluation__digits": [1, 2, 3], "evaluation__certificate": 0}
+    run, asked = begin(**sizes), list[object]()
+    stopped = interrupting(monkeypatch, KeyboardInterrupt(), after=2)
+    with pytest.raises(KeyboardInterrupt):
+        run.complete()
+    assert status() == "interrupted"
+    stopped()
+    lengths = exact_match.lengths
+    monkeypatch.setattr(
+        exact_match, "lengths", lambda *given: asked.append(given[2]) or lengths(*given)
+    )
+    again = curta.load("mine")
+    again.complete()
+    assert asked == [3]
+    before = found(again)
+    again.evaluate()
+    assert asked == [3, 1, 2, 3]
+    assert found(again) == before
+    assert not (again.folder.path / "evaluating.jsonl").exists()
+
+
+def test_what_was_found_with_other_settings_is_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = begin(evaluation__digits=[1, 2], evaluation__certificate=0)
+    stopped = interrupting(monkeypatch, KeyboardInterrupt(), after=1)
+    with pytest.raises(KeyboardInterrupt):
+        run.complete()
+    stopped()
+    assert [row.count for row in run.evaluate(count=5).lengths if row.slice_name == "random"] == (
+        [5, 5]
+    )
+
+
+def test_a_stage_that_fails_says_why_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = begin(evaluation__certificate=0)
+    mended = interrupting(monkeypatch, RuntimeError("no way\nat all"), after=0)
+    with pytest.raises(RuntimeError):
+        run.complete()
+    info = run.folder.read_info()
+    assert (info.status, info.failure) == ("failed", "RuntimeError: no way")
+    mended()
+    run.complete()
+    assert (status(), run.folder.read_info().failure) == ("finished", "")
+
+
+def test_what_is_gone_is_done_again(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begin(evaluation__certificate=0)
+    run.complete()
+    assert main(["resume", "mine"]) == 0
+    assert capsys.readouterr().out == "mine is finished: 20 steps\n"
+    run.report.unlink()
+    assert curta.load("mine").missing() == ["reporting"]
+    assert main(["resume", "mine"]) == 0
+    assert run.report.exists()
+
+
+def test_a_finished_run_whose_weights_are_damaged_is_trained_again() -> None:
+    run = begin(evaluation__certificate=0)
+    run.complete()
+    last = run.folder.checkpoints / "00000020.safetensors"
+    whole = last.read_bytes()
+    last.write_bytes(whole[:-1])
+    with pytest.warns(Notice, match="the one of step 10 is taken"):
+        assert curta.load("mine").missing() == ["training", "evaluating", "reporting"]
+    with pytest.warns(Notice):
+        curta.load("mine").complete()
+    assert last.read_bytes() == whole
+    assert curta.load("mine").missing() == []
+
+
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew() -> None:
+    run = begin(evaluation__certificate=0)
+    run.train()
+    before = run.folder.metrics.read_bytes()
+    for path in run.folder.checkpoints.iterdir():
+        path.unlink()
+    with pytest.raises(UserError, match="was trained to step 20, but its checkpoints are gone"):
+        curta.load("mine").complete()
+    assert run.folder.metrics.read_bytes() == before
+
+
+def test_after_a_training_of_which_no_member_is_left_nothing_is_missing() -> None:
+    folder = begin().folder
+    folder.update(status="stopped")
+    assert life.missing(folder, folder.read_info()) == []

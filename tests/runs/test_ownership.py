@@ -1,0 +1,122 @@
+"""One owner of a run at a time, known by a lock that ends with its process."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.runs import ownership
+
+OWNS = """
+import sys, time
+from collections.abc import Iterator
+from pathlib import Path
+from curta.runs import ownership
+with ownership.owned(Path(sys.argv[1])):
+    print("owns", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def other(run: Path) -> "Iterator[subprocess.Popen[str]]":
+    """Another process that owns the run."""
+    command = [sys.executable, "-c", OWNS, str(run)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "owns\n"
+        yield process
+        process.kill()
+
+
+def test_another_owner_is_refused_in_one_line_that_names_the_first(
+    run: Path, other: "subprocess.Popen[str]"
+) -> None:
+    assert ownership.is_owned(run)
+    with pytest.raises(UserError, match=f"'mine' is in use by process {other.pid} on") as caught:
+        ownership.owned(run).__enter__()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_is_left_of_an_owner_that_was_killed(
+    run: Path, other: "subprocess.Popen[str]", number: int
+) -> None:
+    other.send_signal(number)
+    other.wait()
+    assert not ownership.is_owned(run)
+    with ownership.owned(run):
+        assert ownership.is_mine(run)
+
+
+def test_blocks_within_each_other_own_it_until_the_last_one_ends(run: Path) -> None:
+    with ownership.owned(run):
+        assert not ownership.is_shared(run)
+        with ownership.owned(run.parent / "." / "mine"):
+            assert ownership.is_shared(run)
+        assert ownership.is_owned(run)
+    assert not ownership.is_owned(run)
+
+
+def test_asking_who_owns_it_keeps_nobody_from_owning_it(run: Path) -> None:
+    with ownership.owned(run):
+        pass
+    ended = threading.Event()
+
+    def asks() -> None:
+        while not ended.is_set():
+            ownership.is_owned(run)
+
+    asking = [threading.Thread(target=asks) for _ in range(4)]
+    for thread in asking:
+        thread.start()
+    try:
+        for _ in range(50):
+            with ownership.owned(run):
+                pass
+    finally:
+        ended.set()
+        for thread in asking:
+            thread.join()
+
+
+def test_what_killed_writers_left_is_swept_and_nothing_else(run: Path) -> None:
+    (run / "checkpoints").mkdir()
+    left = [run / ".run.json.abc.part", run / "checkpoints" / ".1.json.abc.part"]
+    kept = [run / "run.json", run / ".hidden", run / "checkpoints" / "00000001.json"]
+    for path in (*left, *kept):
+        path.write_text("x")
+    elsewhere = run.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".mine.part").write_text("x")
+    (run / "linked").symlink_to(elsewhere)
+    with ownership.owned(run):
+        assert not any(path.exists() for path in left)
+    assert all(path.exists() for path in (*kept, elsewhere / ".mine.part"))
+
+
+@pytest.mark.parametrize("make", ["link", "pipe", "folder"])
+def test_a_lock_that_is_no_file_is_refused(run: Path, make: str) -> None:
+    lock, target = run / ownership.LOCK, run.parent / "target"
+    if make == "link":
+        lock.symlink_to(target)
+    elif make == "pipe":
+        os.mkfifo(lock)
+    else:
+        lock.mkdir()
+    with pytest.raises(UserError, match="cannot write"):
+        ownership.owned(run).__enter__()
+    assert not target.exists()
