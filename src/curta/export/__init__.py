@@ -1,11 +1,12 @@
 """Trained runs for other programs, pages, data sets. A new form is one file and one line here."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError
 from curta.config.lazy import Registry
-from curta.runs import folders
+from curta.runs import folders, ownership
 from curta.runs.folders import Folder
 from curta.runs.results import Origin
 
@@ -46,7 +47,9 @@ def write(run: "Session", to: str, out: Path | None = None, member: int = 0) -> 
         raise UserError(f"{to} cannot express run {run.name!r}: {reason}")
     model, path = run.model(member), out or run.folder.path / exporter.file.format(member=member)
     about = summary(run.folder)
-    exporter.write(Exported(run.name, run.seeds[member], run.recipe, model, member, about), path)
+    exported = Exported(run.name, run.seeds[member], run.recipe, model, member, about)
+    with ownership.owned(run.folder.path) if out is None else nullcontext():
+        exporter.write(exported, path)
     return path
 
 

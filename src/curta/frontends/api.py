@@ -136,9 +136,11 @@ def examine(
 ) -> ProbeTable:
     """What probes/NAME.json holds once the probe was put to the run; the report is written anew."""
     from curta import probes
+    from curta.runs import ownership
 
-    found = probes.examine(run, name, members, **options)
-    run.write_report()
+    with ownership.owned(run.folder.path):
+        found = probes.examine(run, name, members, **options)
+        run.write_report()
     return found
 
 

@@ -165,5 +165,6 @@ class Comparison(comparison.Comparison):
         """As `comparison.Comparison.run_comparison`; the report is written at the end."""
         ended = super().run_comparison(train, say)
         if ended:
-            write_comparison(self.path)
+            with ownership.owned(self.path):
+                write_comparison(self.path)
         return ended

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -25,9 +25,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _Noted(threading.Event):
-    """Set by the first signal."""
+    """Set by the first signal; `number` is that signal's, 0 before."""
 
     number = 0
+
+    def forget(self) -> None:
+        self.clear()
+        self.number = 0
 
 
 _noted = _Noted()
@@ -49,7 +53,7 @@ def handled() -> Iterator[None]:
         sys.unraisablehook = hook
         for number, handler in zip(SIGNALS, before, strict=True):
             signal.signal(number, handler)
-        _noted.clear()
+        _noted.forget()
 
 
 @contextmanager
@@ -59,18 +63,26 @@ def deferred() -> Iterator[threading.Event]:
     Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
     """
     global _depth
-    if not _listening():
-        with handled(), deferred() as noted:
-            yield noted
-            ended = noted.is_set() and _noted.number == signal.SIGTERM
-        if ended:
-            raise SystemExit(128 + signal.SIGTERM)
-        return
-    _depth += 1
-    try:
-        yield _noted
-    finally:
-        _depth -= 1
+    with nullcontext() if _listening() else _alone():
+        _depth += 1
+        try:
+            yield _noted
+        finally:
+            _depth -= 1
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """As `handled`, for work in a program of the user's, which SIGTERM then ends."""
+    with handled():
+        try:
+            yield
+        except Interrupted as error:
+            if _noted.number != signal.SIGTERM:
+                raise
+            raise SystemExit(error.code) from None
+        if _noted.number == signal.SIGTERM:
+            raise SystemExit(exit_code())
 
 
 def check() -> None:
