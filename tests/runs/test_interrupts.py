@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -13,7 +14,9 @@ from curta.runs import interrupts
 BEGIN = """
 import signal, sys, time
 from curta.runs import interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 """
+"""Wherever the tests run: a shell's background jobs ignore Ctrl-C."""
 
 
 class Ended(NamedTuple):
@@ -28,6 +31,13 @@ def ended(code: str) -> Ended:
         [sys.executable, "-c", BEGIN + textwrap.dedent(code)], capture_output=True, text=True
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(autouse=True)
+def _not_ignored() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -84,6 +94,20 @@ def test_a_signal_in_a_callback_that_nobody_can_catch_ends_it_with_a_line() -> N
     assert found == (130, "", "\ncurta: ended at once\n")
 
 
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    found = ended(
+        """
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with interrupts.handled(), interrupts.deferred() as noted:
+            signal.raise_signal(signal.SIGINT)
+            print(noted.is_set(), flush=True)
+            signal.raise_signal(signal.SIGTERM)
+            print(noted.is_set())
+        """
+    )
+    assert found == (0, "False\nTrue\n", "")
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 0), ("SIGTERM", 143)])
 def test_in_a_program_of_the_users_work_ends_as_in_a_command(name: str, code: int) -> None:
     """Ctrl-C is the work's own affair, and the program goes on; SIGTERM ends it."""
@@ -104,9 +128,11 @@ def test_in_another_thread_nothing_is_changed() -> None:
         """
         import threading
 
+        before = signal.getsignal(signal.SIGTERM)
+
         def work():
             with interrupts.handled(), interrupts.deferred() as noted:
-                print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, noted.is_set())
+                print(signal.getsignal(signal.SIGTERM) is before, noted.is_set())
 
         thread = threading.Thread(target=work)
         thread.start()

@@ -41,17 +41,21 @@ _depth = 0
 
 @contextmanager
 def handled() -> Iterator[None]:
-    """For the whole of a command: one line for each signal, never a traceback."""
+    """For the whole of a command: one line for each signal, never a traceback.
+
+    A signal that the shell has told the process to ignore stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = [signal.signal(number, _handle) for number in SIGNALS]
+    mine = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _handle) for number in mine}
     hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         yield
     finally:
         sys.unraisablehook = hook
-        for number, handler in zip(SIGNALS, before, strict=True):
+        for number, handler in before.items():
             signal.signal(number, handler)
         _noted.forget()
 
@@ -107,7 +111,7 @@ def exit_code() -> int:
 
 
 def _listening() -> bool:
-    ours = signal.getsignal(signal.SIGINT) is _handle
+    ours = any(signal.getsignal(number) is _handle for number in SIGNALS)
     return ours or threading.current_thread() is not threading.main_thread()
 
 

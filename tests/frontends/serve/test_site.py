@@ -169,6 +169,14 @@ def test_whatever_the_pace_every_record_comes_once(
     assert found == list(range(40))
 
 
+@pytest.mark.parametrize("place", ["9" * 5000, "\u0663", "\u00b2", "-1", "1.0", " 1", ""])
+def test_a_place_that_is_no_number_of_ours_is_the_beginning(small: Path, place: str) -> None:
+    number = live.since(small, "").cursor.partition("-")[0]
+    reply = client.get("/runs/small/metrics.json", params={"after": f"{number}-{place}"})
+    assert reply.status_code == 200
+    assert reply.json()["anew"]
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "1-", "-5", "9-9", "0-99999999"])
 def test_a_resumed_run_and_a_strange_cursor_begin_anew(small: Path, cursor: str) -> None:
     first = live.since(small, "")
