@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
+from curta.config import cache as entries
+from curta.config.errors import Notice
 from curta.config.recipe import Recipe
 from curta.evaluation import catalogue
 from curta.layouts.program import ProgramLayout
@@ -73,21 +76,35 @@ def test_other_sizes_and_budgets_are_listed_anew(
     assert len(listings) > count
 
 
-def test_damage_is_listed_anew(cache: Path) -> None:
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 64, None], ids=["empty", "other", "torn"])
+def test_damage_is_listed_anew(
+    cache: Path, listings: list[int], damage: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curta.config.cache._SAID", set())
     recipe, layout = of()
     first = found(recipe, layout)
     (path,) = (cache / "windows").iterdir()
-    for content in (b"", path.read_bytes()[:-9], b"\xff" * 64):
-        path.write_bytes(content)
+    path.write_bytes(path.read_bytes()[:-9] if damage is None else damage)
+    with pytest.warns(Notice, match="a damaged entry of the cache .* is made anew"):
+        assert same(found(recipe, layout), first)
+    count = len(listings)
+    assert same(found(recipe, layout), first)
+    assert len(listings) == count
+
+
+def test_a_list_of_another_version_is_listed_anew(cache: Path) -> None:
+    recipe, layout = of()
+    first = found(recipe, layout)
+    (path,) = (cache / "windows").iterdir()
+    for content in (b"", b"{}", safetensors.numpy.save({"found": np.zeros(3, np.uint8)})):
+        entries.keep(path, content)
         assert same(found(recipe, layout), first)
 
 
 def test_numbers_of_any_length_are_kept() -> None:
     recipe, layout = of()
     long = found(recipe, layout)._replace(strange=[(10**6000, 3)])
-    path = Path(catalogue.files.cache_folder() / "long.safetensors")
-    catalogue.files.write(path, catalogue._content(long))
-    again = catalogue._read(path)
+    again = catalogue._parsed(catalogue._content(long))
     assert again is not None
     assert again.strange == [(10**6000, 3)]
 

@@ -1,6 +1,7 @@
 """How a recipe's problems are written: windows that are fixed, surveys that are kept."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from curta.config.errors import UserError
+from curta.config import cache as entries
+from curta.config.errors import Notice, UserError
 from curta.layouts import layout_named, texts
 from curta.programs.machine.machine import Machine, Windows
 from curta.runs import folders
@@ -110,7 +112,33 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
         found.append((layout.machine, layout.windows))
     assert len(made) == len(list(cache.iterdir())) == 2  # other sizes are another survey
     assert same(found[0], found[1])
-    assert all(json.loads(path.read_text())["axes"] == ["place"] for path in cache.iterdir())
+    kept = [json.loads(entries.read(path) or b"") for path in cache.iterdir()]
+    assert [one["axes"] for one in kept] == [["place"]] * 2
+
+
+@pytest.mark.parametrize("damage", ["torn", "pipe", "a file in place of the folder"])
+def test_a_survey_is_made_without_a_cache_that_is_damaged(
+    cache: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curta.config.cache._SAID", set())
+    monkeypatch.setattr("curta.programs.machine.survey.TOKENS", 3000)
+    first = paper.layout(tiny.recipe())
+    (path,) = cache.iterdir()
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "torn":
+        path.write_bytes(content[:-1])
+    elif damage == "pipe":
+        os.mkfifo(path)
+    else:
+        cache.rmdir()
+        cache.write_text("mine")
+    texts._of_programs.cache_clear()
+    with pytest.warns(Notice) as said:
+        again = paper.layout(tiny.recipe())
+    assert len(said) == 1
+    assert same((again.machine, again.windows), (first.machine, first.windows))
+    assert cache.is_file() or path.read_bytes() == content
 
 
 def test_a_run_has_the_machine_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:

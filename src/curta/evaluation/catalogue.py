@@ -6,7 +6,6 @@ in the cache folder, and a second run of the same program need not list anything
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import safetensors
 import safetensors.numpy
 from jaxtyping import Int
 
-from curta.config import files, typed
+from curta.config import cache, files, typed
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
@@ -75,11 +74,12 @@ def found(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
     if not unchanging(program):
         return _listed(layout, program, task, budget)
-    path = files.cache_folder() / "windows" / f"{_key(layout, program, task, budget)}.safetensors"
-    known = _read(path)
+    path = files.cache_folder() / "windows" / _key(layout, program, task, budget)
+    content = cache.read(path)
+    known = None if content is None else _parsed(content)
     if known is None:
         known = _listed(layout, program, task, budget)
-        files.write(path, _content(known))
+        cache.keep(path, _content(known))
     return known
 
 
@@ -137,20 +137,20 @@ def _content(one: Found) -> bytes:
     arrays = {name: np.ascontiguousarray(rest.pop(name)) for name in ("rows", "targets")}
     for name in ("examples", "strange"):
         rest[name] = [[f"{value:x}" for value in operands] for operands in rest[name]]
-    return safetensors.numpy.save(arrays, {"found": json.dumps(rest)})
+    text = np.frombuffer(json.dumps(rest).encode(), np.uint8)
+    return safetensors.numpy.save(arrays | {"found": text})
 
 
-def _read(path: Path) -> Found | None:
-    """What was kept; None if nothing was, or it is damaged."""
+def _parsed(content: bytes) -> Found | None:
+    """What was kept; None if another version of Curta has kept it."""
     try:
-        with safetensors.safe_open(path, "np") as file:
-            rest: dict[str, Any] = json.loads(file.metadata()["found"])
-            arrays = {name: file.get_tensor(name) for name in ("rows", "targets")}
+        arrays: dict[str, Any] = safetensors.numpy.load(content)
+        rest: dict[str, Any] = json.loads(arrays.pop("found").tobytes())
         for name in ("examples", "strange"):
             rest[name] = [tuple(int(v, 16) for v in operands) for operands in rest[name]]
         rest["curve"] = [(tokens, windows) for tokens, windows in rest["curve"]]
         listing = json.dumps(rest["listing"])
-        rest["listing"] = typed.parse(OperatorListing, listing, "the cache", path.name)
+        rest["listing"] = typed.parse(OperatorListing, listing, "the cache", "windows")
         return Found(**rest, **arrays)
-    except (UserError, OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
+    except (UserError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

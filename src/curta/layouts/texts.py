@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from curta import programs
-from curta.config import files
+from curta.config import cache
 from curta.config.errors import UserError, unknown
 from curta.config.files import cache_folder
 from curta.config.recipe import Recipe
@@ -75,12 +75,12 @@ def _surveyed(
     key = hashlib.sha256(repr((sizes, named, surveys.TOKENS)).encode())
     for path in sources():
         key.update(path.read_bytes())
-    path = cache_folder() / "machines" / f"{key.hexdigest()[:32]}.json"
-    if path.exists():
-        return store.read(path, path.stem)
+    path = cache_folder() / "machines" / key.hexdigest()[:32]
+    known = cache.read(path)
+    if known is not None:
+        return store.load(json.loads(known), "the cache")
     found = survey(programs, sizes, others)
-    content = store.dump(found.machine, found.windows)
-    files.write(path, json.dumps(content, ensure_ascii=False))
+    cache.keep(path, json.dumps(store.dump(found.machine, found.windows)).encode())
     return found.machine, found.windows
 
 

@@ -5,7 +5,7 @@ import os
 
 import jax
 
-from curta.config.files import cache_folder
+from curta.training import compiled
 
 
 def configure() -> None:
@@ -14,7 +14,8 @@ def configure() -> None:
     Members are spread over devices, so on a CPU each core trains its own. Where
     the caller has used JAX already, the devices are left as they are.
     """
-    jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+    compiled.install()
+    jax.config.update("jax_compilation_cache_dir", str(compiled.folder()))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
     with contextlib.suppress(RuntimeError):

@@ -104,6 +104,25 @@ def test_the_whole_story(
     foreign(folder, marker, capsys)
 
 
+@pytest.mark.filterwarnings("ignore::curta.config.errors.Notice")
+def test_a_file_is_executed_where_nothing_can_be_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "executed").write_text("a file in place of the folder")
+    (tmp_path / "own.py").write_text("x = 1")
+    file = userfiles.load(tmp_path / "own.py")
+    assert file.module.x == 1
+    assert not userfiles._is_marked(file.sha256)
+
+
+def test_only_a_hash_is_looked_up_among_what_was_executed(tmp_path: Path) -> None:
+    (tmp_path / "executed").mkdir()
+    (tmp_path / "executed" / ("0" * 64)).write_text("")
+    assert userfiles._is_marked("0" * 64)
+    for foreign in ("", "..", "../executed", "/etc/hostname", "\0", "f" * 5_000, "0" * 63 + "\n"):
+        assert not userfiles._is_marked(foreign)
+
+
 def foreign(folder: Path, marker: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of somebody else's run nothing is executed until that is asked for."""
     forget()

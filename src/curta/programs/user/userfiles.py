@@ -7,6 +7,7 @@ that runs of one's own need no `--trust`.
 """
 
 import hashlib
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from curta.config import files
+from curta.config import cache, files
 from curta.config.errors import UserError
 from curta.programs.machine import Program
 from curta.programs.user.guarding import guarded, watched
@@ -105,7 +106,7 @@ def remembered(folder: Path, kept: Sequence[KeptFile]) -> None:
     """Executes those of a run's files that were executed on this machine before."""
     for one in kept:
         tag, path = f"{one.name}@{one.sha256[:TAG]}", folder / one.file
-        if tag not in KNOWN and _marker(one.sha256).exists() and path.exists():
+        if tag not in KNOWN and _is_marked(one.sha256) and path.exists():
             trust(folder, [one])
 
 
@@ -140,7 +141,7 @@ def _executed(path: Path, name: str, content: bytes) -> UserFile:
     except BaseException:
         del sys.modules[module.__name__]
         raise
-    files.write(_marker(digest), f"{name}\n")
+    cache.keep(_marker(digest), f"{name}\n".encode())
     return file
 
 
@@ -179,3 +180,11 @@ def _values(module: ModuleType) -> list[Any]:
 def _marker(digest: str) -> Path:
     """Where it is remembered that a file was executed here."""
     return files.cache_folder() / "executed" / digest
+
+
+def _is_marked(digest: str) -> bool:
+    """Whether a file of that hash was executed here; the hash may be any text, from a run.json."""
+    try:
+        return bool(re.fullmatch("[0-9a-f]{64}", digest)) and _marker(digest).exists()
+    except OSError:
+        return False
