@@ -47,7 +47,11 @@ def read(kind: type[Value], path: Path, where: str) -> Value:
     """
     content = files.read_json(path, where)
     _check_version(kind, content, where, path.name)
-    return parse(kind, json.dumps(content), where, path.name)
+    try:
+        text = json.dumps(content)
+    except RecursionError:
+        raise UserError(f"{where} is damaged: {path.name} is nested too deeply") from None
+    return parse(kind, text, where, path.name)
 
 
 def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Value:

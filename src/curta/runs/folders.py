@@ -88,21 +88,21 @@ class Folder:
     def read_recipe_text(self) -> str:
         """The recipe as it was written; empty if there is none."""
         path = self.path / "recipe.toml"
-        return files.read_own(path, f"run {self.name!r}") if path.exists() else ""
+        return files.read_own(path, f"run {self.name!r}") if os.path.lexists(path) else ""
 
     def read_metrics(self) -> list[Metric]:
         return metrics.read(self.metrics)
 
     def read_evaluation(self) -> Evaluation | None:
         """None as long as it was not evaluated."""
-        if not self.evaluation.exists():
+        if not os.path.lexists(self.evaluation):
             return None
         return typed.read(Evaluation, self.evaluation, f"evaluation of run {self.name!r}")
 
     def read_certificate(self) -> Certificate | None:
         """None if it has none."""
         path = self.path / CERTIFICATE
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         return typed.read(Certificate, path, f"certificate of run {self.name!r}")
 
@@ -245,9 +245,12 @@ def comparisons() -> list[str]:
 
 
 def _holding(file: str) -> list[str]:
-    """Names of the folders with that file; what begins with a dot is still being made."""
+    """Names of the folders with that file, or with anything that is called so.
+
+    What begins with a dot is still being made.
+    """
     found = root().iterdir() if root().is_dir() else []
-    return sorted(p.name for p in found if p.name[0] != "." and (p / file).is_file())
+    return sorted(p.name for p in found if p.name[0] != "." and os.path.lexists(p / file))
 
 
 def versions() -> dict[str, str]:
@@ -329,7 +332,7 @@ def last_step(folder: Folder) -> int:
 
 def checked(name: str) -> str:
     """The name, if a run folder can be called so."""
-    if not name or Path(name).name != name or name.startswith("."):
+    if not name or not name.isprintable() or Path(name).name != name or name.startswith("."):
         raise UserError(f"{name!r} is no name for a run: use letters, digits, - and _")
     return name
 

@@ -1,5 +1,6 @@
 """metrics.jsonl: a line for each moment of training and member, whole or from some place on."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,14 +29,14 @@ class Part(NamedTuple):
 
 def read(path: Path) -> list[Metric]:
     """All lines in the order they were written; a torn last one is left out."""
-    *lines, last = _content(path).split(b"\n") if path.exists() else [b""]
+    *lines, last = _content(path).split(b"\n") if os.path.lexists(path) else [b""]
     rows = [_parse(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
     return rows + _whole(last, path)
 
 
 def read_last(path: Path) -> list[Metric]:
     """The last line of every member."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return []
     with _opened(path) as file:
         size = file.seek(0, 2)

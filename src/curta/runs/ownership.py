@@ -17,6 +17,7 @@ from pathlib import Path
 
 from curta.config import files, locks
 from curta.config.errors import UserError
+from curta.config.printable import printable
 
 LOCK = ".lock"
 """The file in a run's folder whose lock its owner holds."""
@@ -98,4 +99,4 @@ def _owner(path: Path) -> str:
         about = f"{found['process']} on {found['on']} ({words}, since {found['at']})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
-    return "process " + "".join(letter for letter in about if letter.isprintable())[:200]
+    return f"process {printable(about, 200)}"

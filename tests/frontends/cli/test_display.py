@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from curta.evaluation.results import (
     Generated,
@@ -15,6 +14,7 @@ from curta.evaluation.results import (
     Written,
 )
 from curta.frontends.cli.display import comparison_table, evaluation_table, named_table
+from curta.frontends.cli.screen import Screen
 from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
 from curta.runs.summary import summary_statistics
 
@@ -44,7 +44,7 @@ def differing() -> SliceResult:
 def lines(rows: list[SliceResult], terminal: bool = False) -> list[str]:
     """The title, the heading, a rule, then a line for each row unless a cell wraps."""
     out = io.StringIO()
-    console = Console(file=out, width=80, force_terminal=terminal, soft_wrap=not terminal)
+    console = Screen(file=out, width=80, force_terminal=terminal, soft_wrap=not terminal)
     console.print(evaluation_table(rows, range(len(rows[0].exact_match))))
     return out.getvalue().rstrip("\n").split("\n")
 
@@ -180,7 +180,7 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_evaluated() -> 
     ]
     out = io.StringIO()
     table = comparison_table(ComparisonResults("c", "", "", [0, 1, 2], [], rows))
-    Console(file=out, width=80, soft_wrap=True).print(table)
+    Screen(file=out, width=80, soft_wrap=True).print(table)
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
@@ -216,7 +216,7 @@ def named(truth: str, *after: str | None, before: str | None = None) -> NamedPro
 
 def named_lines(rows: list[NamedProblem], seeds: list[int]) -> list[str]:
     out = io.StringIO()
-    Console(file=out, width=80).print(named_table(rows, seeds))
+    Screen(file=out, width=80).print(named_table(rows, seeds))
     return out.getvalue().splitlines()
 
 

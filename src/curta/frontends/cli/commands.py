@@ -12,6 +12,7 @@ import click
 
 from curta.config import files
 from curta.config.errors import UserError
+from curta.config.printable import letters, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.options import COUNT
@@ -60,7 +61,7 @@ def resume(run: str, trust: bool) -> int:
         return resume_comparison(run)
     found = load(run, trust=trust)
     if not found.missing():
-        print(f"{found.name} is finished: {found.recipe.training.steps:,} steps")
+        print(f"{printable(found.name)} is finished: {found.recipe.training.steps:,} steps")
         return 0
     return _complete(found)
 
@@ -79,13 +80,16 @@ def demo() -> int:
     code = _complete(run)
     if code:
         return code
+    from rich.text import Text
+
     from curta.problems.problem import parse
 
     hard = ("9" * 1000 + "+1", *SUMS)
     for text, written in zip(hard, run.write(hard), strict=True):
         problem = parse(text)
         console().print(answer_line(problem, run.layout.answer(problem, written)))
-    console().print(f'\nAsk it yourself: [bold]{sys.argv[0]} ask {run.name} "12+34"[/bold]')
+    command = f'{sys.argv[0]} ask {run.name} "12+34"'
+    console().print(Text.assemble("\nAsk it yourself: ", (command, "bold")))
     return 0
 
 
@@ -124,7 +128,7 @@ def ask(
     except UserError:  # which line it is about
         _each(problems, file, lambda problem: found.accept([problem]))
     for asked, text in zip(problems, found.write(problems, member), strict=True):
-        print(_answer(found, asked, text, trace))
+        print(letters(_answer(found, asked, text, trace), "\t"))
     return 0
 
 
@@ -224,7 +228,7 @@ def runs() -> int:
     if not (found or compared):
         print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
     notice(runs_table(found) if found else None)
-    notice(f"comparisons: {', '.join(compared)}" if compared else None)
+    notice(f"comparisons: {', '.join(map(printable, compared))}" if compared else None)
     return 0
 
 

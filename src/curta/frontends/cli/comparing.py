@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curta.config.errors import UserError
+from curta.config.printable import printable
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def _run_comparison(made: "Comparison", as_json: bool) -> int:
             made.run_comparison(train, status.say)
         interrupts.check()
     except interrupts.Interrupted as signal:
-        print(f"Interrupted; saved. Go on with: curta resume {made.name}", file=sys.stderr)
+        name = printable(made.name)
+        print(f"Interrupted; saved. Go on with: curta resume {name}", file=sys.stderr)
         return signal.code
     if as_json:
         print(json.dumps(typed.as_json(made.read_results())))

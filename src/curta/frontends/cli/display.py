@@ -3,18 +3,20 @@
 import statistics
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console, JustifyMethod, RenderableType
-from rich.markup import escape
-from rich.measure import Measurement
+from rich.console import JustifyMethod
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from curta.config.printable import printable
 from curta.frontends.cli.certified import certificate as certificate
+from curta.frontends.cli.screen import Screen
+from curta.frontends.cli.screen import console as console
+from curta.frontends.cli.screen import notice as notice
+from curta.frontends.cli.screen import whole as whole
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Grid, NamedProblem, SliceResult, WholeTable, Written
@@ -29,40 +31,24 @@ if TYPE_CHECKING:
     from curta.runs.results import ComparisonResults, ComparisonRow
 
 
-@lru_cache
-def console() -> Console:
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-
-
-def notice(what: RenderableType | None) -> None:
-    if what is not None:
-        console().print(what)
-
-
-def whole(view: RenderableType) -> None:
-    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
-    roomy = Console(width=10_000)
-    least = Measurement.get(roomy, roomy.options, view).minimum
-    wide = Console(highlight=False, width=max(least, console().width), soft_wrap=False)
-    wide.print(view)
-
-
-def opening(run: "Run") -> str:
+def opening(run: "Run") -> Text:
     training, count = run.recipe.training, len(run.seeds)
     low, high = run.folder.read_info().trained_digits
     members = f"{count} members" if count > 1 else "1 member"
     shown = "windows" if run.recipe.positions.name == "window" else "problems"
-    return (
-        f"[bold]{run.name}[/bold]: {run.recipe.summary}\n"
-        f"training {members} on {low} to {high} digits,"
-        f" {training.steps:,} steps of {training.batch:,} {shown}"
+    return Text.assemble(
+        (printable(run.name), "bold"),
+        f": {printable(run.recipe.summary)}\n",
+        f"training {members} on {low} to {high} digits,",
+        f" {training.steps:,} steps of {training.batch:,} {shown}",
     )
 
 
-def entry_line(spec: "ComparisonSpec", row: "Row") -> str:
+def entry_line(spec: "ComparisonSpec", row: "Row") -> Text:
     """Which entry of a comparison comes now."""
     number = f"{spec.rows.index(row) + 1} of {len(spec.rows)}"
-    return f"[bold]{escape(row.name)}[/bold] ({number}): {escape(row.recipe.summary)}"
+    summary = printable(row.recipe.summary)
+    return Text.assemble((printable(row.name), "bold"), f" ({number}): {summary}")
 
 
 class Learning:
@@ -72,7 +58,7 @@ class Learning:
         self.seeds = seeds
         self.live = console().is_terminal
         text = "{task.description}"
-        columns = (BarColumn(24), TextColumn(text), TimeRemainingColumn(compact=True))
+        columns = (BarColumn(24), TextColumn(text, markup=False), TimeRemainingColumn(compact=True))
         self.bar = Progress(*columns, console=console(), disable=not self.live)
         self.task = self.bar.add_task("compiling ...", total=None)
 
@@ -97,7 +83,7 @@ class Status:
 
     def __init__(self, doing: str = "evaluating") -> None:
         self.doing = doing
-        self.status = Console(stderr=True).status(f"{doing} ...")
+        self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
     def __enter__(self) -> "Status":
         if sys.stderr.isatty():
@@ -108,7 +94,7 @@ class Status:
         self.status.stop()
 
     def say(self, what: str) -> None:
-        self.status.update(f"{self.doing} {what} ...")
+        self.status.update(Text(printable(f"{self.doing} {what} ...")))
 
 
 def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
@@ -118,7 +104,7 @@ def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:
     return [
         f"rows: {rows}",
         f"problems in more than one split: {summary.overlap}",
-        f"Data set: {escape(out)} ({whole / seconds:,.0f} rows a second)",
+        f"Data set: {out} ({whole / seconds:,.0f} rows a second)",
     ]
 
 
@@ -273,7 +259,11 @@ def _comparison_row(row: "ComparisonRow", sizes: Sequence[tuple[str, str]]) -> l
     seconds = row.training_seconds
     cost = (row.parameters, row.steps, None if seconds is None else round(seconds))
     shown = ["" if value is None else f"{value:,}" for value in cost]
-    return [escape(row.name), *shown, *(_range_at(row, operator, size) for operator, size in sizes)]
+    return [
+        printable(row.name),
+        *shown,
+        *(_range_at(row, operator, size) for operator, size in sizes),
+    ]
 
 
 def _range_at(row: "ComparisonRow", operator: str, size: str) -> str:
@@ -299,7 +289,7 @@ def _place(row: "SliceResult", before: "SliceResult | None") -> list[str]:
     return ["", "" if row.size == before.size else size_name(row)]
 
 
-def _slice_row(row: "SliceResult", several: bool, tokens: bool) -> list[str]:
+def _slice_row(row: "SliceResult", several: bool, tokens: bool) -> list[str | Text]:
     from curta.report.summary import perplexity
 
     shares = row.exact_match
@@ -310,8 +300,8 @@ def _slice_row(row: "SliceResult", several: bool, tokens: bool) -> list[str]:
         figures += [f"{row.generated.tokens_per_second:,}"]
     same = f"all {shares[0]:.3f}" if len(set(shares)) == 1 else ""
     every = [same or " ".join(f"{value:.3f}" for value in shares)] if several else []
-    note = [] if row.generated.agrees else ["[bold red]DIFFERS[/bold red]"]
-    return [row.slice_name, str(row.count), *figures, *every, *note]
+    note = [] if row.generated.agrees else [Text("DIFFERS", "bold red")]
+    return [printable(row.slice_name), str(row.count), *figures, *every, *note]
 
 
 def _writing(one: "Written") -> Text:
@@ -330,19 +320,20 @@ def _named_verdict(problem: "NamedProblem") -> Text:
     return Text("right" if right[0] else "WRONG", style)
 
 
-def _run_row(name: str) -> list[str]:
-    from curta.config.errors import UserError
-    from curta.runs import folders
+def _run_row(name: str) -> list[str | Text]:
+    """What the files of a run say; what is wrong with them instead, whatever lies there."""
+    from curta.runs import folders, metrics
 
+    shown = printable(name)
     try:
         folder = folders.find(name)
         info, found = folder.read_info(), folder.read_evaluation()
-    except UserError as error:
-        return [name, "", "", f"[red]{error}[/red]", ""]
-    rows = found.lengths if found else []
-    lowest = min((_median(row.exact_match) for row in rows), default=None)
-    shown = "" if lowest is None else f"{lowest:.3f} in the hardest of {len(rows)} rows"
-    return [name, info.recipe, str(len(info.seeds)), info.status, shown]
+        metrics.read_last(folder.metrics)
+        medians = [_median(row.exact_match) for row in (found.lengths if found else ())]
+    except (OSError, ValueError) as error:  # UserError among them
+        return [shown, "", "", Text(printable(error), "red"), ""]
+    hardest = f"{min(medians):.3f} in the hardest of {len(medians)} rows" if medians else ""
+    return [shown, printable(info.recipe), str(len(info.seeds)), info.status, hardest]
 
 
 def _median(values: Sequence[float]) -> float:

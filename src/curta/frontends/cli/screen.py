@@ -1,0 +1,53 @@
+"""The screen: whatever is printed comes out as letters, whoever has written it.
+
+Names, summaries and texts of a run may be somebody else's. So strings are never read as markup,
+and what no letter is drawn for is escaped wherever it comes from. Styles are given by `Text`.
+"""
+
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.text import Text
+
+from curta.config.printable import letters
+
+
+class Screen(Console):
+    """A console that prints letters only."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **settings)
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        """As rich does, but for letters that it would leave out, such as the bell."""
+        return super().render_str(letters(text, "\n\t"), **settings)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """As rich does; its own segments that move the cursor are left as they are."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=letters(segment.text, "\n"))
+
+
+@lru_cache
+def console() -> Screen:
+    return Screen(soft_wrap=not sys.stdout.isatty())
+
+
+def notice(what: RenderableType | None) -> None:
+    if what is not None:
+        console().print(what)
+
+
+def whole(view: RenderableType) -> None:
+    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
+    roomy = Screen(width=10_000)
+    least = Measurement.get(roomy, roomy.options, view).minimum
+    wide = Screen(width=max(least, console().width), soft_wrap=False)
+    wide.print(view)

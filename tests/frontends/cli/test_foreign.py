@@ -1,0 +1,235 @@
+"""Runs that somebody else has made: their words are printed as letters, and never obeyed."""
+
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from curta.config.printable import letters, printable
+from curta.frontends.cli import display, main, screen
+from curta.runs import folders
+from tests.runs.test_folders import change
+
+SMALL = [
+    "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=2",
+    "--training.batch=8", "--evaluation.digits=[2]", "--evaluation.count=4",
+    "--evaluation.generated=2", "--training.problems=100", "--evaluation.certificate=0",
+]  # fmt: skip
+
+EVIL = "\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:warning:\r\n\x9bz"
+"""A title for the window, an empty screen, markup, a link, letters from right to left."""
+
+SHOWN = r"\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:warning:\r\n\x9bz"
+
+NAMES = ["\x1b]0;evil\x07", "[red]x", "[link=y]", "[@click=x]y", "two\nlines", "\u202eback"]
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+Copy = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        assert main(["train", "addition", "--run", "small", *SMALL]) == 0
+    return root / "small"
+
+
+@pytest.fixture
+def copy(trained: Path, runs_folder: Path) -> Copy:
+    """Makes a run of that name, all of whose texts are foreign."""
+
+    def made(name: str) -> Path:
+        shutil.copytree(trained, folder := runs_folder / name)
+        recipe = tomllib.loads((folder / "recipe.toml").read_text())
+        long = {"summary": EVIL + "a" * 10_000}
+        (folder / "recipe.toml").write_text(tomli_w.dumps(recipe | long))
+        change(folder / "run.json", name=EVIL, recipe=EVIL, device=EVIL, platform=EVIL)
+        return folder
+
+    return made
+
+
+def terminal() -> screen.Screen:
+    return screen.Screen(force_terminal=True, width=400)
+
+
+@pytest.fixture(autouse=True)
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a wide terminal with colours and links."""
+    for module in (screen, display):
+        monkeypatch.setattr(module, "console", terminal)
+
+
+def plain(text: str) -> str:
+    """What a terminal would show; fails if it would do anything but change colours."""
+    from rich.text import Text
+
+    assert "\x1b]" not in text
+    for control in ("\x07", "\x1b[2J", "\u202e", "\x9b", "\r", ":warning:\r", "⚠"):
+        assert control not in text
+    shown = Text.from_ansi(text).plain
+    assert "\x1b" not in shown
+    return shown
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert main(words) == code
+    out, err = capsys.readouterr()
+    return plain(out) + plain(err)
+
+
+def test_printable_text_is_left_alone_and_long_text_is_cut() -> None:
+    assert printable("Zahlen — 数字 [bold]") == "Zahlen — 数字 [bold]"
+    assert printable(EVIL) == SHOWN
+    assert printable("a" * 10_000) == "a" * 299 + "…"
+    assert letters("a\tb\n\x1b", "\t") == "a\tb\\n\\x1b"
+    assert printable("\udcff") == "\\udcff"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_shows_foreign_names_as_letters(
+    copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy(name)
+    text = said(capsys, "runs")
+    assert printable(name) in text
+    assert SHOWN in text
+    assert "finished" in text
+
+
+@pytest.mark.parametrize("name", ["\x1b]0;evil\x07", "[red]x"])
+def test_commands_show_foreign_texts_as_letters(
+    copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy(name)
+    assert f"{printable(name)} is finished" in said(capsys, "resume", name)
+    assert printable(name) in said(capsys, "evaluate", name, "--count", "4")
+    assert printable(name) in said(capsys, "report", name)
+    assert printable(name) in said(capsys, "page", name)
+    assert printable(name) in said(capsys, "probe", name, "tokens")
+    assert "carries" in said(capsys, "probe", name)
+    said(capsys, "ask", name, "1+2", "--trace")
+    said(capsys, "show", name, "1+2")
+    said(capsys, "show", name, "--layers")
+    assert printable(name) in said(capsys, "ask", name, "1*2", code=2)
+
+
+def test_the_opening_lines_are_letters_and_short(
+    copy: Copy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copy("[red]x")
+    (folder / "report.html").unlink()
+    text = said(capsys, "resume", "[red]x")
+    first, second, *_ = text.split("\n")
+    assert first.startswith(f"[red]x: {SHOWN}aaa")
+    assert len(first) < 400
+    assert second.startswith("training 1 member on 1 to 3 digits")
+
+
+def test_symbols_and_roles_of_a_foreign_machine_are_letters(
+    copy: Copy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copy("mine")
+    text = (folder / "machine.json").read_text().replace('"sum"', json.dumps(EVIL))
+    (folder / "machine.json").write_text(text)
+    assert r"\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e" in said(capsys, "show", "mine", "--window")
+    said(capsys, "show", "mine", "1+2", code=2)
+
+
+def test_what_is_wrong_with_foreign_files_is_told_as_letters(
+    copy: Copy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copy("mine")
+    change(folder / "run.json", status=EVIL, **{EVIL: 1})
+    assert "damaged" in said(capsys, "runs")
+    assert "damaged" in said(capsys, "resume", "mine", code=2)
+
+
+def test_new_runs_have_names_that_can_be_read() -> None:
+    for name in ("\x1b]0;evil\x07", "two\nlines", "\u202e", ""):
+        with pytest.raises(folders.UserError, match="is no name for a run"):
+            folders.checked(name)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _link(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "pipe": _pipe,
+    "link": _link,
+    "loop": _loop,
+    "folder": Path.mkdir,
+    "brackets": lambda path: path.write_text("[" * 10_000_000),
+    "deep": lambda path: path.write_text('{"format": 4, "x": ' + "[" * 900 + "]" * 900 + "}"),
+    "no text": lambda path: path.write_bytes(b"\xff\xfe{}"),
+    "empty": lambda path: path.write_bytes(b""),
+    "list": lambda path: path.write_text("[]"),
+    "nul": lambda path: path.write_bytes(b"\0" * 4096),
+    "long number": lambda path: path.write_text('{"format": ' + "9" * 10_000 + "}"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("file", ["run.json", "evaluation.json"])
+def test_runs_lists_good_runs_beside_any_damage(
+    trained: Path, runs_folder: Path, file: str, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(trained, runs_folder / "good")
+    shutil.copytree(trained, bad := runs_folder / "bad")
+    (bad / file).unlink()
+    DAMAGES[damage](bad / file)
+    rows = {line.split()[1]: line for line in said(capsys, "runs").split("\n") if "│" in line}
+    assert "finished" in rows["good"]
+    assert "damaged" in rows["bad"] or "was made by a newer version" in rows["bad"]
+
+
+@pytest.mark.parametrize("damage", ["pipe", "link", "loop", "folder", "a line"])
+def test_runs_lists_good_runs_beside_damaged_metrics(
+    trained: Path, runs_folder: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(trained, runs_folder / "good")
+    shutil.copytree(trained, bad := runs_folder / "bad")
+    (bad / "metrics.jsonl").unlink()
+    DAMAGES.get(damage, lambda path: path.write_text('{"step"\n'))(bad / "metrics.jsonl")
+    rows = {line.split()[1]: line for line in said(capsys, "runs").split("\n") if "│" in line}
+    assert "finished" in rows["good"]
+    assert "damaged: metrics.jsonl" in rows["bad"]
+
+
+@pytest.mark.parametrize("content", [b'{"step"', b'{"step": 1, "member"', b"\xff\xff", b"[[["])
+def test_a_torn_last_line_is_no_damage(
+    trained: Path, runs_folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(trained, runs_folder / "torn")
+    with (runs_folder / "torn" / "metrics.jsonl").open("ab") as file:
+        file.write(content)
+    assert "finished" in said(capsys, "runs")
+
+
+def test_an_evaluation_of_nobody_is_told(
+    trained: Path, runs_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows without any member have no median."""
+    shutil.copytree(trained, runs_folder / "nobody")
+    path = runs_folder / "nobody" / "evaluation.json"
+    found = json.loads(path.read_text())
+    found["lengths"][0]["exact_match"] = []
+    path.write_text(json.dumps(found))
+    said(capsys, "runs")
