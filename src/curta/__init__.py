@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curta.config.errors import UserError
-    from curta.frontends.api import compare, load, probe, sweep, train
+    from curta.frontends.api import compare, load, probe, sweep, train, verify
     from curta.frontends.run import Comparison, Run
     from curta.model.deferred_init import normal
     from curta.model.positions.base import Encoding
@@ -46,10 +46,11 @@ __all__ = [
     "register",
     "sweep",
     "train",
+    "verify",
     "written",
 ]
 
-_HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train"), "frontends.api")
+_HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train", "verify"), "frontends.api")
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )

@@ -221,7 +221,7 @@ def tables(text: str, where: str) -> dict[str, Any]:
     """A TOML text as tables; UserError if it is none."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{where} is no valid TOML: {error}") from None
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from pydantic import Field
 
+from curta.config import files
+from curta.config.errors import UserError
 from curta.problems.sizes import Split
 
 SliceName = Annotated[str, Field(alias="slice")]
@@ -350,11 +352,20 @@ class CertifiedWindows(NamedTuple):
 
 
 def read_windows(folder: Path) -> CertifiedWindows | None:
-    """The windows of the certificate in a run's folder; None if it has kept none."""
+    """The windows of the certificate in a run's folder; None if it has kept none.
+
+    Raises UserError if they are damaged.
+    """
+    import safetensors
     import safetensors.numpy
 
-    path = folder / WINDOWS
-    if not path.is_file():
+    path, where = folder / WINDOWS, f"run {folder.name!r} is damaged: {WINDOWS}"
+    try:
+        found = safetensors.numpy.load(files.read_bytes(path))
+        return CertifiedWindows(*(found[name] for name in CertifiedWindows._fields))
+    except FileNotFoundError:
         return None
-    found = safetensors.numpy.load_file(path)
-    return CertifiedWindows(*(found[name] for name in CertifiedWindows._fields))
+    except OSError as error:
+        raise UserError(f"{where}: {error.strerror}") from None
+    except (safetensors.SafetensorError, KeyError):
+        raise UserError(f"{where} is not what was written") from None

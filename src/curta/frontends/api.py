@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from curta.frontends.run import Comparison, Run
     from curta.report.notebook import Rows
     from curta.runs.loop import Show
+    from curta.runs.verify import Part
 
 
 def train(
@@ -142,6 +143,17 @@ def examine(
         found = probes.examine(run, name, members, **options)
         run.write_report()
     return found
+
+
+def verify(run: str) -> "list[Part]":
+    """What of a run's folder, or a comparison's, is whole and what is not, and what to do about it.
+
+    Nothing in it is executed, followed or changed; whatever is wrong is told, never raised.
+    """
+    from curta.config import typed
+    from curta.runs import verify
+
+    return verify.verify(run, lambda path: typed.read(ProbeTable, path, "what the probe found"))
 
 
 def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:

@@ -85,6 +85,21 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     return found
 
 
+def check_kept(fields: Mapping[str, Any], where: str) -> None:
+    """Raises UserError for a recipe from a run, a comparison or an export that names a file.
+
+    They have their files by tags. A path would be read, and executed, unasked.
+    """
+    positions, evaluation = fields.get("positions"), fields.get("evaluation")
+    named = [fields.get("program")]
+    named += [positions.get("name")] if isinstance(positions, Mapping) else []
+    named += [evaluation.get("layouts")] if isinstance(evaluation, Mapping) else []
+    for one in named:
+        for name in one if isinstance(one, list | tuple) else [one]:
+            if isinstance(name, str) and name.endswith(".py"):
+                raise UserError(f"{where} names the file {name!r}, as no recipe of a run does")
+
+
 def stated(fields: Mapping[str, Any], where: str) -> Recipe:
     """As `parse`, every field checked by itself alone."""
     return recipe.parse(user.taken(_loaded(fields), where), where)

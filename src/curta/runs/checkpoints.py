@@ -85,7 +85,7 @@ def load(folder: Path, step: int, like: PyTree, of: str) -> PyTree:
     seeds or another recipe, or holds other arrays than `like`.
     """
     path, data = file_of(folder, step, "safetensors"), read(folder, step)
-    if _header(data).get(OWNER) != of:
+    if owner_in(data) != of:
         raise UserError(
             f"checkpoint {str(path)!r} is of another recipe or of other seeds than the run says:"
             " put recipe.toml and run.json back as they were, or train anew"
@@ -120,11 +120,11 @@ def read(folder: Path, step: int) -> bytes:
     return data
 
 
-def _header(data: bytes) -> dict[str, str]:
-    """The strings in a file's header: after 8 bytes with its length, it is JSON."""
+def owner_in(data: bytes) -> str | None:
+    """Whom a file's header names: after 8 bytes with its length, it is JSON."""
     end = 8 + int.from_bytes(data[:8], "little")
     found = json.loads(data[8:end])
-    return dict(found.get("__metadata__", {}))
+    return dict(found.get("__metadata__", {})).get(OWNER)
 
 
 def _named(tree: PyTree) -> dict[str, Any]:

@@ -251,5 +251,7 @@ def _spec(path: Path) -> ComparisonSpec:
 
 
 def _planned(row: ComparisonRow, where: str) -> Row:
-    recipe = recipes.parse(row.settings, where=f"{where}: {row.name!r}")
+    named = f"{where}: {row.name!r}"
+    recipes.check_kept(row.settings, named)
+    recipe = recipes.parse(row.settings, named)
     return Row(row.name, row.recipe, row.changes, recipe)

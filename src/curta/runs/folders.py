@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from curta.config import files, typed
 from curta.config.errors import UserError, unknown
 from curta.config.positions import UserEncoding
-from curta.config.recipe import Recipe, dump
+from curta.config.recipe import Recipe, dump, tables
 from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation, Span
 from curta.layouts import layout_named
 from curta.model import recipes
@@ -54,7 +54,7 @@ class Folder:
         self.checkpoints, self.history = path / "checkpoints", path / "history"
         self.probes = path / "probes"
         """Where probes keep what they found, a file each."""
-        self.machine = path / "machine.json"
+        self.recipe, self.machine = path / "recipe.toml", path / "machine.json"
         """The machine of a run of programs."""
         self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
 
@@ -82,13 +82,19 @@ class Folder:
     def read_recipe(self) -> Recipe:
         """Its operators are made known, by the formats of its machine if need be."""
         kept.make_known(self.read_code())
-        files.read_own(self.path / "recipe.toml", f"run {self.name!r}")
-        return recipes.load(str(self.path / "recipe.toml"))
+        return recipes.parse(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
+
+    def read_recipe_fields(self) -> dict[str, Any]:
+        """The tables of recipe.toml; UserError if it is no TOML, or would have files executed."""
+        where = f"recipe {str(self.recipe)!r}"
+        fields = tables(files.read_own(self.recipe, f"run {self.name!r}"), where)
+        recipes.check_kept(fields, where)
+        return fields
 
     def read_recipe_text(self) -> str:
         """The recipe as it was written; empty if there is none."""
-        path = self.path / "recipe.toml"
-        return files.read_own(path, f"run {self.name!r}") if os.path.lexists(path) else ""
+        where = f"run {self.name!r}"
+        return files.read_own(self.recipe, where) if os.path.lexists(self.recipe) else ""
 
     def read_metrics(self) -> list[Metric]:
         return metrics.read(self.metrics)

@@ -140,7 +140,9 @@ def test_symbols_and_roles_of_a_foreign_machine_are_letters(
     folder = copy("mine")
     text = (folder / "machine.json").read_text().replace('"sum"', json.dumps(EVIL))
     (folder / "machine.json").write_text(text)
-    assert r"\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e" in said(capsys, "show", "mine", "--window")
+    assert r"\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e" in said(
+        capsys, "show", "mine", "--window"
+    )
     said(capsys, "show", "mine", "1+2", code=2)
 
 

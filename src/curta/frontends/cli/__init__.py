@@ -10,7 +10,7 @@ import click
 
 from curta.config.errors import Notice, UserError
 from curta.config.printable import printable
-from curta.frontends.cli import commands, comparing, own, sharing, showing
+from curta.frontends.cli import commands, comparing, own, sharing, showing, verifying
 from curta.runs import interrupts
 
 LONGEST = 2_000
@@ -20,7 +20,7 @@ _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
     commands.resume, commands.ask, commands.evaluate, commands.certify, commands.probe,
     sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
-    sharing.import_run, commands.runs, commands.recipes,
+    sharing.import_run, commands.runs, verifying.verify, commands.recipes,
 )  # fmt: skip
 
 

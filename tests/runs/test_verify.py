@@ -1,0 +1,353 @@
+"""`curta verify`: every damage is told in one line, and nothing is followed, run or changed."""
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from curta.frontends.cli import main
+from curta.runs import embedding_history, ownership
+from curta.runs.verify import Part
+from tests import tiny
+from tests.runs.test_folders import change
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+OWN_CODE = "from pathlib import Path\nPath(__file__).with_name('executed').touch()\n"
+
+
+@pytest.fixture(scope="module")
+def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with everything that a run can have."""
+    root = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        run = curta.train("addition", run="mine", overrides=tiny.overrides())
+        curta.probe(run, "tokens")
+    folder = root / "mine"
+    embedding_history.save(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
+    (folder / "program.py").write_text(OWN_CODE)
+    file = {"file": "program.py", "name": "own.py", "sha256": _hash(OWN_CODE)}
+    change(folder / "run.json", files=[file])
+    part = {"of": "x", "name": "+ 3", "rows": []}
+    (folder / "evaluating.jsonl").write_text(json.dumps(part) + "\n")
+    return folder
+
+
+@pytest.fixture
+def mine(trained: Path, runs_folder: Path) -> Path:
+    """A copy of it, to be damaged."""
+    shutil.copytree(trained, runs_folder / "mine")
+    return runs_folder / "mine"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def bad(name: str = "mine") -> dict[str, Part]:
+    """What is not whole, by name; each is told once, and in one line."""
+    found = curta.verify(name)
+    names = [part.name for part in found]
+    assert len(set(names)) == len(names)
+    assert all("\n" not in part.about for part in found)
+    return {part.name: part for part in found if part.state != "whole"}
+
+
+def only(name: str) -> Part:
+    found = bad()
+    assert list(found) == [name]
+    return found[name]
+
+
+def everything(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """All that lies there, with its kind, size and time."""
+    found = {str(path): path.lstat() for path in folder.rglob("*")}
+    return {name: (one.st_mode, one.st_size, one.st_mtime_ns) for name, one in found.items()}
+
+
+def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = everything(mine)
+    assert bad() == {}
+    names = [part.name for part in curta.verify("mine")]
+    assert names == [
+        "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "checkpoints/00000010",
+        "checkpoints/00000020", "history/00000010.safetensors",
+        "evaluation.json", "summary.json", "certificate.json", "windows.safetensors",
+        "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
+    ]  # fmt: skip
+    assert everything(mine) == before
+    assert main(["verify", "mine"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"whole   {name}" for name in names]
+
+
+def test_a_run_is_verified_by_its_path(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "elsewhere"))
+    assert bad(str(mine)) == {}
+    monkeypatch.chdir(mine.parent)
+    assert bad("mine") == {}
+    with pytest.raises(UserError, match="unknown run 'yours'"):
+        curta.verify("yours")
+
+
+NEEDED = [
+    "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", "summary.json",
+    "certificate.json", "windows.safetensors", "program.py", "report.html",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_is_missing_is_told(mine: Path, name: str) -> None:
+    (mine / name).unlink()
+    found = bad()
+    assert found[name].state == "missing"
+    assert found[name].about
+    others = {"program.py"} if name == "run.json" else set()
+    assert {*found} == {name} | others
+
+
+READ = [*(name for name in NEEDED if name != "report.html"), "evaluating.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[" * 10_000_000, b"\xff\xfe", b"\0" * 99, b'{"x": ' + b"9" * 9_999], ids=len
+)
+@pytest.mark.parametrize("name", [*READ, "probes/tokens.json"])
+def test_what_is_damaged_is_told(mine: Path, name: str, content: bytes) -> None:
+    (mine / name).write_bytes(content)
+    found = bad()
+    assert found[name].state == "damaged"
+    others = {"program.py"} if name == "run.json" else set()
+    assert {*found} == {name} | others
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _link(path: Path) -> None:
+    path.symlink_to("/etc/hostname")
+
+
+def _dangling(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def _socket(path: Path) -> None:
+    """By a short path: that of a socket may not have many letters."""
+    before = Path.cwd()
+    os.chdir(path.parent)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
+    os.chdir(before)
+
+
+STRANGE: dict[str, Callable[[Path], object]] = {
+    "a pipe": _pipe, "a link": _link, "a link to nothing": _dangling, "a folder": Path.mkdir,
+    "a socket": _socket,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+@pytest.mark.parametrize("name", [*NEEDED, "evaluating.jsonl", "probes/tokens.json", ".lock"])
+def test_what_is_no_file_is_told_and_not_followed(mine: Path, name: str, kind: str) -> None:
+    (mine / name).unlink()
+    STRANGE[kind](mine / name)
+    found = bad()
+    assert found[name].state == "foreign"
+    assert kind.removesuffix(" to nothing") in found[name].about
+    others = {"program.py"} if name == "run.json" else set()
+    assert {*found} == {name} | others
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+@pytest.mark.parametrize("name", ["checkpoints", "history", "probes"])
+def test_a_folder_that_is_none_is_told(mine: Path, name: str, kind: str) -> None:
+    if kind == "a folder":
+        return
+    shutil.rmtree(mine / name)
+    STRANGE[kind](mine / name)
+    found = bad()
+    assert found.pop(name).state == "foreign"
+    assert [*found] == (["checkpoints/00000020"] if name == "checkpoints" else [])
+
+
+def test_a_linked_folder_is_not_read(mine: Path, tmp_path: Path) -> None:
+    (mine / "checkpoints").rename(tmp_path / "elsewhere")
+    (mine / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    found = bad()
+    assert found["checkpoints"].state == "foreign"
+    assert found["checkpoints/00000020"].state == "missing"
+
+
+def test_a_damaged_checkpoint_is_told(mine: Path) -> None:
+    path = mine / "checkpoints" / "00000020.safetensors"
+    content = path.read_bytes()
+    for damage in (b"", content[:-1], content[:-1] + bytes([content[-1] ^ 1]), os.urandom(99)):
+        path.write_bytes(damage)
+        part = only("checkpoints/00000020")
+        assert part.state == "damaged"
+        assert "`curta resume mine` goes on from the newest whole one" in part.about
+    path.unlink()
+    assert only("checkpoints/00000020").state == "damaged"
+    os.mkfifo(path)
+    assert only("checkpoints/00000020").state == "foreign"
+
+
+def test_a_checkpoint_that_nothing_vouches_for_is_told(mine: Path) -> None:
+    path = mine / "checkpoints" / "00000020.json"
+    for content in ('{"sha256": 5}', "[" * 9_000, "[" * 100_000, ""):
+        path.write_text(content)
+        assert only("checkpoints/00000020").state == "damaged"
+    path.unlink()
+    assert "its .json was never written: remove it" in only("checkpoints/00000020").about
+
+
+def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:
+    change(mine / "run.json", seeds=[7])
+    found = bad()
+    assert [*found] == ["checkpoints/00000010", "checkpoints/00000020"]
+    assert all("of another recipe or of other seeds" in part.about for part in found.values())
+
+
+def test_lost_checkpoints_are_told(mine: Path) -> None:
+    shutil.rmtree(mine / "checkpoints")
+    assert only("checkpoints/00000020").state == "missing"
+
+
+def test_a_damaged_moment_of_the_history_is_told(mine: Path) -> None:
+    path = sorted((mine / "history").iterdir())[0]
+    path.write_bytes(path.read_bytes()[:-3])
+    assert only(f"history/{path.name}").state == "damaged"
+
+
+def test_a_torn_line_of_the_metrics_is_told(mine: Path) -> None:
+    with (mine / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 2')
+    assert "its last line is torn" in only("metrics.jsonl").about
+
+
+def test_changed_code_is_told_and_never_executed(mine: Path) -> None:
+    bad()
+    (mine / "program.py").write_text(OWN_CODE + "# changed\n")
+    assert "not the file that the run was made with" in only("program.py").about
+    assert not (mine / "executed").exists()
+
+
+def test_code_in_a_recipe_is_told_and_never_executed(mine: Path) -> None:
+    """By its path a file of the run's folder would be executed, unasked."""
+    text = (mine / "recipe.toml").read_text()
+    (mine / "recipe.toml").write_text(text.replace('"addition"', '"program.py"'))
+    assert "names the file 'program.py'" in only("recipe.toml").about
+    with pytest.raises(UserError, match=r"names the file 'program\.py'"):
+        curta.load("mine")
+    assert not (mine / "executed").exists()
+
+
+@pytest.mark.parametrize("file", ["../elsewhere.py", "/etc/hostname", "", "."])
+def test_code_elsewhere_is_told_and_not_read(mine: Path, file: str) -> None:
+    change(mine / "run.json", files=[{"file": file, "name": "own.py", "sha256": "0" * 64}])
+    found = bad()
+    assert found[file].state == "damaged"
+    assert found["program.py"].state == "foreign"
+
+
+def test_what_writers_that_were_killed_have_left_is_told(mine: Path) -> None:
+    for place in (mine, mine / "checkpoints"):
+        (place / ".run.json.abc123.part").write_text("{")
+    with ownership.owned(mine):
+        (mine / ".run.json.abc123.part").write_text("{")
+        assert bad() == {}
+    (mine / "checkpoints" / ".x.part").write_text("{")
+    found = bad()
+    assert [*found] == ["checkpoints/.x.part", ".run.json.abc123.part"]
+    assert all("left by a writer that was killed" in part.about for part in found.values())
+
+
+@pytest.mark.parametrize("place", ["", "checkpoints/", "history/", "probes/"])
+@pytest.mark.parametrize("kind", [*STRANGE, "a file"])
+def test_foreign_things_are_told(mine: Path, place: str, kind: str) -> None:
+    name = f"{place}\x1b[2Jthing\n"
+    STRANGE.get(kind, Path.touch)(mine / name)
+    found = bad()
+    assert [*found] == [name]
+    assert found[name].state == "foreign"
+
+
+def test_things_that_are_made_of_a_run_are_no_strangers(mine: Path) -> None:
+    for name in ("page-0.html", "adderboard-1.py", "model-0.onnx", "learning.png"):
+        (mine / name).write_text("")
+    for name in ("tensorboard", "huggingface-0", "wandb"):
+        (mine / name).mkdir()
+    assert bad() == {}
+
+
+def test_a_run_that_is_not_yet_trained_lacks_nothing(runs_folder: Path) -> None:
+    from curta.frontends import api
+
+    api.begin("addition", 1, "new", tiny.overrides(), evaluate=True)
+    assert bad("new") == {}
+
+
+def test_a_folder_of_nothing_is_told(runs_folder: Path) -> None:
+    (runs_folder / "empty").mkdir(parents=True)
+    found = bad("empty")
+    assert found["run.json"].state == found["recipe.toml"].state == "missing"
+
+
+def test_the_command_says_what_to_do_in_letters(
+    mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (mine / "evaluation.json").write_text("{")
+    (mine / "\x1b[2J\n[bold]").touch()
+    assert main(["verify", "mine"]) == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if line[:5] != "whole"]
+    assert lines == [
+        "damaged evaluation.json: evaluation of run 'mine' is damaged: evaluation.json is no valid"
+        " JSON; `curta evaluate mine` makes it anew",
+        r"foreign \x1b[2J\n[bold]: a file that is none of the run's: remove it if you do not"
+        " know it",
+    ]
+    assert main(["verify", "mine", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {"name": "run.json", "state": "whole", "about": ""} in found
+    assert main(["verify", "yours"]) == 2
+
+
+@pytest.fixture(scope="module")
+def compared(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    small = tiny.overrides(training__steps=2, evaluation__certificate=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(root))
+        curta.compare(["one: addition", "two: addition"], seeds=1, run="both", overrides=small)
+    return root / "both"
+
+
+def test_a_comparison_is_verified_run_by_run(compared: Path, runs_folder: Path) -> None:
+    shutil.copytree(compared, folder := runs_folder / "both")
+    assert bad("both") == {}
+    assert {"comparison.json", "one/run.json", "two/run.json", "report.html"} <= {
+        part.name for part in curta.verify("both")
+    }
+    (folder / "one" / "run.json").unlink()
+    shutil.rmtree(folder / "two")
+    (folder / "three").mkdir()
+    found = bad("both")
+    assert {name: part.state for name, part in found.items()} == {
+        "one/run.json": "missing", "two": "missing", "three": "foreign",
+    }  # fmt: skip
+    (folder / "comparison.json").unlink()
+    os.mkfifo(folder / "comparison.json")
+    assert bad("both")["comparison.json"].state == "foreign"
