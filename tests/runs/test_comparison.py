@@ -256,6 +256,21 @@ def test_a_file_of_another_version_and_an_unknown_name_are_refused(
         Comparison.load("tow")
 
 
+def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
+    runs_folder: Path, tmp_path: Path
+) -> None:
+    made, code = begun("sent"), tmp_path / "code.py"
+    code.write_text("from pathlib import Path\nPath(__file__).with_name('executed').touch()\n")
+    made.path.mkdir(parents=True)
+    made._save()
+    content = json.loads((made.path / "comparison.json").read_text())
+    content["rows"][0]["settings"]["program"] = str(code)
+    (made.path / "comparison.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"names the file '.*code\.py'"):
+        Comparison.load("sent")
+    assert not (tmp_path / "executed").exists()
+
+
 # From Python.
 
 

@@ -78,8 +78,8 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
     """Its own file, the runs that it names or that lie in it, and what else lies there."""
     again = f"{COPY}, or compare anew under another name"
     yield from _file(path, COMPARISON, lambda file: comparison.read(file.parent), again)
-    begun = [entry.name for entry in _entries(path) if _is_run(entry)]
-    for name in sorted({*begun, *_begun(path)}):
+    begun = {*_begun(path), *(entry.name for entry in _entries(path) if _is_run(entry))}
+    for name in sorted(begun):
         if _kind(path / name) != "a folder":
             yield Part(name, "missing", f"its run is not here: `curta resume {path.name}`")
             continue
