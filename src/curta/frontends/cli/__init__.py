@@ -20,7 +20,7 @@ _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
     commands.resume, commands.ask, commands.evaluate, commands.certify, commands.probe,
     sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
-    sharing.import_run, commands.runs, verifying.verify, commands.recipes,
+    sharing.import_run, verifying.runs, verifying.verify, commands.recipes,
 )  # fmt: skip
 
 

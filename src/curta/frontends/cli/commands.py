@@ -219,20 +219,6 @@ def probe(
 
 
 @click.command()
-def runs() -> int:
-    """List the runs."""
-    from curta.frontends.cli.display import notice, runs_table
-    from curta.runs import folders as store
-
-    found, compared = store.existing(), store.comparisons()
-    if not (found or compared):
-        print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
-    notice(runs_table(found) if found else None)
-    notice(f"comparisons: {', '.join(map(printable, compared))}" if compared else None)
-    return 0
-
-
-@click.command()
 def recipes() -> int:
     """List the recipes."""
     from curta.config.recipe import shipped, shipped_names
