@@ -5,6 +5,7 @@
 # make bench     the benchmarks; writes benchmarks/RESULTS.md
 # make pictures  the pictures of README and docs; writes docs/images
 # make results   train and certify every program, and the controls; writes docs/results
+# make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json
 # make clean     remove the environment
 
 VENV ?= .venv
@@ -14,7 +15,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test test-all lint bench pictures results clean
+.PHONY: demo test test-all lint bench pictures results faults clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
@@ -39,6 +40,9 @@ pictures: $(VENV)/dev
 results: $(VENV)/base
 	$(BIN)/python docs/programs.py
 	$(BIN)/python docs/controls.py
+
+faults: $(VENV)/dev
+	$(BIN)/python -m tests.faults
 
 clean:
 	rm -rf $(VENV)

@@ -38,7 +38,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 def append(path: Path, text: str) -> None:
     """Adds lines to `path`; they outlast a power failure once they are `sync`ed."""
-    with _writing(path), path.open("a", encoding="utf-8") as file:
+    with _writing(path), os.fdopen(_appended(path), "a", encoding="utf-8") as file:
         file.write(text)
 
 
@@ -190,6 +190,17 @@ def _replace(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _appended(path: Path) -> int:
+    """A descriptor to write at the end; OSError for what may lie elsewhere too, such as a link."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o644)
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is a link, or no regular file")
+    return handle
 
 
 def _regular(path: Path, most: int) -> int:

@@ -70,7 +70,9 @@ def _check_version(kind: type[Any], content: dict[str, Any], where: str, file: s
     if "format" not in content:
         raise UserError(f"{where} is damaged: {file} lacks 'format'")
     made = content.pop("format")
-    if not isinstance(made, int) or made > known:
+    if not isinstance(made, int):
+        raise UserError(f"{where} is damaged: {file} is wrong at 'format'")
+    if made > known:
         raise UserError(f"{where} was made by a newer version (format {made}): update curta")
     if made < known:
         raise UserError(f"{where} was made by an earlier version (format {made}): {kind.REMEDY}")

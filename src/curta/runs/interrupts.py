@@ -40,10 +40,11 @@ _depth = 0
 
 
 @contextmanager
-def handled() -> Iterator[None]:
+def handled(last: bool = False) -> Iterator[None]:
     """For the whole of a command: one line for each signal, never a traceback.
 
-    A signal that the shell has told the process to ignore stays ignored.
+    A signal that the shell has told the process to ignore stays ignored. With `last` nothing
+    follows but the end of the process, which a signal does not change.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -56,7 +57,7 @@ def handled() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if last else handler)
         _noted.forget()
 
 

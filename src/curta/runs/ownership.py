@@ -79,8 +79,9 @@ def _claimed(folder: Path) -> _Held:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
     if handle is None:
         raise UserError(f"run {folder.name!r} is in use by {_owner(path)}: wait until it has ended")
-    with suppress(OSError):  # a full disk: it is for the next one's information only
-        path.write_text(json.dumps(_about()), "utf-8")
+    if os.fstat(handle).st_nlink == 1:  # of a copy by hard links, the other's stays as it is
+        with suppress(OSError):  # a full disk: it is for the next one's information only
+            path.write_text(json.dumps(_about()), "utf-8")
     files.sweep(folder)
     return _Held(handle)
 

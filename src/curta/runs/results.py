@@ -1,7 +1,9 @@
 """What a run and a comparison say of themselves: their JSON files are these as JSON."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import Field
 
 from curta.evaluation.results import (
     NamedProblem,
@@ -19,6 +21,9 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 Status = Stage | Literal["created", "interrupted", "stopped", "failed", "finished"]
 """A stage, or how a run rests; `stopped` if no member is left to train."""
+
+
+Seed = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class RunInfo:
 
     name: str
     recipe: str
-    seeds: list[int]
+    seeds: list[Seed]
     status: Status
     created: str
     versions: dict[str, str]

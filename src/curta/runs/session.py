@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from curta.config import sections
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, notify, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, scoring, suite
@@ -324,6 +324,7 @@ class Session:
 
     def _newest(self) -> int:
         """Step of the newest checkpoint that is whole; UserError if there is none."""
+        self._tell_gone()
         step = checkpoints.newest_whole(self.folder.checkpoints)
         if step is None:
             raise UserError(
@@ -331,8 +332,16 @@ class Session:
             )
         return step
 
+    def _tell_gone(self) -> None:
+        """Says so if the newest checkpoint that was saved is not there any more."""
+        found = checkpoints.latest(self.folder.checkpoints)
+        saved = self.folder.read_info().checkpoint
+        if found is not None and found < saved:
+            notify(f"run {self.name!r} was trained to step {saved}, but the checkpoint is gone")
+
     def _begin(self) -> tuple[Member, int, float]:
         """State, step and seconds to go on from."""
+        self._tell_gone()
         step = checkpoints.newest_whole(self.folder.checkpoints)
         saved = self.folder.read_info().checkpoint
         if step is None and saved:

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     So is an interrupt, with code 130 or 143.
     """
     try:
-        with interrupts.handled(), _notices():
+        with interrupts.handled(last=arguments is None), _notices():
             words = sys.argv[1:] if arguments is None else list(arguments)
             with cli.make_context("curta", words) as context:
                 return cli.invoke(context) or 0

@@ -50,13 +50,22 @@ def running(opened: socket.socket) -> Iterator[threading.Thread]:
     Threads of a daemon are daemons: they end with the program.
     """
     server = _uvicorn()
-    thread = threading.Thread(target=server.run, args=([opened],), daemon=True)
+    thread = threading.Thread(target=_run, args=(server, opened), daemon=True)
     thread.start()
     try:
         yield thread
     finally:
         server.should_exit = True
         thread.join(1)
+
+
+def _run(server: uvicorn.Server, opened: socket.socket) -> None:
+    """Until it should end; then its socket may be gone before it has said goodbye."""
+    try:
+        server.run([opened])
+    except ValueError:
+        if not server.should_exit:
+            raise
 
 
 def listening(port: int) -> socket.socket:
