@@ -1,0 +1,84 @@
+"""`make faults`: all campaigns with their full counts; writes docs/results/faults.json.
+
+    python -m tests.faults [NAME=COUNT ...]
+
+With names only those campaigns are run, and the figures of the others are kept.
+"""
+
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.faults.outcome import Outcome
+
+FIGURES = Path(__file__).parents[2] / "docs" / "results" / "faults.json"
+
+COUNTS = {
+    "kills": 200, "damage": 1_000, "malformed": 5_000, "power": 200, "foreign": 100,
+    "server": 1_000,
+}  # fmt: skip
+
+CHUNKS = {"kills": 50, "damage": 100, "power": 50, "foreign": 50}
+"""Cases that are tried at a time: a campaign that is ended early has the figures of those."""
+
+UNOPTIMISED = (
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
+"""As in the ordinary suite: programs are compiled in a seventh of the time."""
+
+
+def main(words: list[str]) -> int:
+    """Runs campaigns one after the other; 1 if any case failed."""
+    os.environ.setdefault("XLA_FLAGS", " ".join(UNOPTIMISED))
+    from curta.training import devices
+
+    devices.configure()
+    counts = {name: int(count) for name, _, count in (word.partition("=") for word in words)}
+    failed = 0
+    for name, count in (counts or COUNTS).items():
+        failed += len(campaign(name, count).failures)
+    return int(failed > 0)
+
+
+def campaign(name: str, count: int, seed: int = 1) -> Outcome:
+    """One campaign, a chunk after another, each with a seed of its own; its figures are written."""
+    module, found = importlib.import_module(f"tests.faults.{name}"), Outcome()
+    begun, seeds = time.perf_counter(), []
+    chunk = CHUNKS.get(name, count)
+    for start in range(0, count, chunk):
+        seeds.append(seed + start // chunk)
+        found.join(module.run(min(chunk, count - start), seeds[-1]))
+        _write(name, found, seeds, time.perf_counter() - begun)
+        print(f"{name}: {found.cases:,} cases, {len(found.failures)} failures", flush=True)
+    print("\n".join(found.failures))
+    return found
+
+
+def _write(name: str, found: Outcome, seeds: list[int], seconds: float) -> None:
+    """Puts the figures of one campaign in place of those that are there."""
+    figures = {
+        "cases": found.cases, "seeds": seeds, "seconds": round(seconds),
+        "ended": dict(sorted(found.ended.items())), "failures": found.failures,
+    }  # fmt: skip
+    known: dict[str, Any] = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+    known = {one: known.get(one) for one in COUNTS if one in known} | {name: figures}
+    FIGURES.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures as docs/reliability.md has them."""
+    rows = (
+        f"| `{name}` | {one['cases']:,} | {len(one['failures']):,} | {one['seconds']:,} |\n"
+        for name, one in figures.items()
+    )
+    return "| campaign | cases | failures | seconds |\n|---|---|---|---|\n" + "".join(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

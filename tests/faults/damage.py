@@ -1,0 +1,266 @@
+"""Damaged files of finished runs: what is asked of them then is answered, or refused in a line."""
+
+import hashlib
+import json
+import random
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+import tomli_w
+
+from curta.frontends import api
+from curta.runs import interrupts
+from tests.faults import asking, places
+from tests.faults.outcome import Outcome
+
+NEWEST = 40
+"""Step of the newest checkpoint."""
+
+OWN = """
+from curta import Answer, Given, Paper, Sign, program
+
+@program("twin", axes=("place",), prompt=(Given("number", "place"), Sign("=")),
+         answer=Answer("answer"), truth=lambda number: number)
+def twin(paper, number):
+    "The same number, digit by digit."
+    for digit in number:
+        paper.move(place=+1).write("answer", digit)
+    paper.end()
+"""
+
+Damage = Callable[[Path, random.Random, Path], None]
+"""What is done to a file; the last is the same file of another run."""
+
+
+def run(count: int, seed: int) -> Outcome:
+    """`count` damaged runs, each asked all that can be."""
+    with places.workplace() as folder:
+        weights = asking.Weights()
+        bases = made(folder, weights)
+        found = Outcome()
+        for case, draw in places.chosen(count, seed):
+            found.cases += 1
+            base = draw.choice(bases)
+            with places.runs_at(folder / f"case-{case}") as runs, weights.noted():
+                one = places.copy(base, runs, "run")
+                did = damage(one, draw, folder / "bases" / "other")
+                _check(found, f"{case} ({base.name}: {did})", seed, draw, weights, base.name)
+                shutil.rmtree(runs)
+        return found
+
+
+def made(folder: Path, weights: asking.Weights) -> list[Path]:
+    """A finished run, one whose evaluation was interrupted, and one of a user's program."""
+    recipe = places.recipe(folder)
+    (folder / "twin.py").write_text(OWN)
+    with places.runs_at(folder / "bases") as runs, weights.learned():
+        for name in ("whole", "half"):
+            api.train(recipe, 2, name)
+        api.examine(api.load("whole"), "tokens")
+        _interrupt(api.load("half"))
+        fields = {name: places.COPY[name] for name in ("model", "training", "evaluation")}
+        flat = {
+            f"{n}.{field}": value for n, part in fields.items() for field, value in part.items()
+        }
+        api.train(str(folder / "twin.py"), 2, "own", flat | {"task.digits": [1, 4]})
+    with places.runs_at(folder / "bases"):
+        api.train(recipe, [7, 8], "other")
+        api.examine(api.load("other"), "tokens")
+    return [runs / name for name in ("whole", "whole", "half", "own")]
+
+
+def _interrupt(run: Any) -> None:
+    """Leaves a part of an evaluation behind."""
+    said: list[str] = []
+
+    def stop(what: str) -> None:
+        said.append(what)
+        if len(said) > 2:
+            raise interrupts.Interrupted(2)
+
+    try:
+        run.evaluate(stop)
+    except KeyboardInterrupt:
+        assert (run.folder.path / "evaluating.jsonl").exists()
+
+
+def _check(
+    found: Outcome, case: str, seed: int, draw: random.Random, weights: asking.Weights, base: str
+) -> None:
+    for words, said in asking.ask("run", draw, "twin" if base == "own" else "copy"):
+        found.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
+        wrong = said.complaint or weights.complaint(NEWEST, said)
+        if wrong:
+            found.failed(case, seed, f"{' '.join(words)}: {wrong}")
+
+
+def damage(run: Path, draw: random.Random, other: Path) -> str:
+    """Damages one file, or all of a folder; what was done."""
+    files = sorted(path for path in run.rglob("*") if path.suffix not in (".png", ".svg", ".html"))
+    path = draw.choice(files)
+    kinds: list[Damage] = [*FOLDERS] if path.is_dir() else [*ANY]
+    kinds += SPECIAL.get(path.suffix, ()) if path.is_file() else ()
+    if path.name == "run.json":
+        kinds.append(other_seeds)
+    chosen = draw.choice(kinds)
+    chosen(path, draw, other / path.relative_to(run))
+    return f"{chosen.__name__} {path.relative_to(run)}"
+
+
+def truncate(path: Path, draw: random.Random, other: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: draw.randrange(len(data) + 1)])
+
+
+def empty(path: Path, draw: random.Random, other: Path) -> None:
+    path.write_bytes(b"")
+
+
+def flip(path: Path, draw: random.Random, other: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for _ in range(draw.randint(1, 4)):
+        if data:
+            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    path.write_bytes(data)
+
+
+def noise(path: Path, draw: random.Random, other: Path) -> None:
+    path.write_bytes(draw.randbytes(draw.randrange(2_000)))
+
+
+def not_utf8(path: Path, draw: random.Random, other: Path) -> None:
+    data = path.read_bytes()
+    at = draw.randrange(len(data) + 1)
+    path.write_bytes(data[:at] + b"\xff\xfe\x80" + data[at:])
+
+
+def nested(path: Path, draw: random.Random, other: Path) -> None:
+    path.write_text(draw.choice(["[", '{"a":']) * 50_000)
+
+
+def missing(path: Path, draw: random.Random, other: Path) -> None:
+    path.unlink()
+
+
+def a_folder(path: Path, draw: random.Random, other: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def swapped(path: Path, draw: random.Random, other: Path) -> None:
+    if other.is_file():
+        shutil.copy(other, path)
+
+
+def no_folder(path: Path, draw: random.Random, other: Path) -> None:
+    shutil.rmtree(path)
+
+
+def a_file(path: Path, draw: random.Random, other: Path) -> None:
+    shutil.rmtree(path)
+    path.write_bytes(draw.randbytes(20))
+
+
+def swapped_folder(path: Path, draw: random.Random, other: Path) -> None:
+    if other.is_dir():
+        shutil.rmtree(path)
+        shutil.copytree(other, path)
+
+
+def strange_files(path: Path, draw: random.Random, other: Path) -> None:
+    for name in ("99999999.json", "²³.json", "-1.json", "00000040.json.json", "x.safetensors"):
+        (path / name).write_text("{}")
+
+
+STRANGE: tuple[Any, ...] = (
+    None, True, -1, 0, 1, 2, 1.5, 1e308, float("nan"), float("inf"), 10**30, -(10**30), 2**31, "",
+    "x" * 300, "\0", "\ud800", "<b>", [], {}, [[]], {"": 1}, "2", "nan", [1, 2, 3], "../../x",
+)  # fmt: skip
+
+
+def another_type(path: Path, draw: random.Random, other: Path) -> None:
+    """Another value at a random field, of one line where there are several."""
+    lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
+    at = draw.randrange(len(lines)) if lines else 0
+    content = json.loads(lines[at])
+    lines[at] = json.dumps(_changed(content, draw))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def another_field(path: Path, draw: random.Random, other: Path) -> None:
+    """A recipe with another value somewhere; an evaluation of a billion problems is none."""
+    content = tomllib.loads(path.read_text())
+    changed = _changed(content, draw)
+    if not isinstance(changed, dict):
+        return
+    large = json.dumps(changed.get("evaluation", 0), default=str)
+    if any(text in large for text in ("e+308", "00000", "2147483648")):
+        return
+    try:
+        path.write_text(tomli_w.dumps(changed))
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        path.write_text(path.read_text() + "\nstrange = 1\n")
+
+
+def _changed(content: Any, draw: random.Random) -> Any:
+    """The same but for one value, or one entry less or more."""
+    if not isinstance(content, dict | list) or not content or draw.random() < 0.1:
+        return draw.choice(STRANGE)
+    if draw.random() < 0.05:
+        return {**content, "strange": 1} if isinstance(content, dict) else [*content, *content]
+    keys = [*content] if isinstance(content, dict) else [*range(len(content))]
+    key = draw.choice(keys)
+    if draw.random() < 0.1:
+        del content[key]
+    else:
+        content[key] = _changed(content[key], draw)
+    return content
+
+
+def other_arrays(path: Path, draw: random.Random, other: Path) -> None:
+    """Arrays of another type or shape; where a JSON vouches for them, that of the new ones."""
+    data = path.read_bytes()
+    length = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:length]).get("__metadata__", {})
+    arrays = safetensors.numpy.load(data)
+    name = draw.choice(sorted(arrays))
+    arrays[name] = draw.choice(CHANGES)(arrays[name])
+    data = safetensors.numpy.save(arrays, metadata=header)
+    path.write_bytes(data)
+    record = path.with_suffix(".json")
+    if record.exists():
+        known = json.loads(record.read_text())
+        known |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        record.write_text(json.dumps(known))
+
+
+CHANGES: tuple[Callable[[Any], Any], ...] = (
+    lambda array: array.astype(np.float16), lambda array: array.astype(np.int8),
+    lambda array: array.astype(np.float64), lambda array: array[None].copy(),
+    lambda array: array[:0].copy() if array.ndim else array[None].copy(),
+)  # fmt: skip
+
+
+def other_seeds(path: Path, draw: random.Random, other: Path) -> None:
+    content = json.loads(path.read_text())
+    content["seeds"] = draw.choice([[5, 6], [1, 0], [0], [0, 1, 2], [0, 0], [], [-1, 2**31]])
+    path.write_text(json.dumps(content))
+
+
+ANY: tuple[Damage, ...] = (
+    truncate, empty, flip, flip, noise, not_utf8, nested, missing, a_folder, swapped,
+)  # fmt: skip
+FOLDERS: tuple[Damage, ...] = (no_folder, a_file, swapped_folder, strange_files)
+
+
+SPECIAL: dict[str, tuple[Damage, ...]] = {
+    ".json": (another_type,) * 5,
+    ".jsonl": (another_type,) * 5,
+    ".toml": (another_field,) * 5,
+    ".safetensors": (other_arrays,) * 3,
+}

@@ -1,0 +1,168 @@
+"""Malformed command lines, recipes and problems: one line that says so, and no traceback."""
+
+import random
+import string
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import tomli_w
+
+from curta.config.errors import UserError
+from curta.frontends import api
+from curta.runs import folders
+from tests.faults import places
+from tests.faults.outcome import Outcome
+
+VALID: tuple[tuple[str, ...], ...] = (
+    ("train", "addition", "--run", "one", "--seeds", "2", "--training.steps", "5"),
+    ("train", "addition", "--task.digits", "[1,4]", "--model.width=16", "--model.heads", "2"),
+    ("train", "addition-rope", "--optimizer.name", "muon", "--positions.name", "rope"),
+    ("train", "FILE"), ("train", "FILE", "--seeds", "1,2"), ("compare", "FILE", "--run", "x"),
+    ("sweep", "addition", "--model.width", "16,32", "--seeds", "2"),
+    ("compare", "addition", "a: addition model.width=16", "--training.steps", "5"),
+    ("ask", "run", "copy 12"), ("ask", "run", "copy 12", "--member", "1", "--trace"),
+    ("ask", "run", "--file", "FILE"), ("show", "addition", "12+34"), ("show", "gcd", "gcd(12, 18)"),
+    ("show", "run", "copy 12"), ("show", "addition", "--window"), ("show", "addition", "--layers"),
+    ("evaluate", "run", "--digits", "2", "--count", "2", "--member", "0", "--seed", "1"),
+    ("probe", "run", "tokens", "--member", "0", "--json"), ("export", "run", "--to", "adderboard"),
+    ("page", "run", "--member", "0"), ("report", "run"), ("resume", "run"), ("runs",), ("recipes",),
+    ("data", "addition", "--rows", "10", "--out", "OUT", "--form", "jsonl"), ("check", "FILE"),
+    ("import", "huggingface", "FILE"), ("certify", "run", "--json"), ("serve", "--port", "99999"),
+)  # fmt: skip
+
+PIECES: tuple[str, ...] = (
+    "", " ", "-", "--", "-1", "0", "1e400", "nan", "inf", "1" * 50, "9" * 4_400, "2" * 20_000,
+    "0x" + "f" * 300, "1.5", "1/3", "[" * 300, "(" * 5_000, "{" * 99, "[1,[2,[3]]]", "[1,", "\0",
+    "\r\n", "\t", "\ud800", "ü", "²", "١٢", "\u202e", "💥", "<script>alert(1)</script>",
+    "[red]x[/red]", "[/]", "%s", "{0}", "$HOME", "`x`", "x" * 300, "/" * 300, "../..", "/dev/null",
+    "/etc/passwd", ".", "..", "~", "'", '"', "\\", "true", "None", "null", "2024-01-01", "*", "?",
+    "--help", "--training.steps", "--model.width", "--task", "--x.y.z", "=", "a=b", "gcd(", "12+",
+    "+34", "1++2", "12+34+", "copy", "copy copy 1", "sort(3,1,", "7 8", "-5+-3", "1" * 99 + "+1",
+)  # fmt: skip
+
+ENOUGH = "the input is valid: nothing is trained here"
+
+
+def run(count: int, seed: int) -> Outcome:
+    """`count` inputs, a third of them command lines, recipes, and problems."""
+    with places.workplace() as folder, places.runs_at(folder / "runs"):
+        api.train(places.recipe(folder), 2, "run", {"evaluation.certificate": 0})
+        found = Outcome()
+        with _no_work():
+            for case, draw in places.chosen(count, seed):
+                found.cases += 1
+                kind = (_line, _recipe, _problem)[case % 3]
+                words = kind(draw, folder)
+                _check(found, f"{case} ({kind.__name__[1:]})", seed, words)
+        return found
+
+
+@contextmanager
+def _no_work() -> Iterator[None]:
+    """What would be trained is valid, and that is enough."""
+
+    def enough(*given: Any, **named: Any) -> Any:
+        raise UserError(ENOUGH)
+
+    begin = mock.patch.object(api, "begin_comparison", enough)
+    with begin, mock.patch.object(folders, "create", enough):
+        yield
+
+
+def _check(found: Outcome, case: str, seed: int, words: Sequence[str]) -> None:
+    said = places.call(*words)
+    valid = ENOUGH in said.err or said.code in (0, 1)
+    found.ended["valid" if valid else "refused"] += 1
+    lines = [line for line in said.err.splitlines() if line.strip()]
+    wrong = said.raised or ("" if valid else said.complaint)
+    if not wrong and not valid and len(lines) != 1:
+        wrong = f"{len(lines)} lines: {said.err[:200]!r}"
+    if wrong:
+        shown = [word if len(word) < 60 else f"{word[:40]}... of {len(word)}" for word in words]
+        found.failed(case, seed, f"{shown}: {wrong}")
+
+
+def _line(draw: random.Random, folder: Path) -> list[str]:
+    """A valid command line with one to three changes."""
+    words = [_filled(word, folder) for word in draw.choice(VALID)]
+    _write(folder, draw.choice(["1+2\n", "x", "", tomli_w.dumps(places.COPY)]))
+    for _ in range(draw.randint(1, 3)):
+        at = draw.randrange(1, len(words) + 1)
+        way = draw.randrange(5)
+        if way == 0 or at == len(words):
+            words.insert(at, draw.choice(PIECES))
+        elif way == 1:
+            words[at] = draw.choice(PIECES)
+        elif way == 2:
+            del words[at]
+        else:
+            words[at] = garbled(words[at], draw)
+    return _harmless(words)
+
+
+def _recipe(draw: random.Random, folder: Path) -> list[str]:
+    """A recipe with one to three changes in its text or in its values."""
+    text = tomli_w.dumps(_changed(places.COPY, draw)) if draw.random() < 0.6 else ""
+    text = text or garbled(tomli_w.dumps(places.COPY), draw, draw.randint(1, 3))
+    _write(folder, text)
+    return [draw.choice(["train", "train", "compare"]), _filled("FILE", folder)]
+
+
+def _problem(draw: random.Random, folder: Path) -> list[str]:
+    """A problem that somebody might mistype."""
+    text = draw.choice(["12+34", "copy 12", "gcd(12, 18)", "3.75+12.5", "0xff+0x1", "sort(3, 1)"])
+    text = garbled(text, draw, draw.randint(1, 4))
+    if draw.random() < 0.3:
+        _write(folder, "".join(f"{line}\n" for line in ("copy 1", text)))
+        return ["ask", "run", "--file", _filled("FILE", folder)]
+    return [*draw.choice([("ask", "run"), ("show", "addition"), ("show", "run")]), text]
+
+
+def garbled(text: str, draw: random.Random, times: int = 1) -> str:
+    """With pieces put in, characters changed, and parts left out or repeated."""
+    for _ in range(times):
+        at = draw.randrange(len(text) + 1)
+        to = min(len(text), at + draw.randint(0, 4))
+        piece = draw.choice(
+            [draw.choice(PIECES), draw.choice(string.printable), "", text[at:to] * 9]
+        )
+        text = text[:at] + piece + text[to:]
+    return text
+
+
+def _changed(table: dict[str, Any], draw: random.Random) -> dict[str, Any]:
+    """Another value of a field, or a field of another name, at a random depth."""
+    table = dict(table)
+    name = draw.choice([*table])
+    if isinstance(table[name], dict) and draw.random() < 0.9:
+        table[name] = _changed(table[name], draw)
+    elif draw.random() < 0.2:
+        table[draw.choice(["", "x" * 300, "ü", "a.b", f"{name}s"])] = table.pop(name)
+    else:
+        table[name] = draw.choice(VALUES)
+    return table
+
+
+VALUES: tuple[Any, ...] = (
+    True, False, -1, 0, 1, 2, 3.5, -0.0, 1e308, float("inf"), float("nan"), 2**31, 10**30,
+    "", "x", "x" * 300, "\0", "💥", "[red]", "1", [], [0], [1, -1], [[1, 2]], {}, {"a": {"b": 1}},
+    [10**9], ["x"], "../../x", "window",
+)  # fmt: skip
+
+
+def _filled(word: str, folder: Path) -> str:
+    return {"FILE": str(folder / "given.toml"), "OUT": str(folder / "out")}.get(word, word)
+
+
+def _write(folder: Path, text: str) -> None:
+    (folder / "given.toml").write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _harmless(words: list[str]) -> list[str]:
+    """No server is begun, and nothing of the program's own is trained for minutes."""
+    if words[0] in ("serve", "demo"):
+        words = ["serve", "--port", *words[2:], "x"]
+    return words

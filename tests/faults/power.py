@@ -1,0 +1,96 @@
+"""Power failures: a run is cut after any operation, rebuilt as a disk may hold it, and resumed."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from curta.config.errors import UserError
+from curta.runs import ownership
+from curta.runs.folders import Folder
+from tests.faults import places
+from tests.faults.disk import Disk
+from tests.faults.outcome import Outcome
+
+NAME = "run"
+
+
+def run(count: int, seed: int) -> Outcome:
+    """`count` cuts, in turn of a training and of one that is resumed."""
+    with places.workplace() as folder:
+        recipe = places.recipe(folder)
+        words = ("train", recipe, "--seeds", "2", "--run", NAME)
+        first = recorded(folder / "first", words)
+        whole = places.contents(folder / "first" / NAME)
+        second = resumed(folder / "second", first)
+        found = Outcome()
+        for case, draw in places.chosen(count, seed):
+            disk = (first, second)[case % 2]
+            found.cases += 1
+            try:
+                _cut(found, f"{case}", disk, draw, seed, folder / "cut", words, whole)
+            except Exception:
+                found.failed(case, seed, places.short("the test itself"))
+        return found
+
+
+def recorded(runs: Path, words: tuple[str, ...]) -> Disk:
+    """The operations of a command in its own folder of runs."""
+    runs.mkdir(exist_ok=True)
+    disk = Disk(runs)
+    with places.runs_at(runs), disk.recorded():
+        said = places.call(*words)
+    assert said.code == 0, said
+    return disk
+
+
+def resumed(runs: Path, first: Disk) -> Disk:
+    """The operations of a resume, of a run that was cut off after its second checkpoint."""
+    at = max(i for i, one in enumerate(first.log) if "00000020.json" in one.what)
+    first.cut(at + 8, _All()).write(runs)
+    return recorded(runs, ("resume", NAME))
+
+
+class _All(random.Random):
+    """Everything unsure is there."""
+
+    def choice(self, options: Any) -> Any:
+        return "all" if "all" in options else options[0]
+
+
+def _cut(
+    found: Outcome, case: str, disk: Disk, draw: random.Random, seed: int, runs: Path,
+    words: tuple[str, ...], whole: dict[str, Any],
+) -> None:  # fmt: skip
+    """One power failure, and what comes of it."""
+    shutil.rmtree(runs, ignore_errors=True)
+    at = draw.randrange(len(disk.log))
+    disk.cut(at, draw).write(runs)
+    where = f"after {disk.log[at].what.rpartition('/')[2]} ({at} of {len(disk.log)})"
+    with places.runs_at(runs):
+        listed, begun = places.call("runs"), (runs / NAME).exists()
+        claimed = begun and _finished(runs / NAME)
+        if listed.complaint or (claimed and places.differences(runs / NAME, whole)):
+            found.failed(case, seed, f"{where}: says it is whole, or {listed.complaint}")
+        with apart():
+            said = places.call(*(("resume", NAME) if begun else words))
+    found.ended["resumed" if begun else "begun anew"] += 1
+    wrong = said.complaint or said.err if said.code else places.differences(runs / NAME, whole)
+    if wrong:
+        found.failed(case, seed, f"{where}: {wrong}")
+
+
+def _finished(run: Path) -> bool:
+    try:
+        return Folder(run).read_info().status == "finished"
+    except UserError:
+        return False
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Nothing of an earlier case is known: no lock is held."""
+    assert not ownership._HELD
+    yield
