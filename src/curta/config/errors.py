@@ -8,6 +8,14 @@ import difflib
 import warnings
 from collections.abc import Iterable
 
+from curta.config.printable import letters
+
+LONGEST = 290
+"""Letters of a line that is told: about four lines of a terminal."""
+
+QUOTED = 60
+"""Letters of what the user gave, where it is told again."""
+
 
 class UserError(ValueError):
     """Says in one line what is wrong, where, and what would be right."""
@@ -25,6 +33,37 @@ def notify(line: str) -> None:
 def unknown(what: str, name: object, options: Iterable[str]) -> UserError:
     """An error for a name that is none of `options`, with the nearest of them."""
     options = sorted(options)
-    near = difflib.get_close_matches(str(name), options, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name)[:QUOTED], options, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(options)}"
-    return UserError(f"unknown {what} {name!r}: {hint}")
+    return UserError(f"unknown {what} {quoted(name)}: {hint}")
+
+
+def quoted(given: object) -> str:
+    """What the user gave, in quotes, as one short piece of a line.
+
+    >>> quoted("mine"), quoted("a" + chr(0)), len(quoted("n" * 9_000))
+    ("'mine'", "'a\\\\x00'", 60)
+    """
+    return shortened(repr(given[: 2 * QUOTED] if isinstance(given, str) else given), QUOTED)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many letters: of a longer one the beginning and the end.
+
+    >>> shortened("a hundred thousand", 13)
+    'a hu ... sand'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 5) // 2
+    return f"{text[: most - 5 - end]} ... {text[-end:]}"
+
+
+def as_line(text: str) -> str:
+    """A text as one line that a terminal shows just so: short, and printable.
+
+    >>> as_line("two" + chr(10) + "lines" + chr(27))
+    'two lines\\\\x1b'
+    """
+    told = shortened(" ".join(text[: 100 * LONGEST].split()), LONGEST)
+    return shortened(letters(told), LONGEST)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Le, Lt
 
 from curta.config.errors import UserError
-
-Count = Annotated[int, Ge(1)]
+from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
 
 
 @dataclass(frozen=True)
@@ -33,21 +32,21 @@ class ModelConfig:
     the carry's: structure that a plain model would have to find.
     """
 
-    width: Count = 32
-    heads: Count = 4
-    num_kv_heads: Count | None = None
-    num_layers: Count = 2
-    num_attention_layers: Count = 1
-    num_recurrences: Count = 1
+    width: Annotated[int, Ge(1), Le(WIDTH)] = 32
+    heads: Parts = 4
+    num_kv_heads: Parts | None = None
+    num_layers: Layers = 2
+    num_attention_layers: Layers = 1
+    num_recurrences: Layers = 1
     input_injection: Literal["none", "block", "sublayer"] = "none"
-    mlp_ratio: Count = 4
+    mlp_ratio: Annotated[int, Ge(1), Le(RATIO)] = 4
     gated: bool = False
     activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
     norm: Literal["rms", "layer", "plain"] = "rms"
     norm_placement: Literal["pre", "post_residual"] = "pre"
     attention_scale: bool = True
     init: Literal["fan_in", "normal"] = "fan_in"
-    init_std: Annotated[float, Gt(0.0)] = 0.02
+    init_std: Rate = 0.02
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
     causal: bool = True
     tie_embeddings: bool = False

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le, Lt
 from pydantic import Discriminator, Tag
 
-Decay = Annotated[float, Ge(0.0)]
+from curta.config.limits import FACTOR, Rate, RateOrNone
+
 Momentum = Annotated[float, Ge(0.0), Lt(1.0)]
 Share = Annotated[float, Ge(0.0), Le(1.0)]
 
@@ -19,8 +20,8 @@ class Common:
     itself. With a `clip` of 0 gradients are never clipped.
     """
 
-    learning_rate: Annotated[float, Gt(0.0)] = 1e-2
-    clip: Annotated[float, Ge(0.0)] = 1.0
+    learning_rate: Rate = 1e-2
+    clip: Annotated[float, Ge(0.0), Le(FACTOR)] = 1.0
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     warmup: Share = 0.1
     final: Share = 0.0
@@ -48,7 +49,7 @@ class AdamW(Common):
     """Adam with decoupled weight decay (Loshchilov and Hutter, arXiv 1711.05101)."""
 
     name: Literal["adamw"] = "adamw"
-    weight_decay: Decay = 0.01
+    weight_decay: RateOrNone = 0.01
     beta1: Momentum = 0.9
     beta2: Momentum = 0.98
 
@@ -58,7 +59,7 @@ class Muon(Common):
     """Muon for the blocks' matrices, with `momentum`; AdamW for all else, with the betas."""
 
     name: Literal["muon"] = "muon"
-    weight_decay: Decay = 0.01
+    weight_decay: RateOrNone = 0.01
     momentum: Momentum = 0.9
     beta1: Momentum = 0.9
     beta2: Momentum = 0.98

@@ -6,9 +6,24 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Le, MaxLen
 
 from curta.config.errors import UserError
+from curta.config.limits import (
+    ITEMS,
+    PARTS,
+    Factor,
+    Name,
+    Parts,
+    PathName,
+    PositionsOrNone,
+)
+from curta.config.limits import Positions as Count
+
+Neighbours = Annotated[
+    dict[Name, Annotated[tuple[Name, ...], MaxLen(ITEMS)]],
+    MaxLen(ITEMS),
+]
 
 
 @dataclass(frozen=True)
@@ -16,7 +31,7 @@ class Learned:
     """One learned vector for each of `length` indices in the text."""
 
     name: Literal["learned"] = "learned"
-    length: int = 512
+    length: Count = 512
 
 
 @dataclass(frozen=True)
@@ -31,7 +46,7 @@ class Sinusoidal:
     """Fixed waves; the slowest pair of features has a period just below 2 pi `base`."""
 
     name: Literal["sinusoidal"] = "sinusoidal"
-    base: float = 10_000.0
+    base: Factor = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,7 @@ class Randomised:
 
     name: Literal["randomised"] = "randomised"
     of: Literal["learned", "sinusoidal"] = "learned"
-    max_length: Annotated[int, Ge(1)] = 512
+    max_length: Count = 512
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,7 @@ class RoPE:
     """Rotary embedding; the slowest pair of features turns with period 2 pi `base`."""
 
     name: Literal["rope"] = "rope"
-    base: float = 10_000.0
+    base: Factor = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -64,8 +79,8 @@ class T5:
     """A score bias for each of `num_buckets` ranges of distances, shared by all blocks."""
 
     name: Literal["t5"] = "t5"
-    num_buckets: Annotated[int, Ge(2)] = 32
-    max_distance: int = 128
+    num_buckets: Annotated[int, Ge(2), Le(PARTS)] = 32
+    max_distance: Count = 128
 
     def __post_init__(self) -> None:
         if self.max_distance <= self.num_buckets // 2:
@@ -80,8 +95,8 @@ class FIRE:
     """A bias learned from logarithmic distances; random positions below `max_length` if not 0."""
 
     name: Literal["fire"] = "fire"
-    hidden: Annotated[int, Ge(1)] = 32
-    max_length: Annotated[int, Ge(0)] = 0
+    hidden: Parts = 32
+    max_length: PositionsOrNone = 0
 
 
 @dataclass(frozen=True)
@@ -89,8 +104,8 @@ class Abacus:
     """A learned vector for each digit's index in its number, randomly displaced in training."""
 
     name: Literal["abacus"] = "abacus"
-    rows: int = 1024
-    max_offset: int = 100
+    rows: Count = 1024
+    max_offset: PositionsOrNone = 100
     inject: Literal["embedding", "queries_keys"] = "embedding"
 
 
@@ -99,8 +114,8 @@ class Coupled:
     """A learned vector for each coordinate, with a random start in training."""
 
     name: Literal["coupled"] = "coupled"
-    rows: int = 128
-    max_start: int = 100
+    rows: Count = 128
+    max_start: PositionsOrNone = 100
 
 
 @dataclass(frozen=True)
@@ -108,7 +123,7 @@ class PositionCoupling:
     """A learned vector for each of `max_position` ids, with a start of each problem's own."""
 
     name: Literal["position-coupling"] = "position-coupling"
-    max_position: Annotated[int, Ge(1)] = 202
+    max_position: Count = 202
 
 
 @dataclass(frozen=True)
@@ -120,7 +135,7 @@ class Window:
     """
 
     name: Literal["window"] = "window"
-    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    neighbours: Neighbours = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,7 +143,7 @@ class UserEncoding:
     """A position encoding from a file of the user's: its tag, and the settings of its own."""
 
     name: Literal["(file)"] = "(file)"
-    file: str = ""
+    file: PathName = ""
     settings: dict[str, Any] = field(default_factory=dict)
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
-from annotated_types import MinLen
+from annotated_types import MaxLen, MinLen
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
-from curta.config.errors import UserError, unknown
+from curta.config.errors import QUOTED, UserError, quoted, shortened, unknown
+from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import Positions, UserEncoding, Window
@@ -26,12 +27,13 @@ from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training
 from curta.config.task import Task, shares
 
 Tasks = Annotated[
-    Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), Tag(LIST)],
+    Annotated[Task, Tag(OTHER)] | Annotated[tuple[Task, ...], MinLen(1), MaxLen(ITEMS), Tag(LIST)],
     Discriminator(form),
 ]
 
 Names = Annotated[
-    Annotated[str, Tag(TEXT)] | Annotated[tuple[str, ...], Tag(LIST)], Discriminator(form)
+    Annotated[PathName, Tag(TEXT)] | Annotated[tuple[PathName, ...], MaxLen(ITEMS), Tag(LIST)],
+    Discriminator(form),
 ]
 
 
@@ -43,8 +45,8 @@ class Recipe:
     published `layout`.
     """
 
-    summary: str = ""
-    layout: str | None = None
+    summary: Annotated[str, MaxLen(LETTERS)] = ""
+    layout: Name | None = None
     program: Names = ()
     task: Tasks = Task()
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
@@ -54,6 +56,8 @@ class Recipe:
     evaluation: Evaluation = Evaluation()
 
     def __post_init__(self) -> None:
+        if not self.summary.isprintable():
+            raise UserError(f"summary {quoted(self.summary)}: one line, of letters that are shown")
         if (self.layout is None) == (not self.programs):
             raise UserError("a recipe has either a program or a layout")
         operators = [task.operator for task in self.tasks]
@@ -156,9 +160,19 @@ def shipped(name: str) -> dict[str, Any]:
 def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     """Checks every field by itself; a UserError names the first that is wrong."""
     try:
-        return _RECIPE.validate_json(json.dumps(fields, default=str), strict=True, extra="forbid")
+        return _RECIPE.validate_json(as_json(fields, where), strict=True, extra="forbid")
     except ValidationError as error:
         raise _complaint(error, where) from None
+
+
+def as_json(fields: Mapping[str, Any], where: str) -> str:
+    """The fields as JSON; UserError for tables that are nested too deeply, or huge numbers."""
+    try:
+        return json.dumps(fields, default=str)
+    except RecursionError:
+        raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
+    except ValueError:
+        raise UserError(f"{where}: one of its numbers has thousands of digits") from None
 
 
 def dump(recipe: Recipe) -> str:
@@ -210,19 +224,47 @@ def _kept(fields: Mapping[str, Any], name: object) -> dict[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """What a command-line value means: a TOML value, or else the text itself."""
+    """What a command-line value means: a TOML value, or else the text itself.
+
+    Raises UserError for one that is too long, or nested too deeply.
+    """
+    if len(text) > VALUE:
+        raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} letters")
     try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
+        return flat(tomllib.loads(f"x = {text}")["x"])
+    except RecursionError:
+        raise UserError(f"{quoted(text)} is nested too deeply") from None
+    except ValueError:  # no TOML, or a number of thousands of digits
         return text
 
 
 def tables(text: str, where: str) -> dict[str, Any]:
-    """A TOML text as tables; UserError if it is none."""
+    """A TOML text as tables; UserError if it is none, or none that could be meant."""
+    if len(text) > FILE:
+        raise UserError(f"{where} is too long: it has {len(text):,} letters, at most {FILE:,}")
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found: dict[str, Any] = flat(tomllib.loads(text))
+        return found
+    except RecursionError:
+        raise UserError(f"{where}: its tables, or lists, are nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{where} is no valid TOML: {error}") from None
+    except ValueError:
+        raise UserError(f"{where}: one of its numbers has thousands of digits") from None
+
+
+NESTED = 20
+"""Tables and lists within each other: a recipe has four."""
+
+
+def flat(value: Any, most: int = NESTED) -> Any:
+    """The value itself; RecursionError if tables or lists are nested more deeply than `most`."""
+    if most == 0:
+        raise RecursionError
+    inner = value.values() if isinstance(value, dict) else value
+    for one in inner if isinstance(value, dict | list) else ():
+        flat(one, most - 1)
+    return value
 
 
 def _complaint(error: ValidationError, where: str) -> UserError:
@@ -242,7 +284,10 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     if first["type"] == "union_tag_invalid":
         what = "optimiser" if path[0] == "optimizer" else "position encoding"
         return UserError(f"{where}: {unknown(what, first['ctx']['tag'], named)}")
+    if first["type"] == "json_invalid":
+        return UserError(f"{where}: it is nested too deeply, or its texts are no Unicode")
     given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
+    given = shortened(given, QUOTED)
     return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
 
 

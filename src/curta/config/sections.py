@@ -3,10 +3,25 @@
 import dataclasses
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Le, MinLen
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from pydantic import Discriminator, StringConstraints, Tag
 
-Count = Annotated[int, Ge(1)]
+from curta.config.errors import UserError, quoted
+from curta.config.limits import BATCH as LARGEST_BATCH
+from curta.config.limits import (
+    CERTIFICATE,
+    DIGITS,
+    GRID,
+    ITEMS,
+    OPERANDS,
+    PROBLEM,
+    TABLE,
+    Name,
+    Problems,
+    Seed,
+    Steps,
+    StepsOrNever,
+)
 
 
 def form(value: object) -> str:
@@ -17,11 +32,16 @@ def form(value: object) -> str:
 
 
 LIST, TEXT, OTHER = FORMS = ("(list)", "(text)", "(other)")
-_Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*([/x][1-9][0-9]*)?$")]
-Size = Annotated[Annotated[Count, Tag(OTHER)] | Annotated[_Size, Tag(TEXT)], Discriminator(form)]
-Sizes = Annotated[tuple[Size, ...], MinLen(1)]
+PATTERN = r"^[1-9][0-9]{0,5}([/x][1-9][0-9]{0,5})?$"
+"""A size as a text: 50/25, 20x5."""
+_Size = Annotated[str, StringConstraints(pattern=PATTERN)]
+Size = Annotated[
+    Annotated[int, Ge(1), Le(DIGITS), Tag(OTHER)] | Annotated[_Size, Tag(TEXT)], Discriminator(form)
+]
+Sizes = Annotated[tuple[Size, ...], MinLen(1), MaxLen(ITEMS)]
 SizesOfEach = Annotated[
-    Annotated[Sizes, Tag(LIST)] | Annotated[dict[str, Sizes], Tag(OTHER)], Discriminator(form)
+    Annotated[Sizes, Tag(LIST)] | Annotated[dict[Name, Sizes], MaxLen(ITEMS), Tag(OTHER)],
+    Discriminator(form),
 ]
 
 
@@ -52,18 +72,18 @@ class Training:
     recurrences in a progressive loss.
     """
 
-    steps: Count = 1000
-    batch: Count = 64
-    checkpoint_every: Count = 500
-    checkpoints: Annotated[int, Ge(0)] = 2
-    history_every: Annotated[int, Ge(0)] = 0
+    steps: Steps = 1000
+    batch: Annotated[int, Ge(1), Le(LARGEST_BATCH)] = 64
+    checkpoint_every: Steps = 500
+    checkpoints: StepsOrNever = 2
+    history_every: StepsOrNever = 0
     loss: Literal["answer", "all", "numeric"] = "answer"
-    validate_every: Annotated[int, Ge(0)] = 0
-    validation: Count = 256
+    validate_every: StepsOrNever = 0
+    validation: Problems = 256
     keep: Literal["last", "best"] = "last"
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
-    stop_after: Annotated[int, Ge(0)] = 0
-    problems: Count = 3000
+    stop_after: StepsOrNever = 0
+    problems: Problems = 3000
     sampling: Literal["uniform", "frequency"] = "uniform"
     recurrence_loss: Literal["last", "mixed", "progressive"] = "last"
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
@@ -85,17 +105,33 @@ class Evaluation:
     """
 
     digits: SizesOfEach = (20, 100)
-    count: Count = 200
-    generated: Count = 8
-    grid: Annotated[int, Ge(0)] = 0
-    grid_count: Count = 20
-    table: Annotated[int, Ge(0)] = 0
-    held_out: Count = 1000
-    layouts: tuple[str, ...] = ()
-    certificate: Annotated[int, Ge(0)] = 600_000
-    named: tuple[str, ...] = ()
-    seed: int = 1
+    count: Problems = 200
+    generated: Problems = 8
+    grid: Annotated[int, Ge(0), Le(GRID)] = 0
+    grid_count: Problems = 20
+    table: Annotated[int, Ge(0), Le(TABLE)] = 0
+    held_out: Problems = 1000
+    layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
+    certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000
+    named: Annotated[tuple[Annotated[str, MaxLen(PROBLEM)], ...], MaxLen(ITEMS)] = ()
+    seed: Seed = 1
+
+    def __post_init__(self) -> None:
+        each = self.digits.values() if isinstance(self.digits, dict) else (self.digits,)
+        for size in (size for sizes in each for size in sizes):
+            check_size(size)
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
         """The sizes at which this operator is evaluated."""
         return self.digits.get(operator, ()) if isinstance(self.digits, dict) else self.digits
+
+
+def check_size(size: int | str) -> None:
+    """Raises UserError for a size of problems that can never be asked."""
+    first, _, rest = str(size).partition("/")
+    count, times, digits = first.partition("x")
+    most = max(int(digits or count), int(rest or 1))
+    if most > DIGITS:
+        raise UserError(f"evaluation.digits {quoted(size)}: at most {DIGITS:,} digits")
+    if times and int(count) > OPERANDS:
+        raise UserError(f"evaluation.digits {quoted(size)}: at most {OPERANDS:,} operands")

@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
 
 from curta.config.errors import UserError
+from curta.config.limits import DIGITS, INT32, OPERANDS, Factor, Name, Seed
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
 
 Span = tuple[int, int]
 """The fewest and the most, both included."""
+
+Digits = tuple[Annotated[int, Le(DIGITS)], Annotated[int, Le(DIGITS)]]
+Operands = tuple[Annotated[int, Le(OPERANDS)], Annotated[int, Le(OPERANDS)]]
+Place = Annotated[int, Ge(0), Le(INT32)]
 
 
 @dataclass(frozen=True)
@@ -29,17 +34,17 @@ class Task:
     trained on; `rows` is how many of the others are (0 is all of them).
     """
 
-    operator: str = "+"
+    operator: Name = "+"
     base: Annotated[int, Ge(2), Le(36)] = 10
-    digits: Span = (1, 10)
-    second: Span | None = None
-    operands: Span | None = None
+    digits: Digits = (1, 10)
+    second: Digits | None = None
+    operands: Operands | None = None
     special: Rate = 0.25
-    weight: Annotated[float, Gt(0.0)] = 1.0
-    values: tuple[Annotated[int, Ge(0)], Annotated[int, Ge(0)]] | None = None
-    held_out: Annotated[int, Ge(0)] = 0
-    rows: Annotated[int, Ge(0)] = 0
-    split: int = 42
+    weight: Factor = 1.0
+    values: tuple[Place, Place] | None = None
+    held_out: Place = 0
+    rows: Place = 0
+    split: Seed = 42
 
     def __post_init__(self) -> None:
         for name in ("digits", "second", "operands"):

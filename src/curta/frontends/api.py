@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curta.config import limits
+from curta.config.errors import UserError, quoted
 from curta.config.recipe import Recipe
 from curta.export.formats import format_named
 from curta.model import recipes, unread
@@ -57,13 +59,21 @@ def begin(
     """A new run, not yet trained; `evaluate` if that, and a report, is to follow."""
     tracking = trackers.checked(track)
     resolved = resolve(recipe, overrides)
+    limits.check_seeds(seeds)
     chosen = folders.seeds_of(seeds)
+    if name is not None:
+        folders.checked(name)
+    from curta.frontends import before
     from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
     from curta.runs import life
+    from curta.training import estimate
 
     _configure()
+    estimate.check(resolved, len(chosen))
     layout = layout_of(resolved)
+    if evaluate:
+        before.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()
     return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, tracking))
 
@@ -95,6 +105,9 @@ def write_data(
     that says nothing of problems, such as `model.width`.
     """
     format_named(form)
+    limits.check_path(str(out))
+    if not 1 <= rows <= limits.ROWS:
+        raise UserError(f"--rows must be 1 to {limits.ROWS:,}, not {quoted(rows)}")
     for path in overrides or {}:
         unread.check_data_field(path)
     resolved = recipes.resolve(
@@ -231,9 +244,11 @@ def sweep(
 
 def begin_comparison(made: ComparisonSpec, name: str | None, base: str) -> "Comparison":
     """A comparison, new or to be gone on with, of which nothing is trained yet."""
+    from curta.frontends import before
     from curta.frontends.run import Comparison
 
     _configure()
+    before.check_rows([row.recipe for row in made.rows], len(made.seeds))
     return Comparison.begin(made, name, base)
 
 

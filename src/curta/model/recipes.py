@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, recipe
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, quoted, unknown
+from curta.config.limits import check_path
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.layouts import LAYOUTS, layout_named
@@ -61,6 +62,7 @@ def read(name: str) -> dict[str, Any]:
 
     Files that a recipe names lie beside its own.
     """
+    check_path(name)
     path = Path(name)
     if path.suffix == ".py":
         return generic.fields(userfiles.load(path).programs, [name])
@@ -166,7 +168,7 @@ def _check_named(of: Recipe, text: str) -> None:
                 _check_prompt(of, bounds)
     except UserError as error:
         said = str(error).removeprefix(f"cannot read {text!r}: ")
-        raise UserError(f"evaluation.named {text!r}: {said}") from None
+        raise UserError(f"evaluation.named {quoted(text)}: {said}") from None
 
 
 def _unknown_operator(name: str, operators: list[str]) -> UserError:

@@ -5,54 +5,61 @@ from dataclasses import dataclass
 from typing import Any
 
 from curta.config.errors import UserError
+from curta.config.limits import INT32, LAYERS, PROBLEMS
 
 
-def option(default: Any, says: str, kind: type = int, least: int = 1) -> Any:
+def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
     """A field that is an option: its default, one line for the help, and what it may be."""
-    return dataclasses.field(default=default, metadata={"says": says, "kind": kind, "least": least})
+    about = {"says": says, "kind": kind, "least": least, "most": most}
+    return dataclasses.field(default=default, metadata=about)
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a probe. Raises UserError for a number that is too small."""
+    """The options of a probe. Raises UserError for a number that is too small, or too large."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value, least = getattr(self, field.name), field.metadata["least"]
+            most = field.metadata["most"]
             if isinstance(value, int) and value < least:
                 raise UserError(f"--{field.name} must be at least {least}, not {value}")
+            if isinstance(value, int) and value > most:
+                raise UserError(f"--{field.name} must be at most {most:,}, not {value:,}")
 
 
 @dataclass(frozen=True)
 class Commutativity(Options):
     count: int = option(50, "pairs of each size")
-    seed: int = option(1, "seed of the pairs", least=0)
+    seed: int = option(1, "seed of the pairs", least=0, most=INT32)
 
 
 @dataclass(frozen=True)
 class CarryChains(Options):
     count: int = option(50, "problems of each length of chain")
-    seed: int = option(1, "seed of the problems", least=0)
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
 @dataclass(frozen=True)
 class OperandRange(Options):
-    limit: int | None = option(None, "first number beyond training", least=14)
+    limit: int | None = option(None, "first number beyond training", least=14, most=10**9)
     count: int = option(50, "problems of each range")
-    seed: int = option(1, "seed of the problems", least=0)
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
 @dataclass(frozen=True)
 class Longer(Options):
     count: int = option(30, "random problems of each digit count")
-    seed: int = option(1, "seed of the problems", least=0)
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
 @dataclass(frozen=True)
 class Recurrences(Options):
-    most: int = option(32, "greatest number of recurrences; those asked are 1, 2, 4, ...")
+    most: int = option(
+        32, "greatest number of recurrences; those asked are 1, 2, 4, ...", most=LAYERS
+    )
     count: int = option(100, "random problems of each digit count")
-    seed: int = option(1, "seed of the problems", least=0)
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Top(Options):
 class Attention(Options):
     problem: str | None = option(None, "one problem, such as 57+68 (a sample)", kind=str)
     count: int = option(20, "problems of the sample")
-    seed: int = option(1, "seed of the sample", least=0)
+    seed: int = option(1, "seed of the sample", least=0, most=INT32)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,7 +83,7 @@ class Attention(Options):
 @dataclass(frozen=True)
 class Counterfactual(Options):
     count: int = option(10, "problems of the sample")
-    seed: int = option(1, "seed of the problems and of the digits", least=0)
+    seed: int = option(1, "seed of the problems and of the digits", least=0, most=INT32)
 
 
 OPTIONS: dict[str, type[Options]] = {

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, quoted, unknown
 from curta.problems.decimals import to_exact, to_int, to_text
 from curta.problems.notation import literals, to_digits, written
 from curta.problems.operations import OPERATIONS, Answer, Operation
@@ -169,7 +169,7 @@ def _infix(text: str) -> Parsed:
 def _numbers(texts: list[str]) -> tuple[int, ...]:
     for text in texts:
         if not re.fullmatch(r"[0-9]+", text):
-            raise UserError(_complaint(text) or f"{text!r} is no whole number from 0 up")
+            raise UserError(_complaint(text) or f"{quoted(text)} is no whole number from 0 up")
         if len(text) > MAX_DIGITS:
             raise UserError(f"operand of {len(text):,} digits: at most {MAX_DIGITS:,} are accepted")
     return tuple(map(to_int, texts))
@@ -206,7 +206,9 @@ def _complaint(text: str) -> str | None:
         return "'/' is no known operator: did you mean '//'?"
     strange = sorted(set(re.findall(r"[^0-9\s]", rest)))
     if strange:
-        return f"{' '.join(strange)!r} is no digit and no known operator ({' '.join(_signs())})"
+        return (
+            f"{quoted(' '.join(strange))} is no digit and no known operator ({' '.join(_signs())})"
+        )
     if not re.search(signs, text):
         return f"an operator is missing; write a problem such as {EXAMPLES}"
     if re.search(r"[0-9]\s+[0-9]", text):

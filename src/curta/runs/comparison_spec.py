@@ -8,19 +8,19 @@ an entry says itself on top of it.
 
 import dataclasses
 import itertools
-import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from annotated_types import MinLen
+from annotated_types import MaxLen, MinLen
 from pydantic import TypeAdapter, ValidationError
 
-from curta.config import files
+from curta.config import files, limits
 from curta.config.errors import UserError, unknown
-from curta.config.recipe import Recipe, parse_value, shipped_names, tables
+from curta.config.recipe import Recipe, as_json, parse_value, shipped_names, tables
 from curta.model import recipes, unread
 from curta.runs import folders
 
@@ -38,8 +38,8 @@ Changes = dict[str, Any]
 class Entry:
     """A recipe, by name or path, what it is called here, and what is changed in it."""
 
-    recipe: str
-    name: str = ""
+    recipe: limits.PathName
+    name: limits.Name = ""
     changes: Changes = dataclasses.field(default_factory=dict)
 
 
@@ -47,10 +47,10 @@ class Entry:
 class Draft:
     """A comparison as it is written down, in the form of its files."""
 
-    title: str
-    entries: Annotated[tuple[Entry, ...], MinLen(1)]
-    summary: str = ""
-    seeds: int | tuple[int, ...] = SEEDS
+    title: Annotated[str, MaxLen(limits.LETTERS)]
+    entries: Annotated[tuple[Entry, ...], MinLen(1), MaxLen(limits.ENTRIES)]
+    summary: Annotated[str, MaxLen(limits.LETTERS)] = ""
+    seeds: limits.Seeds = SEEDS
     common: Changes = dataclasses.field(default_factory=dict)
 
 
@@ -89,6 +89,7 @@ def draft(words: Sequence[str]) -> Draft:
     """One word is a comparison, by name or by path; several are its entries."""
     if len(words) == 1:
         return read(words[0])
+    limits.check_entries(len(words))
     entries = tuple(map(entry, words))
     return Draft(", ".join(entry.name for entry in entries), entries)
 
@@ -116,6 +117,7 @@ def sweep(recipe: str, values: Mapping[str, Sequence[Any]]) -> Draft:
     """An entry for every combination of one value for each field."""
     if not any(len(several) > 1 for several in values.values()):
         raise UserError("nothing is swept: give a field several values: --model.width 32,64,128")
+    limits.check_entries(math.prod(map(len, values.values())))
     points = [
         dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())
     ]
@@ -143,6 +145,7 @@ def resolve(
                 f" 'NAME: {row.source} ...'"
             )
         taken[row.folder.lower()] = row.name
+    limits.check_seeds(draft.seeds if seeds is None else seeds)
     chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
     return ComparisonSpec(draft.title, draft.summary, chosen, rows, tuple(swept))
 
@@ -201,7 +204,7 @@ def _named(changes: Changes) -> list[str]:
 
 def _row(entry: Entry, common: Changes) -> Row:
     changes = _flat(entry.changes)
-    name = entry.name or _name(entry.recipe, changes)
+    limits.check_name(name := entry.name or _name(entry.recipe, changes))
     found = recipes.resolve(entry.recipe, changes, f"entry {name!r}", common)
     return Row(name, entry.recipe, changes, found)
 
@@ -235,7 +238,7 @@ def _shipped(name: str) -> str:
 
 def _parsed(text: str, where: str) -> Draft:
     """The file as a draft; a UserError names the first field that is wrong."""
-    fields = json.dumps(tables(text, where), default=str)
+    fields = as_json(tables(text, where), where)
     try:
         return TypeAdapter(Draft).validate_json(fields, strict=True, extra="forbid")
     except ValidationError as error:

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, typed
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, quoted, unknown
+from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, tables
 from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation, Span
@@ -216,6 +217,7 @@ def _fill(folder: Folder, recipe: Recipe, layout: "Layout", info: RunInfo) -> No
 
 def find(name: str) -> Folder:
     """The run of that name in the runs folder, or at that path; checked to be whole."""
+    check_path(name)
     path = Path(name) if os.sep in name or Path(name, "run.json").exists() else root() / name
     if not path.is_dir():
         if not existing():
@@ -338,8 +340,8 @@ def last_step(folder: Folder) -> int:
 
 def checked(name: str) -> str:
     """The name, if a run folder can be called so."""
-    if not name or not name.isprintable() or Path(name).name != name or name.startswith("."):
-        raise UserError(f"{name!r} is no name for a run: use letters, digits, - and _")
+    if not is_name(name):
+        raise UserError(f"{quoted(name)} is no name for a run: use letters, digits, - and _")
     return name
 
 

@@ -8,13 +8,9 @@ from typing import Any
 
 import click
 
-from curta.config.errors import Notice, UserError
-from curta.config.printable import printable
+from curta.config.errors import Notice, UserError, as_line
 from curta.frontends.cli import commands, comparing, own, sharing, showing, verifying
 from curta.runs import interrupts
-
-LONGEST = 2_000
-"""Characters of a line that says what is wrong."""
 
 _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
@@ -80,12 +76,12 @@ def _notices() -> Iterator[None]:
             if not issubclass(category, Notice):
                 show(message, category, *place)
             else:
-                print(f"curta: {printable(message, LONGEST)}", file=sys.stderr)
+                print(f"curta: {as_line(str(message))}", file=sys.stderr)
 
         warnings.showwarning = shown  # type: ignore[assignment]
         yield
 
 
 def _ended(line: str, code: int) -> int:
-    print(f"curta: {printable(line, LONGEST)}", file=sys.stderr)
+    print(f"curta: {as_line(line)}", file=sys.stderr)
     return code

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import files
-from curta.config.errors import UserError
+from curta.config import files, limits, sections
+from curta.config.errors import UserError, quoted
 from curta.config.printable import letters, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
@@ -25,9 +25,11 @@ SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+2718281828459
 
 
 @click.command(cls=options.Open, further=options.fields)
-@click.argument("recipe", default="addition")
+@click.argument("recipe", type=options.NAME, default="addition")
 @click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
-@click.option("--seeds", type=COUNT, default=1, metavar="N", help="Members to train.")
+@click.option(
+    "--seeds", type=options.MEMBERS_OF_A_RUN, default=1, metavar="N", help="Members to train."
+)
 @click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
 @click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
 def train(
@@ -97,7 +99,9 @@ def demo() -> int:
 @options.run
 @click.argument("problem", required=False)
 @options.trust
-@click.option("--file", metavar="F", help="One problem a line; - reads standard input.")
+@click.option(
+    "--file", type=options.NAME, metavar="F", help="One problem a line; - reads standard input."
+)
 @click.option("--trace", is_flag=True, help="Show the model's own writing.")
 @options.member
 @options.recurrences
@@ -136,11 +140,21 @@ def ask(
 @options.run
 @options.trust
 @click.option("--digits", metavar="20,100", help="Digit counts (the recipe's).")
-@click.option("--grid", type=COUNT, metavar="N", help="Grid of digits x digits up to N.")
-@click.option("--table", type=COUNT, metavar="N", help="Count all problems up to N.")
-@click.option("--member", type=int, metavar="M", help="One member only; saves nothing.")
+@click.option(
+    "--grid",
+    type=options.Bounded(1, limits.GRID),
+    metavar="N",
+    help="Grid of digits x digits up to N.",
+)
+@click.option(
+    "--table",
+    type=options.Bounded(1, limits.TABLE),
+    metavar="N",
+    help="Count all problems up to N.",
+)
+@click.option("--member", type=options.MEMBER, metavar="M", help="One member only; saves nothing.")
 @click.option("--count", type=COUNT, metavar="N", help="Problems of each slice.")
-@click.option("--seed", type=int, metavar="S", help="Seed of the problems.")
+@click.option("--seed", type=options.SEED, metavar="S", help="Seed of the problems.")
 @options.recurrences
 @options.as_json
 def evaluate(
@@ -176,9 +190,9 @@ def evaluate(
 
 @click.command(cls=options.Open, further=options.of_probe)
 @options.run
-@click.argument("probe", required=False)
+@click.argument("probe", type=options.NAME, required=False)
 @options.trust
-@click.option("--member", type=int, metavar="M", help="One member only (all).")
+@click.option("--member", type=options.MEMBER, metavar="M", help="One member only (all).")
 @options.as_json
 def probe(
     run: str, probe: str | None, trust: bool, member: int | None, as_json: bool, **asked: Any
@@ -387,8 +401,11 @@ def _sizes(text: str | None) -> tuple[int | str, ...] | None:
     if text is None:
         return None
     parts = tuple(text.split(","))
-    if not all(re.fullmatch(r"[1-9][0-9]*([/x][1-9][0-9]*)?", part) for part in parts):
+    if len(parts) > limits.ITEMS or not all(re.fullmatch(sections.PATTERN, part) for part in parts):
         raise UserError(
-            f"--digits {text!r}: write counts from 1 up, such as 20,100 or 50/25 or 20x5"
+            f"--digits {quoted(text)}: write counts from 1 to {limits.DIGITS:,}, such as 20,100 or"
+            " 50/25 or 20x5"
         )
-    return tuple(int(part) if part.isdecimal() else part for part in parts)
+    for part in parts:
+        sections.check_size(part)
+    return tuple(int(part) if part.isdigit() else part for part in parts)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 named = click.option("--run", metavar="NAME", help="Name of its folder (made from its entries).")
-seeds = click.option("--seeds", type=options.COUNT, metavar="N", help="Members of each run (3).")
+seeds = click.option(
+    "--seeds", type=options.MEMBERS_OF_A_RUN, metavar="N", help="Members of each run (3)."
+)
 
 
 @click.command(cls=options.Open, further=options.fields)
@@ -51,7 +53,7 @@ def compare(
 
 
 @click.command(cls=options.Open, further=partial(options.fields, several=True))
-@click.argument("recipe")
+@click.argument("recipe", type=options.NAME)
 @named
 @seeds
 @options.as_json

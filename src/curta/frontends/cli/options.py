@@ -1,5 +1,6 @@
 """Options that several commands share, and those that depend on what a command is given."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -7,14 +8,56 @@ from typing import Any
 
 import click
 
-COUNT = click.IntRange(min=1)
-PATH = click.Path(path_type=Path)
+from curta.config.errors import UserError, as_line, quoted
+from curta.config.limits import INT32, LAYERS, MEMBERS, PROBLEMS, check_path
 
-run = click.argument("run")
+
+class Bounded(click.IntRange):
+    """A whole number within bounds; one of thousands of digits is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and len(value) > LETTERS_OF_A_NUMBER:
+            self.fail(f"{quoted(value)} is not in the range {self._describe_range()}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Name(click.ParamType[Any]):
+    """What can be the name, or the path, of a file, a recipe or a run."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            check_path(str(value))
+        except UserError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
+class PathType(Name):
+    """The same as a path."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return Path(super().convert(value, param, ctx))
+
+
+LETTERS_OF_A_NUMBER = 40
+COUNT = Bounded(1, PROBLEMS)
+MEMBERS_OF_A_RUN = Bounded(1, MEMBERS)
+MEMBER = Bounded(0, MEMBERS - 1)
+SEED = Bounded(0, INT32)
+SIGNED = Bounded(-INT32, INT32)
+"""Of a probe, which says itself what it takes."""
+NAME = Name()
+PATH = PathType()
+
+run = click.argument("run", type=NAME)
 trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-member = click.option("--member", type=int, default=0, metavar="M", help="Which member.")
-recurrences = click.option("--recurrences", type=COUNT, metavar="N", help="(the recipe's)")
+member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
+recurrences = click.option(
+    "--recurrences", type=Bounded(1, LAYERS), metavar="N", help="(the recipe's)"
+)
 
 
 class Further(click.Option):
@@ -45,6 +88,8 @@ class Open(click.Command):
         own = [name for param in super().get_params(ctx) for name in param.opts]
         given = [word.partition("=")[0] for word in args if word.startswith("--") and word != "--"]
         strange = [name for name in dict.fromkeys(given) if name not in own]
+        for name in (name for name in strange if not re.fullmatch(r"--[\w.+-]+", name)):
+            raise click.NoSuchOption(as_line(name), ctx=ctx)
         if strange or {*ctx.help_option_names} & {*args}:
             first = click.Context(self, ctx.parent, obj=[Further(name[2:]) for name in strange])
             first.resilient_parsing = True
@@ -145,6 +190,13 @@ def of_probe(given: dict[str, Any]) -> list[Further]:
 
     group = f"options of {given['probe']}"
     return [
-        Further(name, group, type=kind, help=f"{says}  {_default([default])}")
+        Further(
+            name, group, type=SIGNED if kind is int else kind, help=f"{says}  {_default([default])}"
+        )
         for name, says, kind, default in options(given["probe"])
     ]
+
+
+def _kind(kind: type) -> Any:
+    """Of what sort a probe's option is; numbers are bounded by the probe itself."""
+    return SIGNED if kind is int else kind

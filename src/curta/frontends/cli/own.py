@@ -8,7 +8,7 @@ from curta.frontends.cli import options
 
 
 @click.command()
-@click.argument("program")
+@click.argument("program", type=options.NAME)
 @options.as_json
 def check(program: str, as_json: bool) -> int:
     """Check a program: its answers, its windows, its moves.

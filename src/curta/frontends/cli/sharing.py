@@ -6,15 +6,22 @@ from typing import Any
 
 import click
 
+from curta.config.limits import ROWS
 from curta.frontends.cli import options
 
 
 @click.command(cls=options.Open, further=options.fields_of_data)
-@click.argument("recipe")
-@click.option("--rows", type=int, required=True, metavar="N", help="Problems to train on.")
-@click.option("--out", required=True, metavar="DIR", help="A new folder.")
+@click.argument("recipe", type=options.NAME)
+@click.option(
+    "--rows",
+    type=options.Bounded(1, ROWS),
+    required=True,
+    metavar="N",
+    help="Problems to train on.",
+)
+@click.option("--out", type=options.NAME, required=True, metavar="DIR", help="A new folder.")
 @click.option("--format", "form", default="parquet", metavar="F", help="parquet, jsonl or text.")
-@click.option("--seed", type=int, default=0, metavar="S", help="Seed of the draws.")
+@click.option("--seed", type=options.SEED, default=0, metavar="S", help="Seed of the draws.")
 def data(recipe: str, rows: int, out: str, form: str, seed: int, **overrides: Any) -> int:
     """Write a recipe's problems as a data set.
 
@@ -87,7 +94,13 @@ def page(run: str, trust: bool, member: int, out: Path | None) -> int:
 
 
 @click.command()
-@click.option("--port", type=int, default=8642, metavar="N", help="0 is any that is free.")
+@click.option(
+    "--port",
+    type=options.Bounded(0, 65_535),
+    default=8642,
+    metavar="N",
+    help="0 is any that is free.",
+)
 def serve(port: int) -> int:
     """Show the runs in a browser, training as it goes on."""
     from curta.config.optional import module
@@ -100,7 +113,7 @@ def serve(port: int) -> int:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", type=options.NAME, nargs=-1, required=True, metavar="RUN...")
 @click.option("--out", type=options.PATH, metavar="DIR", help="Folder to write it to.")
 def report(runs: tuple[str, ...], out: Path | None) -> int:
     """Write the report of a run, or of several side by side.

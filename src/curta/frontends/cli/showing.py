@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("recipe")
+@click.argument("recipe", type=options.NAME)
 @click.argument("problem", required=False)
 @options.trust
 @click.option("--steps", is_flag=True, help="Token by token.")

@@ -1,0 +1,138 @@
+"""What training takes of memory and time, before it begins."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+from curta.config.errors import UserError
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.training import estimate
+from tests import tiny
+
+PEAK = """
+import resource, sys
+from curta.frontends import api
+from curta.model import recipes
+from curta.training import estimate
+
+changes = {**eval(sys.argv[2]), "training.steps": 2, "training.checkpoint_every": 2}
+api._configure()
+print(estimate.estimate(recipes.resolve(sys.argv[1], changes, "it"), 1).memory)
+api.begin(sys.argv[1], 1, None, changes).train()
+print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+WIDE = {"model.width": 256, "training.batch": 512, "task.digits": [1, 20]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("recipe", "changes"),
+    [
+        ("addition", {}),
+        ("addition-reversed", WIDE),
+        ("sources/digit-encoder", {"model.width": 512, "training.batch": 512}),
+    ],
+)
+def test_it_is_near_the_peak_of_a_process(recipe: str, changes: dict[str, Any]) -> None:
+    command = [sys.executable, "-c", PEAK, recipe, repr(changes)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told, peak = map(int, done.stdout.split())
+    assert peak / 4 < told < 4 * peak
+
+
+def test_each_part_grows_with_what_it_is_of() -> None:
+    small = estimate.estimate(tiny.dense(), 1)
+    longer = estimate.estimate(tiny.dense(task__digits=[1, 8]), 1)
+    batch = estimate.estimate(tiny.dense(training__batch=80), 1)
+    several = estimate.estimate(tiny.dense(), 10)
+    assert longer.activations > 1.8 * small.activations
+    assert longer.weights == small.weights
+    assert batch.activations == 10 * small.activations
+    assert several.weights == 10 * small.weights
+    assert several.operations == pytest.approx(10 * small.operations)
+    assert small.memory > estimate.PROCESS
+
+
+@pytest.mark.parametrize(("name", "moments"), estimate.MOMENTS.items())
+def test_an_optimiser_keeps_its_moments(name: str, moments: int) -> None:
+    found = estimate.estimate(tiny.recipe(optimizer__name=name), 1)
+    none = estimate.estimate(tiny.recipe(optimizer__name="sgd"), 1)
+    assert found.optimizer == moments * none.optimizer
+
+
+def test_long_texts_of_a_program_are_estimated_from_short_ones() -> None:
+    """Sums grow with their digits, products with the square of them."""
+    for program, operator, power in (("addition", "+", 1), ("multiplication", "*", 2)):
+        changes = {"program": program, "task__operator": operator, "positions__name": "nope"}
+        changes |= {"model__compositional_embeddings": False}
+        found = [
+            estimate.estimate(tiny.recipe(**changes, task__digits=[1, digits]), 1).data
+            for digits in (1_000, 10_000)
+        ]
+        assert 10**power / 2 < found[1] / found[0] < 10**power * 2
+
+
+def test_no_device_is_asked_for_more_than_it_has() -> None:
+    assert 1e9 < estimate.memory() < 1e14
+    assert estimate.speed() >= 1e11 * len(jax.devices())
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"training.batch": 1_000_000, "model.width": 4_096}, "GB of memory"),
+        ({"model.width": 65_536, "model.num_layers": 1_000}, "GB of memory"),
+        ({"task.digits": [1, 100_000], "layout": "reversed", "positions.name": "rope"}, "GB"),
+        ({"task.digits": [1, 100_000]}, "GB of memory"),
+        ({"training.steps": 10**9, "model.width": 1_024}, "years"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line_and_no_folder(
+    runs_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    says: str,
+) -> None:
+    """As on a machine with 16 GB."""
+    monkeypatch.setattr(estimate, "memory", lambda: 16_000_000_000)
+    given = [f"--{path}={value}" for path, value in changes.items()]
+    assert main(["train", "addition", *given]) == 2
+    assert main(["compare", "addition", "again: addition", *given]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(says in line and len(line) < 300 for line in lines), lines
+    assert not runs_folder.exists()
+
+
+def test_members_count(runs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "memory", lambda: 600_000_000)
+    api.begin("addition", 1, "few", {})
+    with pytest.raises(UserError, match=r"memory, and there are 0\.6 GB"):
+        api.begin("addition", 10_000, "many", {})
+    assert not (runs_folder / "many").exists()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "says"),
+    [
+        ("addition-plain", {"evaluation.digits": [1_000]}, "evaluation.digits: no "),
+        ("addition-plain", {"evaluation.grid": 100}, "evaluation.grid: no "),
+        ("sources/range", {"evaluation.table": 2_001}, "evaluation.table should be less"),
+        ("addition", {"evaluation.digits": ["3x5"]}, "holds 2 operands, not 3"),
+        ("addition", {"evaluation.seed": -1}, "evaluation.seed should be greater"),
+    ],
+)
+def test_an_evaluation_that_cannot_work_is_refused_before_training(
+    runs_folder: Path, recipe: str, changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UserError, match=says):
+        api.begin(recipe, 1, None, changes, evaluate=True)
+    assert not runs_folder.exists()
