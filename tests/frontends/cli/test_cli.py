@@ -79,7 +79,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["train", "--positions.name", "windw"], "did you mean 'window'"),
         (["train", "--task.operator", "?"], "unknown operator '?': choose from"),
         (["train", "--model.heads", "5"], "model.heads 5"),
-        (["train", "--seeds", "0"], "'--seeds': 0 is not in the range x>=1."),
+        (["train", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
         (["train", "--seeds", "x"], "'--seeds': 'x' is not a valid integer range."),
         (["train", "--sedes", "3"], "No such option '--sedes'. Did you mean '--seeds'?"),
         (["train", "--training.steps=-3"], "training.steps should be"),
@@ -127,7 +127,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
             "unknown field 'model.widht': did you mean 'model.width'?",
         ),
         (["compare", "addition", "sums", "--task.digits", "[1,0]"], "'addition': task.digits must"),
-        (["compare", "encodings", "--seeds", "0"], "'--seeds': 0 is not in the range x>=1."),
+        (["compare", "encodings", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
         (["compare", "addition", "sums", "--run", "a/b"], "'a/b' is no name for a run"),
         (["sweep", "addition"], "nothing is swept: give a field several values"),
         (["sweep", "addition", "--model.width", "32"], "nothing is swept"),
@@ -160,7 +160,7 @@ def test_fewer_than_one_recurrence_is_refused(
 ) -> None:
     problem = ["1+1"] if command == "ask" else []
     given = refused(capsys, command, str(trained), *problem, "--recurrences", "0")
-    assert "'--recurrences': 0 is not in the range x>=1." in given
+    assert "'--recurrences': 0 is not in the range 1<=x<=1024." in given
 
 
 @pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])
