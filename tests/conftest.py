@@ -1,13 +1,20 @@
 """How the suite runs: strict types, shapes and dtypes, two CPU devices, one compile cache."""
 
+import contextlib
 import functools
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tests import typecheck
+
+# A shell's background jobs ignore Ctrl-C, and so would the commands that the tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    with contextlib.suppress(ValueError):  # outside of the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("CURTA_CACHE", str(ROOT / ".cache"))

@@ -162,7 +162,7 @@ def test_interrupted_twice_it_goes_on_where_it_was(done: Comparison, runs_folder
     with pytest.raises(KeyboardInterrupt):  # before the second entry has a step
         begun().run_comparison(Trained(until="plain"))
     waiting = Comparison.load("two").read_results().rows
-    assert [row.status for row in waiting] == ["finished", "training"]
+    assert [row.status for row in waiting] == ["finished", "created"]
 
     def saved(row: Row, run: Run) -> None:  # as a run that is interrupted within itself ends
         run.folder.update(status="interrupted")

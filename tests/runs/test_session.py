@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -316,9 +315,11 @@ def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
 
 @pytest.mark.slow
 def test_training_on_forgets_the_members_that_were_loaded() -> None:
-    run = trained(training__steps=10)
+    run = begin()
+    state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
+    owner = checkpoints.owner(run.recipe, run.seeds)
+    checkpoints.save(run.folder.checkpoints, 10, state, owner)
     before = np.asarray(run.load_models().stacked.tokens)
-    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=20))
     run.train()
     assert not np.array_equal(before, run.load_models().stacked.tokens)
 
@@ -333,10 +334,10 @@ def test_the_best_models_and_what_a_run_goes_on_from_are_kept(most: int, kept: l
     scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
     seen = [(exact_match, -loss) for _, _, loss, exact_match in validations(run)]
     assert (scores.exact_match.mean(), -scores.loss[0]) == pytest.approx(max(seen), abs=1e-4)
-    run.recipe = replace(run.recipe, training=replace(run.recipe.training, steps=40))
-    run.train()
+    before = newest(run.folder.path)
+    curta.load("run").train()
     assert run.folder.read_info().status == "finished"
-    assert checkpoints.latest(run.folder.checkpoints) == 40
+    assert newest(run.folder.path) == before
 
 
 # Chunks end at the same steps however a run is cut up.

@@ -18,7 +18,14 @@ QUOTED = 60
 
 
 class UserError(ValueError):
-    """Says in one line what is wrong, where, and what would be right."""
+    """Says in one line what is wrong, where, and what would be right.
+
+    What no letter is drawn for is escaped, whatever a file or a name in it holds: the line may be
+    printed, and stand in a page.
+    """
+
+    def __init__(self, line: str) -> None:
+        super().__init__(letters(line, "\n"))
 
 
 class Notice(UserWarning):

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from curta.frontends.api import train
+from curta.frontends.serve import made
 from curta.runs.loop import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
@@ -151,11 +152,16 @@ def test_a_page_of_a_run_calculates_and_reaches_nothing_else(
 
 
 def test_a_strange_report_is_alone_too(
-    small: Path, server: Served, tab: Page, complaints: list[str]
+    small: Path,
+    server: Served,
+    tab: Page,
+    complaints: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run folder may come from anyone: scripts of its report must not read other pages."""
+    """A run folder may come from anyone: scripts in its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
-    (small / "report.html").write_text(f"<!DOCTYPE html><title>x</title>{script}")
+    strange = f"<!DOCTYPE html><title>x</title>{script}".encode()
+    monkeypatch.setattr(made, "report", lambda folder: strange)
     tab.goto(f"{server.address}runs/small/report.html")
     tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")
