@@ -36,7 +36,7 @@ WIDE = {"model.width": 256, "training.batch": 512, "task.digits": [1, 20]}
     [
         ("addition", {}),
         ("addition-reversed", WIDE),
-        ("sources/digit-encoder", {"model.width": 512, "training.batch": 512}),
+        ("sources/looped-abacus-small", {"model.width": 128, "training.batch": 512}),
     ],
 )
 def test_it_is_near_the_peak_of_a_process(recipe: str, changes: dict[str, Any]) -> None:

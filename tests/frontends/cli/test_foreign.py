@@ -26,6 +26,9 @@ EVIL = "\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:war
 
 SHOWN = r"\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:warning:\r\n\x9bz"
 
+MARKUP = "[bold]x[/bold][link=file:///etc]y[/link]:warning:" + "a" * 400
+"""What a recipe may say of itself."""
+
 NAMES = ["\x1b]0;evil\x07", "[red]x", "[link=y]", "[@click=x]y", "two\nlines", "\u202eback"]
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -49,8 +52,7 @@ def copy(trained: Path, runs_folder: Path) -> Copy:
     def made(name: str) -> Path:
         shutil.copytree(trained, folder := runs_folder / name)
         recipe = tomllib.loads((folder / "recipe.toml").read_text())
-        long = {"summary": EVIL + "a" * 10_000}
-        (folder / "recipe.toml").write_text(tomli_w.dumps(recipe | long))
+        (folder / "recipe.toml").write_text(tomli_w.dumps(recipe | {"summary": MARKUP}))
         change(folder / "run.json", name=EVIL, recipe=EVIL, device=EVIL, platform=EVIL)
         return folder
 
@@ -101,11 +103,33 @@ def test_runs_shows_foreign_names_as_letters(
     copy(name)
     text = said(capsys, "runs")
     assert printable(name) in text
-    assert SHOWN in text
-    assert "finished" in text
+    if name.isprintable():
+        assert SHOWN in text
+        assert "finished" in text
+    else:
+        assert "has letters that cannot be shown" in text
 
 
-@pytest.mark.parametrize("name", ["\x1b]0;evil\x07", "[red]x"])
+@pytest.mark.parametrize("name", ["\x1b]0;evil\x07", "two\nlines"])
+def test_a_name_that_cannot_be_read_is_refused_in_a_line(
+    copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy(name)
+    for words in (["resume", name], ["ask", name, "1+2"], ["report", name]):
+        assert "has letters that cannot be shown" in said(capsys, *words, code=2)
+
+
+def test_a_summary_that_cannot_be_read_is_refused_in_a_line(
+    copy: Copy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = copy("mine") / "recipe.toml"
+    for summary in (EVIL, "a" * 10_000):
+        fields = tomllib.loads(file.read_text()) | {"summary": summary}
+        file.write_text(tomli_w.dumps(fields))
+        assert "summary" in said(capsys, "resume", "mine", code=2)
+
+
+@pytest.mark.parametrize("name", ["[link=y]", "[red]x"])
 def test_commands_show_foreign_texts_as_letters(
     copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,7 +153,7 @@ def test_the_opening_lines_are_letters_and_short(
     (folder / "report.html").unlink()
     text = said(capsys, "resume", "[red]x")
     first, second, *_ = text.split("\n")
-    assert first.startswith(f"[red]x: {SHOWN}aaa")
+    assert first.startswith(f"[red]x: {MARKUP[:100]}")
     assert len(first) < 400
     assert second.startswith("training 1 member on 1 to 3 digits")
 
