@@ -143,7 +143,7 @@ def test_a_member_that_diverges_is_recorded_and_the_run_goes_on_without_it(
 
 
 def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
-    run = trained(seeds=1, optimizer__learning_rate=1e30)
+    run = trained(seeds=1, optimizer__learning_rate=1e20)
     assert run.folder.read_info().status == "stopped"
     assert list(run.folder.read_info().stopped) == [0]
     assert checkpoints.latest(run.folder.checkpoints) == 10
