@@ -3,6 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+END = 400
+"""Most characters of the beginning and of the end of what went wrong."""
+
 
 @dataclass
 class Outcome:
@@ -14,7 +17,9 @@ class Outcome:
 
     def failed(self, case: object, seed: int, why: str) -> None:
         """A case that went wrong, with all that it takes to try it again."""
-        self.failures.append(f"case {case}, seed {seed}: {why}"[:2_000])
+        long = len(why) > 2 * END
+        why = f"{why[:END]} ... {why[-END:]}" if long else why
+        self.failures.append(f"case {case}, seed {seed}: {why}")
 
     def join(self, other: "Outcome") -> None:
         self.cases += other.cases
