@@ -1,6 +1,7 @@
 """Every number, list and text of a recipe has a bound."""
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from curta.config.errors import UserError, as_line, quoted
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS
 from curta.config.positions import Positions, UserEncoding
-from curta.config.recipe import Recipe, field_paths
+from curta.config.recipe import Recipe, changed_evaluation, field_paths
 from curta.config.sections import Evaluation, Training
 from curta.config.task import Task
 from curta.probes.settings import OPTIONS
@@ -127,3 +128,19 @@ def test_a_line_can_be_shown(text: str) -> None:
     for line in (as_line(text), quoted(text)):
         assert line.isprintable()
         assert len(line) <= 290
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"count": 10**30}, "evaluation: count should be less than or equal to 10000000"),
+        ({"seed": -1}, "evaluation: seed should be greater than or equal to 0, not -1"),
+        ({"digits": (10**9,)}, "evaluation: digits.0 should be less than or equal to 100000"),
+        ({"cuont": 3}, "unknown field of the evaluation 'cuont': did you mean 'count'"),
+        ({"count": 10**5000}, "one of its numbers has thousands of digits"),
+    ],
+)
+def test_an_evaluation_from_python_has_the_same_bounds(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError, match=re.escape(says)):
+        changed_evaluation(Evaluation(), changes)
+    assert changed_evaluation(Evaluation(), {"digits": (2, "5/3")}).digits == (2, "5/3")

@@ -142,6 +142,7 @@ RENAMED = {
 """Fields that had other names, with those that they have."""
 
 _RECIPE = TypeAdapter(Recipe)
+_EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 
 _SHIPPED = Path(__file__).parent / "recipes"
 
@@ -163,6 +164,18 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
         return _RECIPE.validate_json(as_json(fields, where), strict=True, extra="forbid")
     except ValidationError as error:
         raise _complaint(error, where) from None
+
+
+def changed_evaluation(of: Evaluation, changes: Mapping[str, Any]) -> Evaluation:
+    """The section with fields changed, every one checked as in a recipe; UserError likewise."""
+    for name in changes:
+        if name not in vars(of):
+            raise unknown("field of the evaluation", name, vars(of))
+    try:
+        fields = as_json(vars(of) | dict(changes), "evaluation")
+        return _EVALUATION.validate_json(fields, strict=True, extra="forbid")
+    except ValidationError as error:
+        raise _complaint(error, "evaluation") from None
 
 
 def as_json(fields: Mapping[str, Any], where: str) -> str:

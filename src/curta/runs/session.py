@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from curta.config import sections
 from curta.config.errors import UserError, notify, unknown
 from curta.config.positions import Window
-from curta.config.recipe import Recipe, as_table
+from curta.config.recipe import Recipe, as_table, changed_evaluation
 from curta.evaluation import bulk, certificate, evaluation_set, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.sampling import named, written
@@ -217,7 +217,7 @@ class Session:
         """
         self._make_known()
         models = self.load_models()  # first: a run without a checkpoint is refused
-        settings = replace(self.recipe.evaluation, **changes)
+        settings = changed_evaluation(self.recipe.evaluation, changes)
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         with life.stage(self.folder, "evaluating"), self._parts(settings) as keep:
