@@ -208,5 +208,6 @@ def _torn(old: bytes, new: bytes, way: str, draw: random.Random) -> bytes:
     """The old content, the new one, or a part of that with or without zeros at the end."""
     if way in ("nothing", "all"):
         return old if way == "nothing" else new
-    part = new[: draw.randint(0, len(new))]
-    return draw.choice([old, new, part, part + bytes(len(new) - len(part)), b""])
+    sure = len(old) if new.startswith(old) else 0  # what was there before lines were added
+    part = new[: draw.randint(sure, len(new))]
+    return draw.choice([old, new, part, part + bytes(len(new) - len(part))])
