@@ -469,3 +469,14 @@ def test_compare_help_shows_values_that_the_recipes_share(
     text = " ".join(capsys.readouterr().out.split())
     assert "--training.steps VALUE [default: each recipe's own]" in text
     assert "--model.mlp_ratio VALUE [default: 4]" in text
+
+
+def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:
+    code = (
+        "import sys, threading, time; from curta.frontends import cli;"
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start();"
+        "sys.argv = ['curta', 'recipes']; sys.exit(cli.main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "addition" in done.stdout

@@ -1,9 +1,11 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
+import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -42,15 +44,26 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command. A user's mistake is one line and exit code 2; ours keeps its traceback.
+    """Runs one command, by default that of the process, which then ends."""
+    if arguments is not None:
+        return _run(arguments)
+    code = _run(sys.argv[1:], last=True)
+    _leave(code)
+    return code
 
-    So is an interrupt, with code 130 or 143.
+
+def _run(words: Sequence[str], last: bool = False) -> int:
+    """A user's mistake is one line and exit code 2; ours keeps its traceback.
+
+    So is an interrupt, with code 130 or 143. After the `last` command signals are ignored.
     """
     try:
-        with interrupts.handled(last=arguments is None), _notices():
-            words = sys.argv[1:] if arguments is None else list(arguments)
-            with cli.make_context("curta", words) as context:
-                return cli.invoke(context) or 0
+        with (
+            interrupts.handled(last),
+            _notices(),
+            cli.make_context("curta", list(words)) as context,
+        ):
+            return cli.invoke(context) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.UsageError as error:
@@ -63,6 +76,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+
+
+def _leave(code: int) -> None:
+    """Ends the process at once where a thread is still at work.
+
+    Python's own end takes the ground from under a thread that is within JAX, and that crashes.
+    """
+    if any(thread.daemon for thread in threading.enumerate()):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
 
 
 @contextmanager
