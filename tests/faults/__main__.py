@@ -8,6 +8,7 @@ With names only those campaigns are run, and the figures of the others are kept.
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,8 @@ UNOPTIMISED = (
 def main(words: list[str]) -> int:
     """Runs campaigns one after the other; 1 if any case failed."""
     os.environ.setdefault("XLA_FLAGS", " ".join(UNOPTIMISED))
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in a shell's background jobs
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     from curta.training import devices
 
     devices.configure()
