@@ -143,6 +143,7 @@ def test_under_a_window_no_text_needs_room(windowed: Models) -> None:
     assert scoring.exact_match(windowed, [Problem("+", (10**500, 1))]).shape == (2, 1)
 
 
+@pytest.mark.slow
 def test_the_table_of_lengths_has_all_digits_slices_and_members(windowed: Models) -> None:
     settings = Evaluation(digits=(2, 3), count=8, generated=8)
     table = [row for n in (2, 3) for row in exact_match.lengths(windowed, "+", n, settings)]

@@ -17,6 +17,7 @@ def whole(found: outcome.Outcome, count: int) -> None:
     assert found.failures == []
 
 
+@pytest.mark.slow
 def test_runs_that_are_killed_end_as_others() -> None:
     whole(kills.run(1, 1), 1)
 
@@ -26,10 +27,12 @@ def test_damaged_runs_are_refused_in_a_line() -> None:
     whole(damage.run(5, 1), 5)
 
 
+@pytest.mark.slow
 def test_nothing_outside_of_a_run_is_touched() -> None:
     whole(foreign.run(2, 1), 2)
 
 
+@pytest.mark.slow
 def test_a_run_outlasts_a_power_failure() -> None:
     whole(power.run(1, 1), 1)
 

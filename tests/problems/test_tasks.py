@@ -42,6 +42,7 @@ def check_written_form(found: Numbers) -> None:
     assert ((last > 0) | (found.lengths <= 1)).all()
 
 
+@pytest.mark.slow
 @every_operator
 @pytest.mark.parametrize("special", [0.0, 1.0])
 def test_drawn_numbers_are_written_as_numbers_are(symbol: str, special: float) -> None:
@@ -190,6 +191,7 @@ def test_no_test_problem_is_longer_than_was_asked_for(
         assert problem.operation.refuse(problem.operands) is None
 
 
+@pytest.mark.slow
 @every_operator
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (12, 5)])
 @given(seed=st.integers(0, 99))

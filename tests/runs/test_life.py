@@ -86,6 +86,7 @@ def interrupting(
     return lambda: monkeypatch.setattr(exact_match, "lengths", lengths)
 
 
+@pytest.mark.slow
 def test_a_run_goes_through_all_stages_that_were_wanted(statuses: list[str]) -> None:
     run = begin()
     run.complete()
@@ -100,6 +101,7 @@ def test_training_alone_is_finished_when_it_is_trained(statuses: list[str]) -> N
     assert statuses == ["created", "training", "finished"]
 
 
+@pytest.mark.slow
 def test_what_was_not_wanted_at_first_may_follow(statuses: list[str]) -> None:
     run = api.begin("addition", 1, "mine", tiny.overrides(evaluation__certificate=0))
     run.train()
@@ -143,6 +145,7 @@ def test_an_interrupted_evaluation_goes_on_size_by_size(monkeypatch: pytest.Monk
     assert not (again.folder.path / "evaluating.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_what_was_found_with_other_settings_is_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     run = begin(evaluation__digits=[1, 2], evaluation__certificate=0)
     stopped = interrupting(monkeypatch, KeyboardInterrupt(), after=1)

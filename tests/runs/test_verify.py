@@ -335,6 +335,7 @@ def compared(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "both"
 
 
+@pytest.mark.slow
 def test_a_comparison_is_verified_run_by_run(compared: Path, runs_folder: Path) -> None:
     shutil.copytree(compared, folder := runs_folder / "both")
     assert bad("both") == {}

@@ -69,6 +69,7 @@ def test_a_second_start_compiles_nothing(filled: Path) -> None:
     assert hits == len(entries(filled))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torn", "other", "empty", "pipe"])
 def test_damaged_entries_are_one_line_and_then_whole(filled: Path, kind: str) -> None:
     found = entries(filled)

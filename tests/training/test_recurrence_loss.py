@@ -86,6 +86,7 @@ def test_last_is_the_loss_after_the_last_recurrence() -> None:
     assert near(found, learned_by_hand(model, 0, RECURRENCES))
 
 
+@pytest.mark.slow
 def test_mixed_is_half_the_last_and_half_a_smaller_number_of_recurrences() -> None:
     model = with_recurrences("block")
     step = learning(model, Training(recurrence_loss="mixed"))

@@ -68,6 +68,7 @@ def test_every_row_is_what_the_recipe_writes_and_right(
             assert row["completion"] == layout.decode(tokens[prompt:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [{}, LAYOUT], ids=["program", "layout"])
 def test_no_problem_stands_in_two_splits(tmp_path: Path, form: dict[str, Any]) -> None:
     """Hardly ten thousand problems, so that each is drawn again and again."""

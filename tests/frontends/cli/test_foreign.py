@@ -129,6 +129,7 @@ def test_a_summary_that_cannot_be_read_is_refused_in_a_line(
         assert "summary" in said(capsys, "resume", "mine", code=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["[link=y]", "[red]x"])
 def test_commands_show_foreign_texts_as_letters(
     copy: Copy, name: str, capsys: pytest.CaptureFixture[str]

@@ -202,7 +202,7 @@ PROBLEMS = {
     "turned": "1+\u202e2",
     "digits of others": "\u0661+\u0662",
     "base": f"{HUGE}#1+{HUGE}#1",
-    "based": f"0x{'f' * 200_000}+0x1",
+    "based": f"0x{'f' * 90_000}+0x1",
     "markup": "[bold]1[/red]",
     "half a pair": "1+\ud800",
     "power": "2**" + HUGE,

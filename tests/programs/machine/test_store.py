@@ -38,6 +38,7 @@ def made(name: str) -> ProgramLayout:
     return paper.layout(tiny.recipe(**MACHINES[name]))
 
 
+@pytest.mark.slow
 @every_machine
 def test_a_machine_that_is_read_again_is_the_same(name: str, tmp_path: Path) -> None:
     layout, path = made(name), tmp_path / "machine.json"
