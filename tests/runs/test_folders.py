@@ -154,7 +154,7 @@ def test_a_run_without_its_recipe_is_told() -> None:
 
 def test_a_run_without_a_checkpoint_is_told_how_to_get_one() -> None:
     with pytest.raises(UserError, match="has no checkpoint yet: `curta resume mine`"):
-        folders.last_step(created())
+        curta.load(created().name).load_models()
 
 
 def test_an_update_changes_only_its_fields() -> None:

@@ -8,13 +8,13 @@ import difflib
 import warnings
 from collections.abc import Iterable
 
-from curta.config.printable import letters
+from curta.config.printable import letters, printable, shortened
 
 LONGEST = 290
-"""Letters of a line that is told: about four lines of a terminal."""
+"""Letters of the one line of an error: about four lines of a terminal."""
 
 QUOTED = 60
-"""Letters of what the user gave, where it is told again."""
+"""Letters of what the user gave, where a line quotes it."""
 
 
 class UserError(ValueError):
@@ -54,23 +54,10 @@ def quoted(given: object) -> str:
     return shortened(repr(given[: 2 * QUOTED] if isinstance(given, str) else given), QUOTED)
 
 
-def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters: of a longer one the beginning and the end.
-
-    >>> shortened("a hundred thousand", 13)
-    'a hu ... sand'
-    """
-    if len(text) <= most:
-        return text
-    end = (most - 5) // 2
-    return f"{text[: most - 5 - end]} ... {text[-end:]}"
-
-
 def as_line(text: str) -> str:
     """A text as one line that a terminal shows just so: short, and printable.
 
     >>> as_line("two" + chr(10) + "lines" + chr(27))
     'two lines\\\\x1b'
     """
-    told = shortened(" ".join(text[: 100 * LONGEST].split()), LONGEST)
-    return shortened(letters(told), LONGEST)
+    return shortened(printable(" ".join(text[: 100 * LONGEST].split()), LONGEST), LONGEST)

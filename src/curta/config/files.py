@@ -1,4 +1,4 @@
-"""Files that a reader, or a crash, never meets half written; JSON, and what is told of it."""
+"""Files that a reader, or a crash, never meets half written; JSON, and its errors."""
 
 import errno
 import json

@@ -90,8 +90,8 @@ def check_seeds(seeds: int | Sequence[int]) -> None:
     """Raises UserError for more members than a run may have; before a list of them is made."""
     count = seeds if isinstance(seeds, int) else len(seeds)
     if count > MEMBERS:
-        told = f"{count:,}" if count <= INT32 else "so many"
-        raise UserError(f"a run has at most {MEMBERS:,} seeds, not {told}")
+        given = f"{count:,}" if count <= INT32 else "so many"
+        raise UserError(f"a run has at most {MEMBERS:,} seeds, not {given}")
 
 
 def check_entries(count: int) -> None:

@@ -5,13 +5,24 @@ MOST = 300
 
 
 def printable(text: object, most: int = MOST) -> str:
-    """The text on one line: what no letter is drawn for is escaped, what is too long is cut.
+    """The text on one line: what no letter is drawn for is escaped, what is too long is shortened.
 
     So a name cannot move the cursor, change colours or the window's title, turn the order of
     letters round, or break a line: `\\x1b[2J` is shown as these six characters.
     """
-    words = str(text)
-    return letters(words if len(words) <= most else words[: most - 1] + "…")
+    return letters(shortened(str(text), most))
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many letters: of a longer one the beginning and the end.
+
+    >>> shortened("a hundred thousand", 13)
+    'a hu ... sand'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 5) // 2
+    return f"{text[: most - 5 - end]} ... {text[-end:]}"
 
 
 def letters(text: str, kept: str = "") -> str:

@@ -18,11 +18,12 @@ import tomli_w
 from annotated_types import MaxLen, MinLen
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
-from curta.config.errors import QUOTED, UserError, quoted, shortened, unknown
+from curta.config.errors import QUOTED, UserError, quoted, unknown
 from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
 from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import Positions, UserEncoding, Window
+from curta.config.printable import shortened
 from curta.config.sections import FORMS, LIST, OTHER, TEXT, Evaluation, Training, form
 from curta.config.task import Task, shares
 

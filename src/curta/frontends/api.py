@@ -1,6 +1,6 @@
 """Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, `curta.sweep`.
 
-Names are looked at before JAX is imported, so that a mistyped one is told at once.
+Names are looked at before JAX is imported, so that a mistyped one is refused at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -161,7 +161,7 @@ def examine(
 def verify(run: str) -> "list[Part]":
     """What of a run's folder, or a comparison's, is whole and what is not, and what to do about it.
 
-    Nothing in it is executed, followed or changed; whatever is wrong is told, never raised.
+    Nothing in it is executed, followed or changed; whatever is wrong is listed, never raised.
     """
     from curta.config import typed
     from curta.runs import verify

@@ -50,7 +50,11 @@ class Run(Session):
         show: Show = lambda progress: None,
         say: Callable[[str], None] = lambda what: None,
     ) -> None:
-        """Carries out what is missing: trains, and what was wanted to follow.
+        """Does what is missing: trains, and whatever was wanted to follow."""
+        self.run_stages(lambda stage: self._run_stage(stage, show, say))
+
+    def run_stages(self, run_stage: Callable[[Stage], None]) -> None:
+        """Calls the function with each stage that is missing, in order; the run is owned meanwhile.
 
         Nothing follows a training that was interrupted, or of which no member is left.
         """
@@ -58,12 +62,11 @@ class Run(Session):
             self.prepare()
         with ownership.owned(self.folder.path):
             for stage in self.missing():
-                self.carry_out(stage, show, say)
+                run_stage(stage)
                 if not self.folder.read_info().over:
                     return
 
-    def carry_out(self, stage: Stage, show: Show, say: Callable[[str], None]) -> None:
-        """One stage of its life."""
+    def _run_stage(self, stage: Stage, show: Show, say: Callable[[str], None]) -> None:
         if stage == "training":
             self.train(show)
         elif stage == "evaluating":

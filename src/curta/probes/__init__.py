@@ -151,13 +151,12 @@ def _refusal(run: "Session", probe: "type[Probe]") -> str:
 def _table(run: "Session", probe: "Probe", members: list[int], found: "Finding") -> "ProbeTable":
     """What the file of a probe holds."""
     from curta.probes.results import ProbeTable
-    from curta.runs import folders
 
     options = {key: value for key, value in dataclasses.asdict(probe).items() if value is not None}
     return ProbeTable(
         probe=probe.name,
         summary=probe.summary,
-        step=folders.last_step(run.folder),
+        step=run.step,
         members=members,
         options=options,
         notes=list(found.notes),

@@ -326,18 +326,6 @@ def trained_digits(recipe: Recipe) -> Span:
     return min(low for low, _ in spans), max(high for _, high in spans)
 
 
-def last_step(folder: Folder) -> int:
-    """Step of the newest checkpoint; UserError if there is none yet."""
-    from curta.runs import checkpoints
-
-    step = checkpoints.latest(folder.checkpoints)
-    if step is None:
-        raise UserError(
-            f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.name}` trains it"
-        )
-    return step
-
-
 def checked(name: str) -> str:
     """The name, if a run folder can be called so."""
     if not is_name(name):

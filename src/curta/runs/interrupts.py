@@ -87,7 +87,7 @@ def _alone() -> Iterator[None]:
                 raise
             raise SystemExit(error.code) from None
         if _noted.number == signal.SIGTERM:
-            raise SystemExit(exit_code())
+            raise SystemExit(128 + signal.SIGTERM)
 
 
 def check() -> None:
@@ -104,11 +104,6 @@ def checked(say: Callable[[str], None]) -> Callable[[str], None]:
         say(what)
 
     return said
-
-
-def exit_code() -> int:
-    """The code with which a command ends that a signal has interrupted."""
-    return 128 + (_noted.number or signal.SIGINT)
 
 
 def _listening() -> bool:

@@ -66,7 +66,7 @@ def stage(folder: Folder, name: Stage) -> Iterator[Outcome]:
         try:
             yield outcome
         except BaseException as error:
-            with suppress(UserError):  # a full disk: what went wrong first is what is told
+            with suppress(UserError):  # a full disk: what went wrong first is the error
                 _broken(folder, error)
             raise
         _ended(folder, name, outcome)

@@ -61,6 +61,7 @@ class Session:
         self.num_recurrences = num_recurrences
         self._prepared: Future[certificate.Prepared] | None = None
         self._models: scoring.Models | None = None
+        self._step = 0
         self.recipe: Recipe = folder.read_recipe()
         if num_recurrences is not None and isinstance(self.recipe.positions, Window):
             raise UserError(f"run {self.name!r} has positions 'window': it has one recurrence only")
@@ -75,8 +76,15 @@ class Session:
     def load_models(self) -> scoring.Models:
         """Members as of the newest checkpoint, stacked; read once."""
         if self._models is None:
-            self._models = self.at(self._newest())
+            self._step = self._newest_step()
+            self._models = self.at(self._step)
         return self._models
+
+    @property
+    def step(self) -> int:
+        """That of the checkpoint whose weights are asked and evaluated."""
+        self.load_models()
+        return self._step
 
     def at(self, step: int) -> scoring.Models:
         """Members as of one of the checkpoints, stacked; as they began for step 0."""
@@ -249,7 +257,7 @@ class Session:
 
     def _parts(self, settings: sections.Evaluation) -> AbstractContextManager[suite.Keep]:
         """Keeps what is found size by size, for an evaluation that is interrupted."""
-        weights = checkpoints.record(self.folder.checkpoints, self._newest())
+        weights = checkpoints.record(self.folder.checkpoints, self.step)
         return parts.kept(self.folder.path, [weights, asdict(settings), self.num_recurrences])
 
     @property
@@ -322,7 +330,7 @@ class Session:
         owner = checkpoints.owner(self.recipe, self.seeds)
         return checkpoints.load(self.folder.checkpoints, step, like, owner)
 
-    def _newest(self) -> int:
+    def _newest_step(self) -> int:
         """Step of the newest checkpoint that is whole; UserError if there is none."""
         self._tell_gone()
         step = checkpoints.newest_whole(self.folder.checkpoints)

@@ -1,6 +1,6 @@
 """What of a run's folder is whole and what is not, and what to do about it: `curta verify`.
 
-Nothing in the folder is followed, executed or changed, and whatever lies there is told, never
+Nothing in the folder is followed, executed or changed, and whatever lies there is listed, never
 raised: each part is read by the very code that reads it otherwise, and its complaint is the line.
 """
 
@@ -239,23 +239,23 @@ def _summary(path: Path) -> Summary:
     return typed.read(Summary, path, "the summary")
 
 
-def _rest(path: Path, told: set[str], again: str = "", report: bool = False) -> Iterator[Part]:
+def _rest(path: Path, listed: set[str], again: str = "", report: bool = False) -> Iterator[Part]:
     """The report, and what is none of the run's files."""
     yield from _file(path, "report.html", files.read_bytes, f"{again} makes it anew", report)
     used = _is_used(path)
     for entry in _entries(path):
-        said = "" if entry.name in {*told, "report.html"} else _foreign(entry, used)
+        said = "" if entry.name in {*listed, "report.html"} else _foreign(entry, used)
         if said:
             yield Part(entry.name, "foreign", said)
 
 
-def _inside(place: Path, told: re.Pattern[str]) -> Iterator[Part]:
+def _inside(place: Path, expected: re.Pattern[str]) -> Iterator[Part]:
     """What is none of the run's files in a folder of it; all of it, if it is no folder."""
     if os.path.lexists(place) and _kind(place) != "a folder":
         yield Part(place.name, "foreign", f"it is {_kind(place)}, not a folder: remove it")
     used = _is_used(place.parent)
     for entry in _entries(place):
-        said = "" if told.fullmatch(entry.name) else _foreign(entry, used)
+        said = "" if expected.fullmatch(entry.name) else _foreign(entry, used)
         if said:
             yield Part(f"{place.name}/{entry.name}", "foreign", said)
 

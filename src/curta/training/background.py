@@ -15,7 +15,7 @@ def begin(function: Callable[[], T]) -> "Future[T]":
     def run() -> None:
         try:
             future.set_result(function())
-        except BaseException as error:  # told to whoever asks for the result
+        except BaseException as error:  # raised for whoever asks for the result
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

@@ -16,9 +16,9 @@ from curta.config.printable import letters, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.options import COUNT
+from curta.frontends.cli.stages import complete, show_evaluation
 
 if TYPE_CHECKING:
-    from curta.evaluation.results import Evaluation
     from curta.frontends.run import Run
 
 SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+27182818284590452353")
@@ -46,7 +46,7 @@ def train(
     """
     from curta.frontends.api import begin
 
-    return _complete(begin(recipe, seeds, run, overrides, track or (), not no_evaluation))
+    return complete(begin(recipe, seeds, run, overrides, track or (), not no_evaluation))
 
 
 @click.command()
@@ -65,7 +65,7 @@ def resume(run: str, trust: bool) -> int:
     if not found.missing():
         print(f"{printable(found.name)} is finished: {found.recipe.training.steps:,} steps")
         return 0
-    return _complete(found)
+    return complete(found)
 
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}
@@ -79,7 +79,7 @@ def demo() -> int:
     from curta.frontends.cli.display import answer_line, console
 
     run = begin("addition", 1, None, DEMO, evaluate=True)
-    code = _complete(run)
+    code = complete(run)
     if code:
         return code
     from rich.text import Text
@@ -180,7 +180,7 @@ def evaluate(
     if as_json:
         print(json.dumps(to_json(made)))
         return 0 if agrees(made.lengths) else 1
-    _show_evaluation(made, found.seeds if member is None else [found.seeds[member]])
+    show_evaluation(made, found.seeds if member is None else [found.seeds[member]])
     if not found.code_known:
         notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if member is None:
@@ -243,76 +243,6 @@ def recipes() -> int:
     return 0
 
 
-def _complete(run: "Run") -> int:
-    """Carries out what is missing of a run, and says what was found; the exit code."""
-    from curta.frontends.cli.display import notice, opening
-    from curta.runs import interrupts, ownership
-
-    notice(opening(run))
-    if run.folder.read_info().wanted:
-        run.prepare()
-    codes = []
-    try:
-        with ownership.owned(run.folder.path):
-            for stage in run.missing():
-                codes.append(_STAGES[stage](run))
-                interrupts.check()
-    except interrupts.Interrupted as signal:
-        notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
-        return signal.code
-    return max(codes, default=0)
-
-
-def _train(run: "Run") -> int:
-    from curta.frontends.cli.display import Learning, notice
-
-    with Learning(run.seeds) as learning:
-        run.train(learning.show)
-    info = run.folder.read_info()
-    for member, step in info.stopped.items():
-        notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
-    if info.status == "stopped":
-        raise UserError(
-            f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
-        )
-    return 0
-
-
-def _evaluate(run: "Run") -> int:
-    from curta.evaluation.results import agrees
-    from curta.frontends.cli.display import Status
-
-    with Status() as status:
-        found = run.evaluate(status.say, report=False)
-    _show_evaluation(found, run.seeds)
-    return 0 if agrees(found.lengths) else 1
-
-
-def _certify(run: "Run") -> int:
-    from curta.frontends.cli.display import Status, certificate, notice
-
-    with Status() as status:
-        found = run.certify(status.say, report=False)
-    notice(certificate(found, run.program))
-    return 0
-
-
-def _report(run: "Run") -> int:
-    from curta.frontends.cli.display import notice
-
-    notice(f"Report: {run.write_report()}")
-    return 0
-
-
-_STAGES = {
-    "training": _train,
-    "evaluating": _evaluate,
-    "certifying": _certify,
-    "reporting": _report,
-}
-"""What the command line does, and says, for each stage of a run's life."""
-
-
 @click.command()
 @options.run
 @options.trust
@@ -340,23 +270,6 @@ def certify(run: str, trust: bool, as_json: bool) -> int:
         notice(certificate(found, trained.program))
         notice(f"Report: {trained.report}")
     return int(not found.perfect)
-
-
-def _show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
-    """What was found."""
-    from curta.frontends.cli.display import (
-        evaluation_table,
-        grid_lines,
-        named_table,
-        notice,
-        split_lines,
-        table_lines,
-    )
-
-    notice(evaluation_table(found.lengths, seeds))
-    for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
-        notice(line)
-    notice(named_table(found.named, seeds) if found.named else None)
 
 
 def _lines(name: str) -> list[str]:

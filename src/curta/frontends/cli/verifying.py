@@ -55,5 +55,5 @@ def _line(part: "Part") -> "Text":
 
     from curta.config.printable import printable
 
-    told = f": {printable(part.about)}" if part.about else ""
-    return Text.assemble((f"{part.state:8}", STYLES[part.state]), printable(part.name), told)
+    about = f": {printable(part.about)}" if part.about else ""
+    return Text.assemble((f"{part.state:8}", STYLES[part.state]), printable(part.name), about)

@@ -1,0 +1,92 @@
+"""What the command line does, and prints, in each stage of a run's life."""
+
+from typing import TYPE_CHECKING
+
+from curta.config.errors import UserError
+
+if TYPE_CHECKING:
+    from curta.evaluation.results import Evaluation
+    from curta.frontends.run import Run
+
+
+def complete(run: "Run") -> int:
+    """Does what is missing of a run, and prints what was found; the exit code."""
+    from curta.frontends.cli.display import notice, opening
+    from curta.runs import interrupts
+
+    notice(opening(run))
+    codes: list[int] = []
+    try:
+        run.run_stages(lambda stage: codes.append(_STAGES[stage](run)))
+        interrupts.check()
+    except interrupts.Interrupted as signal:
+        notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
+        return signal.code
+    return max(codes, default=0)
+
+
+def _train(run: "Run") -> int:
+    from curta.frontends.cli.display import Learning, notice
+
+    with Learning(run.seeds) as learning:
+        run.train(learning.show)
+    info = run.folder.read_info()
+    for member, step in info.stopped.items():
+        notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
+    if info.status == "stopped":
+        raise UserError(
+            f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
+        )
+    return 0
+
+
+def _evaluate(run: "Run") -> int:
+    from curta.evaluation.results import agrees
+    from curta.frontends.cli.display import Status
+
+    with Status() as status:
+        found = run.evaluate(status.say, report=False)
+    show_evaluation(found, run.seeds)
+    return 0 if agrees(found.lengths) else 1
+
+
+def _certify(run: "Run") -> int:
+    from curta.frontends.cli.display import Status, certificate, notice
+
+    with Status() as status:
+        found = run.certify(status.say, report=False)
+    notice(certificate(found, run.program))
+    return 0
+
+
+def _report(run: "Run") -> int:
+    from curta.frontends.cli.display import notice
+
+    notice(f"Report: {run.write_report()}")
+    return 0
+
+
+_STAGES = {
+    "training": _train,
+    "evaluating": _evaluate,
+    "certifying": _certify,
+    "reporting": _report,
+}
+"""What the command line does, and says, for each stage of a run's life."""
+
+
+def show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
+    """Prints an evaluation, a table of its rows first."""
+    from curta.frontends.cli.display import (
+        evaluation_table,
+        grid_lines,
+        named_table,
+        notice,
+        split_lines,
+        table_lines,
+    )
+
+    notice(evaluation_table(found.lengths, seeds))
+    for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
+        notice(line)
+    notice(named_table(found.named, seeds) if found.named else None)
