@@ -138,12 +138,12 @@ def test_grids_and_tables_without_positions_are_left_out() -> None:
         "layout": "plain", "positions__name": "learned", "positions__length": 14,
         "task__digits": [1, 3],
     }  # fmt: skip
-    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__table=1000)) == {
-        "table": 0
-    }
-    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__table=999)) == {}
-    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__grid=20)) == {"grid": 0}
-    assert comparison.supported_changes(tiny.recipe(**fields, evaluation__grid=3)) == {}
+    wide, narrow = ({**fields, "evaluation__table": table} for table in (1000, 999))
+    assert comparison.placed(tiny.recipe(**wide)).evaluation.table == 0
+    assert comparison.placed(tiny.recipe(**narrow)) == tiny.recipe(**narrow)
+    wide, narrow = ({**fields, "evaluation__grid": grid} for grid in (20, 3))
+    assert comparison.placed(tiny.recipe(**wide)).evaluation.grid == 0
+    assert comparison.placed(tiny.recipe(**narrow)) == tiny.recipe(**narrow)
 
 
 # Going on.

@@ -4,9 +4,9 @@ Lists over members are in the order of the run's seeds. Shares are from 0 to 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -141,6 +141,7 @@ class Evaluation:
 
     `seed` draws the problems; `num_recurrences` is set where it is not the recipe's. Each
     operator of two operands has one of `grids` and one of `tables`, if they are asked for.
+    `changes` are the settings in which it is not the recipe's, `step` that of the weights.
     """
 
     FORMAT: ClassVar[int] = 3
@@ -154,6 +155,8 @@ class Evaluation:
     splits: tuple[Split, ...] = ()
     named: tuple[NamedProblem, ...] = ()
     num_recurrences: int | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    step: int = 0
 
 
 def agrees(rows: Sequence[SliceResult]) -> bool:

@@ -14,7 +14,7 @@ from curta.export.formats import format_named
 from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
 from curta.programs.user import userfiles
-from curta.runs import comparison_spec, folders, trackers
+from curta.runs import comparison_spec, evaluations, folders, trackers
 from curta.runs.comparison_spec import ComparisonSpec
 from curta.runs.results import ComparisonResults
 
@@ -169,36 +169,41 @@ def verify(run: str) -> "list[Part]":
     return verify.verify(run, lambda path: typed.read(ProbeTable, path, "what the probe found"))
 
 
-def report(names: str | Sequence[str], out: str | Path | None = None) -> Path:
+def report(names: str | Sequence[str], out: str | Path | None = None, evaluation: str = "") -> Path:
     """Writes the report of a run, or one of several runs side by side; returns its path.
 
     A comparison stands for the runs in it. `out` is a folder, by default the run's or the
-    comparison's own; reports of several runs go to `reports` in the runs folder.
+    comparison's own; reports of several runs go to `reports` in the runs folder. They are of the
+    recipes' evaluations, or of one with other settings by its name, such as `digits-500`.
     """
     words = [names] if isinstance(names, str) else list(names)
     folder = None if out is None else Path(out)
     if len(words) == 1 and folders.is_comparison(words[0]):
-        return _of_comparison(words[0], folder)
+        return _of_comparison(words[0], folder, evaluation)
     if len(words) == 1:
-        return load(words[0]).write_report(folder)
+        return load(words[0]).write_report(folder, evaluation)
     found = [folders.find(name) for name in words]
-    name = comparison_spec.slug("-".join(one.name for one in found))
+    name = comparison_spec.slug("-".join([*(one.name for one in found), evaluation]).strip("-"))
     from curta.runs import comparison
 
     _configure()
     paths = {one.name: one.path for one in found}
-    return _together(comparison.beside(found), paths, folder or folders.root() / "reports" / name)
+    place = folder or folders.root() / "reports" / name
+    return _together(comparison.beside(found, evaluation), paths, place, evaluation)
 
 
-def _of_comparison(name: str, out: Path | None) -> Path:
+def _of_comparison(name: str, out: Path | None, evaluation: str) -> Path:
     from curta.frontends.run import Comparison
 
     _configure()
     made = Comparison.load(name)
-    return _together(made.read_results(), made.find_folders(), out or made.path)
+    place = out or (made.path / evaluations.FOLDER / evaluation if evaluation else made.path)
+    return _together(made.read_results(evaluation), made.find_folders(), place, evaluation)
 
 
-def _together(results: ComparisonResults, paths: Mapping[str, Path], out: Path) -> Path:
+def _together(
+    results: ComparisonResults, paths: Mapping[str, Path], out: Path, evaluation: str
+) -> Path:
     """One report of several runs, whose models calculate in it."""
     from curta.export import html
     from curta.frontends.run import Run
@@ -208,7 +213,8 @@ def _together(results: ComparisonResults, paths: Mapping[str, Path], out: Path) 
 
     begun = [Run(folders.Folder(path)) for path in paths.values()]
     trained = [run.carried() for run in begun if checkpoints.latest(run.folder.checkpoints)]
-    return write_together(out, results, paths, html.at_work(trained) if trained else Part())
+    work = html.at_work(trained) if trained else Part()
+    return write_together(out, results, paths, work, evaluation)
 
 
 def compare(

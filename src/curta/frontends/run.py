@@ -36,9 +36,17 @@ class Run(Session):
         """The report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
         return find_pictures(self.folder.path)
 
-    def read_rows(self) -> Rows:
-        """The evaluation, a row for each operator, size and slice: median, least, greatest."""
-        found = self.folder.read_evaluation()
+    @property
+    def evaluations(self) -> list[str]:
+        """The names of the evaluations beside the recipe's own, such as `digits-500`."""
+        return self.folder.evaluation_names()
+
+    def read_rows(self, evaluation: str = "") -> Rows:
+        """The evaluation, a row for each operator, size and slice: median, least, greatest.
+
+        It is the recipe's, or one of `evaluations` by its name.
+        """
+        found = self.folder.read_evaluation(evaluation)
         return Rows(slice_row(slice_summary(row)) for row in (found.lengths if found else ()))
 
     def _repr_html_(self) -> str:
@@ -107,20 +115,25 @@ class Run(Session):
             self.write_report()
         return found
 
-    def write_report(self, out: Path | None = None) -> Path:
+    def write_report(self, out: Path | None = None, evaluation: str = "") -> Path:
         """Writes report.html and its pictures, by default into the run's folder; returns its path.
 
-        Members calculate in it where a page can carry them.
+        Members calculate in it where a page can carry them. The report of one of `evaluations`
+        lies beside that by default.
         """
+        if out is None and not evaluation:
+            with life.stage(self.folder, "reporting"):
+                return self._write_report(self.folder.path)
         if out is not None:
-            return self._write_report(out)
-        with life.stage(self.folder, "reporting"):
-            return self._write_report(self.folder.path)
+            return self._write_report(out, evaluation)
+        self.folder.read_evaluation(evaluation)
+        with life.beside(self.folder):
+            return self._write_report(self.folder.evaluations / evaluation, evaluation)
 
-    def _write_report(self, out: Path) -> Path:
+    def _write_report(self, out: Path, evaluation: str = "") -> Path:
         trained = checkpoints.latest(self.folder.checkpoints) is not None
         work = html.at_work([self.carried()]) if trained else Part()
-        return write_report(self.folder.path, work, out)
+        return write_report(self.folder.path, work, out, evaluation)
 
     def write_page(self, member: int = 0, out: Path | None = None) -> Path:
         """Writes a page in which one member calculates, by default into the run's folder.

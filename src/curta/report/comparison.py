@@ -77,15 +77,20 @@ def write_comparison(folder: Path) -> Path:
 
 
 def write_together(
-    folder: Path, results: ComparisonResults, folders: Mapping[str, Path], work: Part
+    folder: Path,
+    results: ComparisonResults,
+    folders: Mapping[str, Path],
+    work: Part,
+    evaluation: str = "",
 ) -> Path:
     """Writes one report of runs that lie anywhere, and all that the report of each has.
 
-    `folders` are those of its rows by their names, and
-    `work` is the models that calculate in the page.
+    `folders` are those of its rows by their names, `work` is the models that calculate in the
+    page. `evaluation` names one to show in place of the recipes'.
     """
     compared = compared_of(results, folders)
-    return _write(folder, compared, {name: show(folders[name]) for name in compared.runs}, work)
+    shown = {name: show(folders[name], evaluation) for name in compared.runs}
+    return _write(folder, compared, shown, work)
 
 
 def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Part) -> Path:

@@ -26,6 +26,7 @@ TITLES = {
     "work": "Let it calculate",
     "certificate": "Certificate",
     "results": "Exact match",
+    "further": "Further evaluations",
     "grid": "Pairs of lengths",
     "errors": "Errors",
     "tables": "Whole tables",
@@ -62,14 +63,17 @@ class Section(NamedTuple):
     part: Any
 
 
-def write_report(folder: Path, work: Part | None = None, out: Path | None = None) -> Path:
+def write_report(
+    folder: Path, work: Part | None = None, out: Path | None = None, evaluation: str = ""
+) -> Path:
     """Writes `report.html` and its figures as PNG and SVG files, by default into the run's folder.
 
-    `work` is a model that calculates in the page. Everything is rendered before the first
+    `work` is a model that calculates in the page; `evaluation` the name of one that is shown in
+    place of the recipe's. Everything is rendered before the first
     file is touched, and every file is replaced whole: a report that cannot be written leaves
     the last one as it was.
     """
-    shown = show(folder)
+    shown = show(folder, evaluation)
     return write_page(out or folder, render_report(shown, work or Part()), _figures(shown))
 
 
@@ -83,9 +87,9 @@ def write_page(folder: Path, text: str, plots: Mapping[str, Figure]) -> Path:
     return folder / "report.html"
 
 
-def show(folder: Path) -> Shown:
+def show(folder: Path, evaluation: str = "") -> Shown:
     """Reads a run, and draws the figures that its report shows as they are."""
-    run = read_run(folder)
+    run = read_run(folder, evaluation)
     plots: dict[str, Figure] = {}
     if run.metrics:
         plots["learning"] = figures.learning_curves(run.metrics, run.info.stopped)
@@ -132,6 +136,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
         "results": plots.get("lengths"),
+        "further": run.further or None,
         "grid": heat.sections(run) or None,
         "errors": errors(run),
         "tables": evaluation.tables or None,

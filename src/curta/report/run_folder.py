@@ -30,12 +30,16 @@ class Trained(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A run as read from its folder; its evaluation has no lengths until there is one."""
+    """A run as read from its folder; its evaluation has no lengths until there is one.
+
+    `further` are evaluations with other settings.
+    """
 
     info: RunInfo
     recipe: str
     metrics: list[Metric]
     evaluation: Evaluation
+    further: list[Evaluation]
     probes: dict[str, ProbeTable]
 
     @property
@@ -53,14 +57,19 @@ class Run:
         return {task["operator"]: _trained(task) for task in tasks}
 
 
-def read_run(path: Path) -> Run:
-    """Reads the folder of a run; only `run.json` must exist."""
+def read_run(path: Path, evaluation: str = "") -> Run:
+    """Reads the folder of a run; only `run.json` must exist.
+
+    Its evaluation is the recipe's, or a further one by its name.
+    """
     folder = Folder(path)
+    others = [name for name in folder.evaluation_names() if name != evaluation]
     return Run(
         info=folder.read_info().at_rest(),
         recipe=folder.read_recipe_text(),
         metrics=folder.read_metrics(),
-        evaluation=folder.read_evaluation() or NOT_EVALUATED,
+        evaluation=folder.read_evaluation(evaluation) or NOT_EVALUATED,
+        further=[found for name in others if (found := folder.read_evaluation(name))],
         probes=probes.read(folder),
     )
 

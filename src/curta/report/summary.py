@@ -82,6 +82,17 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def setting(value: object) -> str:
+    """A setting of an evaluation, on one line.
+
+    >>> setting([20, "50/25"]), setting({"+": [20]})
+    ('20, 50/25', '+: 20')
+    """
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {setting(one)}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def counted(count: int, noun: str) -> str:
     """`1 member`, `8 members`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -73,15 +73,18 @@ class Comparison:
         named = {row.name: self.path / row.folder for row in self.spec.rows}
         return {name: path for name, path in named.items() if (path / "run.json").exists()}
 
-    def read_results(self) -> ComparisonResults:
-        """What is compared and what is known of it by now; what comparison.json holds."""
+    def read_results(self, evaluation: str = "") -> ComparisonResults:
+        """What is compared and what is known of it by now; what comparison.json holds.
+
+        With the name of an `evaluation` it is that of each run in place of the recipe's.
+        """
         return ComparisonResults(
             name=self.name,
             title=self.spec.title,
             summary=self.spec.summary,
             seeds=list(self.spec.seeds),
             swept=list(self.spec.swept),
-            rows=[_row(row, self.path / row.folder) for row in self.spec.rows],
+            rows=[_row(row, self.path / row.folder, evaluation) for row in self.spec.rows],
         )
 
     def run_comparison(
@@ -109,20 +112,20 @@ class Comparison:
         if not run.folder.read_info().over:
             return False
         if "evaluating" in run.missing():
-            _evaluate(row, run, say)
+            run.evaluate(lambda what: say(f"{row.name}: {what}"))
         return True
 
     def _run(self, row: Row) -> Session:
         """The row's run, begun if it is not yet there."""
         if not (self.path / row.folder / "run.json").exists():
             seeds, inside = self.spec.seeds, self.path
-            layout = layout_of(row.recipe)
+            recipe, layout = placed(row.recipe), layout_of(row.recipe)
             made = folders.create(
-                row.recipe, layout, row.source, seeds, row.folder, ("evaluating",), inside=inside
+                recipe, layout, row.source, seeds, row.folder, ("evaluating",), inside=inside
             )
             return self.session(made)
         run = self.session(folders.find(str(self.path / row.folder)))
-        if (run.recipe, run.seeds) != (row.recipe, self.spec.seeds):
+        if (run.recipe, run.seeds) != (placed(row.recipe), self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run
 
@@ -130,8 +133,11 @@ class Comparison:
         files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
 
-def beside(folders: Sequence[Folder]) -> ComparisonResults:
-    """Runs that were trained on their own, as comparison.json has those of a comparison."""
+def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults:
+    """Runs that were trained on their own, as comparison.json has those of a comparison.
+
+    Their evaluations are the recipes', or those of a name.
+    """
     names = [folder.name for folder in folders]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -147,7 +153,9 @@ def beside(folders: Sequence[Folder]) -> ComparisonResults:
         summary="",
         seeds=max((info.seeds for info in known), key=len),
         swept=[],
-        rows=[_row(row, folder.path) for row, folder in zip(rows, folders, strict=True)],
+        rows=[
+            _row(row, folder.path, evaluation) for row, folder in zip(rows, folders, strict=True)
+        ],
     )
 
 
@@ -169,16 +177,19 @@ def refused(recipe: Recipe) -> list[Unplaced]:
     ]
 
 
-def supported_changes(recipe: Recipe) -> dict[str, Any]:
-    """Changes to the recipe's evaluation without which these models have no positions for it."""
+def placed(recipe: Recipe) -> Recipe:
+    """The recipe without what its evaluation asks for and these models have no positions for."""
+    return replace(recipe, evaluation=replace(recipe.evaluation, **_supported(recipe)))
+
+
+def _supported(recipe: Recipe) -> dict[str, Any]:
+    """The fields of the evaluation that have to be others for that."""
     spec, operators = recipe.evaluation, [task.operator for task in recipe.tasks]
     out = {(row.operator, row.size) for row in refused(recipe)}
     changes: dict[str, Any] = {}
     if out:
-        changes["digits"] = {
-            o: tuple(size for size in _sizes(recipe, o) if (o, str(size)) not in out)
-            for o in operators
-        }
+        fit = {o: [one for one in _sizes(recipe, o) if (o, str(one)) not in out] for o in operators}
+        changes["digits"] = {o: tuple(sizes) for o, sizes in fit.items() if sizes}
     if spec.grid and any(refusal(recipe, o, spec.grid) for o in operators):
         changes["grid"] = 0
     widest = len(str(spec.table))
@@ -191,11 +202,7 @@ def _sizes(recipe: Recipe, operator: str) -> tuple[int | str, ...]:
     return recipe.evaluation.sizes(operator)
 
 
-def _evaluate(row: Row, run: Session, say: Callable[[str], None]) -> None:
-    run.evaluate(lambda what: say(f"{row.name}: {what}"), **supported_changes(row.recipe))
-
-
-def _row(row: Row, path: Path) -> ComparisonRow:
+def _row(row: Row, path: Path, evaluation: str) -> ComparisonRow:
     """A row of the specification, and what its run has found if it has begun."""
     waiting = ComparisonRow(
         name=row.name,
@@ -208,12 +215,13 @@ def _row(row: Row, path: Path) -> ComparisonRow:
         lengths=[],
         unplaced=refused(row.recipe),
     )
-    return _found(waiting, Folder(path)) if (path / "run.json").exists() else waiting
+    begun = (path / "run.json").exists()
+    return _found(waiting, Folder(path), evaluation) if begun else waiting
 
 
-def _found(row: ComparisonRow, folder: Folder) -> ComparisonRow:
+def _found(row: ComparisonRow, folder: Folder, name: str) -> ComparisonRow:
     """With what a run has found: its cost, its last training steps, its evaluation."""
-    info, evaluation = folder.read_info(), folder.read_evaluation()
+    info, evaluation = folder.read_info(), folder.read_evaluation(name)
     lines = folder.read_metrics()
     loss = {line.member: line.loss for line in lines}
     exact_match = {line.member: line.exact_match for line in lines}

@@ -9,6 +9,7 @@ runs/NAME/recipe.toml      the resolved recipe
           checkpoints/     safetensors + JSON
           history/         the characters' vectors at moments of training
           evaluation.json  what was found
+          evaluations/     what was found with other settings
           summary.json     all of it in short
           report.html      and its pictures
 """
@@ -37,7 +38,7 @@ from curta.model.positions import user
 from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
-from curta.runs import metrics, ownership
+from curta.runs import evaluations, metrics, ownership
 from curta.runs.results import STAGES, Metric, RunInfo, Stage
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Folder:
         self.checkpoints, self.history = path / "checkpoints", path / "history"
         self.probes = path / "probes"
         """Where probes keep what they found, a file each."""
+        self.evaluations = path / evaluations.FOLDER
+        """Evaluations with other settings than the recipe's."""
         self.recipe, self.machine = path / "recipe.toml", path / "machine.json"
         """The machine of a run of programs."""
         self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
@@ -100,11 +103,17 @@ class Folder:
     def read_metrics(self) -> list[Metric]:
         return metrics.read(self.metrics)
 
-    def read_evaluation(self) -> Evaluation | None:
-        """None as long as it was not evaluated."""
-        if not os.path.lexists(self.evaluation):
+    def read_evaluation(self, name: str = "") -> Evaluation | None:
+        """The recipe's, None as long as there is none; or a further one by its name.
+
+        Raises UserError for a name that none of its evaluations has.
+        """
+        if name and name not in (known := self.evaluation_names()):
+            raise unknown(f"evaluation of run {self.name!r}", name, known)
+        path = evaluations.path_of(self.path, name)
+        if not os.path.lexists(path):
             return None
-        return typed.read(Evaluation, self.evaluation, f"evaluation of run {self.name!r}")
+        return typed.read(Evaluation, path, f"evaluation of run {self.name!r}")
 
     def read_certificate(self) -> Certificate | None:
         """None if it has none."""
@@ -113,8 +122,15 @@ class Folder:
             return None
         return typed.read(Certificate, path, f"certificate of run {self.name!r}")
 
-    def save_evaluation(self, found: Evaluation) -> None:
-        files.write(self.evaluation, typed.text(found))
+    def evaluation_names(self) -> list[str]:
+        """Of the evaluations beside the recipe's, such as `digits-500`."""
+        return evaluations.names(self.path)
+
+    def save_evaluation(self, found: Evaluation) -> Path:
+        """Writes it as the run's own, or beside that if it has changes; returns its path."""
+        path = evaluations.path_of(self.path, evaluations.named(found.changes))
+        files.write(path, typed.text(found))
+        return path
 
     def save_certificate(self, found: Certificate, windows: bytes) -> None:
         """Writes what `certificate.certify` gives."""
@@ -225,7 +241,7 @@ def find(name: str) -> Folder:
         raise unknown("run", name, existing())
     folder = Folder(path)
     folder.read_info()
-    for place in (folder.checkpoints, folder.history, folder.probes):
+    for place in (folder.checkpoints, folder.history, folder.probes, folder.evaluations):
         if place.is_symlink() or (place.exists() and not place.is_dir()):
             raise UserError(f"run {folder.name!r} is damaged: {place.name} is no folder of its own")
     return folder

@@ -72,6 +72,17 @@ def stage(folder: Folder, name: Stage) -> Iterator[Outcome]:
         _ended(folder, name, outcome)
 
 
+@contextmanager
+def beside(folder: Folder) -> Iterator[None]:
+    """Work on a run that is no stage of its life, which this process owns meanwhile.
+
+    As `stage`, but run.json stays as it is.
+    """
+    with interrupts.deferred(), ownership.owned(folder.path):
+        interrupts.check()
+        yield
+
+
 def _begin(folder: Folder, name: Stage) -> None:
     """Training makes all that came after it out of date."""
     done = folder.read_info().done

@@ -1,6 +1,7 @@
 """An evaluation that goes on where it was interrupted: what is found is kept size by size.
 
-evaluating.jsonl holds a line for each size, and is removed once evaluation.json is there.
+evaluating.jsonl holds a line for each size, and is removed once evaluation.json is there; an
+evaluation with other settings has a file of its own, named as it is.
 """
 
 import hashlib
@@ -29,15 +30,16 @@ class Part:
 
 
 @contextmanager
-def kept(folder: Path, given: Any) -> Iterator[Keep]:
-    """Looks rows up, and writes them down, that belong to `given`: the weights and the settings."""
+def kept(path: Path, given: Any) -> Iterator[Keep]:
+    """Looks rows up in a file, and writes them there, that belong to `given`: the weights and the
+    settings."""
     of = hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest()
-    path = folder / FILE
     known = {part.name: part.rows for part in _read(path) if part.of == of}
 
     def keep(name: str, find: Callable[[], list[SliceResult]]) -> list[SliceResult]:
         if name not in known:
             known[name] = find()
+            path.parent.mkdir(exist_ok=True)
             files.append(path, typed.text(Part(of, name, known[name])))
         return known[name]
 
@@ -47,9 +49,9 @@ def kept(folder: Path, given: Any) -> Iterator[Keep]:
 
 def _read(path: Path) -> Iterator[Part]:
     """Whole lines only: one that is torn or damaged is found again."""
-    where = f"run {path.parent.name!r}"
+    where = f"{str(path)!r}"
     for line in files.read_own(path, where).splitlines() if path.exists() else ():
         try:
-            yield typed.parse(Part, line, where, FILE)
+            yield typed.parse(Part, line, where, path.name)
         except UserError:
             continue

@@ -29,6 +29,7 @@ from curta.programs.user import kept
 from curta.runs import (
     checkpoints,
     embedding_history,
+    evaluations,
     folders,
     interrupts,
     life,
@@ -220,19 +221,27 @@ class Session:
     ) -> Evaluation:
         """Evaluates all members; keyword arguments change the recipe's evaluation section.
 
-        Returns what evaluation.json holds, and writes the summary anew. With a `member` only that
-        one is evaluated, and nothing is written.
+        Returns what evaluation.json holds, and writes the summary anew. One with changes, or with
+        another number of recurrences, is kept beside it (see `evaluations.py`). With a `member`
+        only that one is evaluated, and nothing is written.
         """
         self._make_known()
         models = self.load_models()  # first: a run without a checkpoint is refused
         settings = changed_evaluation(self.recipe.evaluation, changes)
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
-        with life.stage(self.folder, "evaluating"), self._parts(settings) as keep:
+        changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
+        with self._evaluating(changed), self._parts(settings, changed) as keep:
             found = self._evaluation(models, settings, progress, keep=keep)
+            found = replace(found, changes=changed, step=self.step)
             self.folder.save_evaluation(found)
-            write_summary(self.folder)
+            if not changed:
+                write_summary(self.folder)
         return found
+
+    def _evaluating(self, changed: dict[str, Any]) -> AbstractContextManager[object]:
+        """The recipe's evaluation is a stage of the run's life, others are not."""
+        return life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
 
     def _evaluation(
         self,
@@ -255,10 +264,14 @@ class Session:
         before = before if member is None else before.only(member)
         return replace(found, named=tuple(named(settings.named, before, models)))
 
-    def _parts(self, settings: sections.Evaluation) -> AbstractContextManager[suite.Keep]:
+    def _parts(
+        self, settings: sections.Evaluation, changed: dict[str, Any]
+    ) -> AbstractContextManager[suite.Keep]:
         """Keeps what is found size by size, for an evaluation that is interrupted."""
         weights = checkpoints.record(self.folder.checkpoints, self.step)
-        return parts.kept(self.folder.path, [weights, asdict(settings), self.num_recurrences])
+        path = evaluations.path_of(self.folder.path, evaluations.named(changed))
+        path = path.with_suffix(".jsonl") if changed else self.folder.path / parts.FILE
+        return parts.kept(path, [weights, asdict(settings), self.num_recurrences])
 
     @property
     def program(self) -> ProgramLayout:

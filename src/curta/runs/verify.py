@@ -20,7 +20,15 @@ from curta.model import recipes
 from curta.programs.machine import store
 from curta.programs.user import kept
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import checkpoints, comparison, embedding_history, folders, metrics, ownership
+from curta.runs import (
+    checkpoints,
+    comparison,
+    embedding_history,
+    evaluations,
+    folders,
+    metrics,
+    ownership,
+)
 from curta.runs import parts as evaluating
 from curta.runs import summary as summaries
 from curta.runs.folders import COMPARISON, Folder
@@ -117,6 +125,7 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
     yield from _file(path, CERTIFICATE, lambda _: folder.read_certificate(), again, certified)
     listed = certified or os.path.lexists(path / CERTIFICATE)
     yield from _file(path, WINDOWS, lambda _: read_windows(path), again, listed)
+    yield from _evaluations(folder)
     yield from _probes(folder, read_probe)
     yield from _code(folder, info.files if info else ())
     problems = f"{COPY}; it is needed where the run's code is not trusted"
@@ -129,7 +138,8 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
 
 OWN = {
     "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", CERTIFICATE,
-    WINDOWS, summaries.FILE, kept.PROBLEMS, evaluating.FILE, "checkpoints", "history", "probes",
+    WINDOWS, summaries.FILE, kept.PROBLEMS, evaluating.FILE, evaluations.FOLDER, "checkpoints",
+    "history", "probes",
 }  # fmt: skip
 """What has lines of its own."""
 
@@ -204,6 +214,16 @@ def _history(folder: Folder) -> Iterator[Part]:
         for part in _file(place, f"{stem}.safetensors", load, again):
             yield Part(f"history/{part.name}", part.state, part.about)
     yield from _inside(place, re.compile(r"[0-9]{1,18}\.safetensors"))
+
+
+def _evaluations(folder: Folder) -> Iterator[Part]:
+    place = folder.evaluations
+    for name in (entry.stem for entry in _entries(place) if entry.suffix == ".json"):
+        again = "`curta evaluate` with its settings makes it anew"
+        read = lambda _, name=name: folder.read_evaluation(name)
+        for part in _file(place, f"{name}.json", read, again):
+            yield Part(f"{evaluations.FOLDER}/{part.name}", part.state, part.about)
+    yield from _inside(place, re.compile(r"[\w.-]+(\.jsonl?)?"))
 
 
 def _probes(folder: Folder, read: Read) -> Iterator[Part]:

@@ -28,14 +28,14 @@ SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+2718281828459
 @click.argument("recipe", type=options.NAME, default="addition")
 @click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
 @click.option(
-    "--seeds", type=options.MEMBERS_OF_A_RUN, default=1, metavar="N", help="Members to train."
+    "--seeds", type=options.SEEDS, default=1, metavar="N", help="Members to train, or 3,7,11."
 )
 @click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
 @click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
 def train(
     recipe: str,
     run: str | None,
-    seeds: int,
+    seeds: int | list[int],
     track: str | None,
     no_evaluation: bool,
     **overrides: Any,
@@ -166,11 +166,15 @@ def evaluate(
     as_json: bool,
     **sizes: int | None,
 ) -> int:
-    """Evaluate a trained run."""
+    """Evaluate a trained run.
+
+    With other settings than the recipe's, what is found is kept beside the run's own evaluation.
+    """
     from curta.config.typed import as_json as to_json
     from curta.evaluation.results import agrees
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
+    from curta.runs.evaluations import named
 
     found = load(run, recurrences, trust)
     changes: dict[str, Any] = {"digits": _sizes(digits), **sizes}
@@ -183,6 +187,8 @@ def evaluate(
     show_evaluation(made, found.seeds if member is None else [found.seeds[member]])
     if not found.code_known:
         notice("These are problems that the run has kept: its program's code was not run (--trust)")
+    if made.changes:
+        notice(f"Kept beside the recipe's own: {named(made.changes)}")
     if member is None:
         notice(f"Report: {found.report}")
     return 0 if agrees(made.lengths) else 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 named = click.option("--run", metavar="NAME", help="Name of its folder (made from its entries).")
 seeds = click.option(
-    "--seeds", type=options.MEMBERS_OF_A_RUN, metavar="N", help="Members of each run (3)."
+    "--seeds", type=options.SEEDS, metavar="N", help="Members of each run (3), or 3,7,11."
 )
 
 
@@ -29,7 +29,11 @@ seeds = click.option(
 @seeds
 @options.as_json
 def compare(
-    entries: tuple[str, ...], run: str | None, seeds: int | None, as_json: bool, **common: Any
+    entries: tuple[str, ...],
+    run: str | None,
+    seeds: int | list[int] | None,
+    as_json: bool,
+    **common: Any,
 ) -> int:
     """Train several recipes side by side.
 
@@ -58,7 +62,11 @@ def compare(
 @seeds
 @options.as_json
 def sweep(
-    recipe: str, run: str | None, seeds: int | None, as_json: bool, **values_of: list[Any]
+    recipe: str,
+    run: str | None,
+    seeds: int | list[int] | None,
+    as_json: bool,
+    **values_of: list[Any],
 ) -> int:
     """Train a recipe with every combination of some values.
 

@@ -222,15 +222,6 @@ def probes_list(run: "Run") -> Table:
     return view
 
 
-def runs_table(names: Sequence[str]) -> Table:
-    view = Table()
-    for heading in ("run", "recipe", "seeds", "status", "evaluation (median)"):
-        view.add_column(heading)
-    for name in names:
-        view.add_row(*_run_row(name))
-    return view
-
-
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
     from curta.problems.notation import written
@@ -318,22 +309,6 @@ def _named_verdict(problem: "NamedProblem") -> Text:
     if len(right) > 1:
         return Text(f"{sum(right)} of {len(right)}", style)
     return Text("right" if right[0] else "WRONG", style)
-
-
-def _run_row(name: str) -> list[str | Text]:
-    """What the files of a run say; what is wrong with them instead, whatever lies there."""
-    from curta.runs import folders, metrics
-
-    shown = printable(name)
-    try:
-        folder = folders.find(name)
-        info, found = folder.read_info(), folder.read_evaluation()
-        metrics.read_last(folder.metrics)
-        medians = [_median(row.exact_match) for row in (found.lengths if found else ())]
-    except (OSError, ValueError) as error:  # UserError among them
-        return [shown, "", "", Text(printable(error), "red"), ""]
-    hardest = f"{min(medians):.3f} in the hardest of {len(medians)} rows" if medians else ""
-    return [shown, printable(info.recipe), str(len(info.seeds)), info.status, hardest]
 
 
 def _median(values: Sequence[float]) -> float:

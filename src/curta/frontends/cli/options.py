@@ -41,9 +41,24 @@ class PathType(Name):
         return Path(super().convert(value, param, ctx))
 
 
+class Seeds(click.ParamType[Any]):
+    """A count, for seeds 0, 1, ..., or the seeds themselves, parted by commas."""
+
+    name = "seeds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or "," not in value:
+            return MEMBERS_OF_A_RUN.convert(value, param, ctx)
+        parts = [part.strip() for part in value.rstrip(",").split(",")]
+        if len(parts) > MEMBERS:
+            self.fail(f"at most {MEMBERS:,} seeds, not {len(parts):,}", param, ctx)
+        return [SIGNED.convert(part, param, ctx) for part in parts]
+
+
 LETTERS_OF_A_NUMBER = 40
 COUNT = Bounded(1, PROBLEMS)
 MEMBERS_OF_A_RUN = Bounded(1, MEMBERS)
+SEEDS = Seeds()
 MEMBER = Bounded(0, MEMBERS - 1)
 SEED = Bounded(0, INT32)
 SIGNED = Bounded(-INT32, INT32)
@@ -55,6 +70,10 @@ run = click.argument("run", type=NAME)
 trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
+evaluation = click.option(
+    "--evaluation", metavar="E", default="", show_default=False,
+    help="One with other settings, such as digits-500 (the recipe's).",
+)  # fmt: skip
 recurrences = click.option(
     "--recurrences", type=Bounded(1, LAYERS), metavar="N", help="(the recipe's)"
 )

@@ -115,14 +115,15 @@ def serve(port: int) -> int:
 @click.command()
 @click.argument("runs", type=options.NAME, nargs=-1, required=True, metavar="RUN...")
 @click.option("--out", type=options.PATH, metavar="DIR", help="Folder to write it to.")
-def report(runs: tuple[str, ...], out: Path | None) -> int:
+@options.evaluation
+def report(runs: tuple[str, ...], out: Path | None, evaluation: str) -> int:
     """Write the report of a run, or of several side by side.
 
     It lies in the run's folder; of several, in `reports` of the runs folder.
     """
     from curta.frontends.api import report as write
 
-    _notice(f"Report: {write(runs, out)}")
+    _notice(f"Report: {write(runs, out, evaluation)}")
     return 0
 
 

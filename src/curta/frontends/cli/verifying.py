@@ -1,4 +1,4 @@
-"""What lies in the runs folder: `curta runs`, and whether it is whole: `curta verify`."""
+"""Whether what lies in the runs folder is whole: `curta verify`."""
 
 import json
 from dataclasses import asdict
@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from curta.runs.verify import Part
 
 STYLES = {"whole": "green", "missing": "yellow", "damaged": "bold red", "foreign": "magenta"}
-
-
-@click.command()
-def runs() -> int:
-    """List the runs."""
-    from curta.config.printable import printable
-    from curta.frontends.cli.display import notice, runs_table
-    from curta.runs import folders as store
-
-    found, compared = store.existing(), store.comparisons()
-    if not (found or compared):
-        print(f"no runs in {str(store.root())!r} yet: train one with `curta train`")
-    notice(runs_table(found) if found else None)
-    notice(f"comparisons: {', '.join(map(printable, compared))}" if compared else None)
-    return 0
 
 
 @click.command()

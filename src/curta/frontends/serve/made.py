@@ -23,7 +23,8 @@ _MAKING = threading.Lock()
 _CALCULATES = ("recipe.toml", "run.json", "checkpoints/*.json")
 """A checkpoint's JSON has the hash of its weights."""
 _REPORTED = (
-    "metrics.jsonl", "evaluation.json", "certificate.json", "history/*", "probes/*.json",
+    "metrics.jsonl", "evaluation.json", "evaluations/*.json", "certificate.json", "history/*",
+    "probes/*.json",
     *_CALCULATES,
 )  # fmt: skip
 

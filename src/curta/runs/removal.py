@@ -1,0 +1,44 @@
+"""Removing runs and comparisons: never one in use, and never what is none."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from curta.config import files
+from curta.config.errors import UserError, unknown
+from curta.runs import folders, ownership
+
+KNOWN = ("run.json", folders.COMPARISON)
+"""One of these is in every folder that may be removed."""
+
+
+def path_of(name: str) -> Path:
+    """The folder of a run, or of a comparison, by name or path, however damaged it is.
+
+    Raises UserError for what is neither, and for a link to one.
+    """
+    path = Path(name) if os.sep in name else folders.root() / name
+    if path.is_symlink():
+        raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
+    if not any(os.path.lexists(path / file) for file in KNOWN):
+        raise unknown("run", name, [*folders.existing(), *folders.comparisons()])
+    return path
+
+
+def remove(path: Path) -> None:
+    """Removes the folder and all in it; UserError if a process works on it, or on a run in it.
+
+    It is renamed first, so that a removal that is broken off leaves nothing that looks like a run.
+    """
+    for inner in sorted(path.iterdir()):
+        if not inner.is_symlink() and (inner / "run.json").exists():
+            with ownership.owned(inner):
+                pass
+    with ownership.owned(path):
+        try:
+            aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
+            path.rename(aside / path.name)
+        except OSError as error:
+            raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
+    shutil.rmtree(aside)

@@ -1,0 +1,133 @@
+"""`curta runs` and `curta rm`: what is listed, and what is removed."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.runs import folders, ownership
+from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+@pytest.fixture
+def three(runs_folder: Path) -> Path:
+    """Two runs of addition, one of subtraction; none is trained."""
+    for name, recipe in (("sum", "addition"), ("sum-2", "addition"), ("take", "subtraction")):
+        api.begin(recipe, [3, 7], name, tiny.overrides())
+    return runs_folder
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert main(["runs", "--json", *words]) == 0
+    return [row["name"] for row in json.loads(capsys.readouterr().out)]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([], ["sum", "sum-2", "take"]),
+        (["sum*"], ["sum", "sum-2"]),
+        (["sum", "take"], ["sum", "take"]),
+        (["--recipe", "addition"], ["sum", "sum-2"]),
+        (["--operator", "-"], ["take"]),
+        (["--status", "created", "sum-*"], ["sum-2"]),
+        (["--status", "finished"], []),
+    ],
+)
+def test_runs_are_filtered(
+    three: Path, capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
+) -> None:
+    assert listed(capsys, *words) == names
+
+
+def test_no_match_is_said(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "--status", "finished"]) == 0
+    assert "no such runs" in capsys.readouterr().out
+
+
+def test_rm_asks_first(
+    three: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda text: "n")
+    assert main(["rm", "sum"]) == 1
+    assert "Nothing was removed" in "".join(capsys.readouterr())
+    assert folders.existing() == ["sum", "sum-2", "take"]
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda text: "y")
+    assert main(["rm", "sum"]) == 0
+    assert folders.existing() == ["sum-2", "take"]
+    assert sorted(path.name for path in three.iterdir()) == ["sum-2", "take"]
+
+
+def test_rm_without_a_terminal_needs_yes(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read, write = os.pipe()
+    os.close(write)
+    with os.fdopen(read) as empty, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", empty)
+        assert main(["rm", "sum"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert main(["rm", "--yes", "sum", "sum-2"]) == 0
+    assert folders.existing() == ["take"]
+
+
+def test_what_is_no_run_is_not_removed(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (three / "mine").mkdir()
+    (three / "mine" / "thesis.txt").write_text("years of work")
+    (three / "link").symlink_to(three / "take")
+    for name in ("mine", str(three / "mine"), "take2", "link", ".", str(three)):
+        assert main(["rm", "--yes", name]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert (three / "mine" / "thesis.txt").exists()
+    assert folders.existing() == ["link", "sum", "sum-2", "take"]
+
+
+def test_a_run_in_use_is_not_removed(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from multiprocessing import get_context
+
+    there, gone = (get_context("spawn").Event() for _ in range(2))
+    holder = get_context("spawn").Process(target=hold, args=(three / "sum", there, gone))
+    holder.start()
+    try:
+        assert there.wait(60)
+        assert main(["rm", "--yes", "sum"]) == 2
+        assert "in use" in capsys.readouterr().err
+        assert (three / "sum" / "run.json").exists()
+    finally:
+        gone.set()
+        holder.join()
+    assert main(["rm", "--yes", "sum"]) == 0
+
+
+def hold(path: Path, there: "os.PathLike[str]", gone: "os.PathLike[str]") -> None:
+    """Owns a run until it is told to let go."""
+    with ownership.owned(path):
+        there.set()  # type: ignore[attr-defined]
+        gone.wait(60)  # type: ignore[attr-defined]
+
+
+def test_a_damaged_run_can_be_removed(three: Path) -> None:
+    (three / "sum" / "run.json").write_text("{")
+    assert main(["rm", "--yes", "sum"]) == 0
+    assert folders.existing() == ["sum-2", "take"]
+
+
+@pytest.mark.parametrize(
+    ("given", "seeds"), [("2", [0, 1]), ("3,7,11", [3, 7, 11]), ("5,", [5]), ("-1,4", [-1, 4])]
+)
+def test_seeds_are_a_count_or_themselves(given: str, seeds: list[int]) -> None:
+    from curta.frontends.cli.options import SEEDS
+
+    assert folders.seeds_of(SEEDS.convert(given, None, None)) == seeds
+
+
+@pytest.mark.parametrize("given", ["3,3", "0", "1,,2", "a,b", "1.5", "99999999999,1"])
+def test_seeds_that_cannot_be_are_refused(
+    given: str, runs_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "addition", "--seeds", given, "--run", "x"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not runs_folder.exists() or not list(runs_folder.iterdir())
