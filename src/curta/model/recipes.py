@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from curta.config import files, recipe
+from curta.config import changed, files, recipe
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path
 from curta.config.positions import Window
@@ -54,7 +54,8 @@ def resolve(
             if path in overrides or path in unread.unread(stated(own, where), needs):
                 raise lost[path]
             fields = unread.without(fields, path)
-    return stated(fields, where) if lost else found
+    found = stated(fields, where) if lost else found
+    return changed.described(found, _stated_or_none(own, where), name, {**common, **overrides})
 
 
 def read(name: str) -> dict[str, Any]:
@@ -105,6 +106,14 @@ def check_kept(fields: Mapping[str, Any], where: str) -> None:
 def stated(fields: Mapping[str, Any], where: str) -> Recipe:
     """As `parse`, every field checked by itself alone."""
     return recipe.parse(user.taken(_loaded(fields), where), where)
+
+
+def _stated_or_none(fields: Mapping[str, Any], where: str) -> Recipe | None:
+    """As `stated`; None for fields that are a recipe only once some of them are changed."""
+    try:
+        return stated(fields, where)
+    except UserError:
+        return None
 
 
 def check(of: Recipe) -> None:

@@ -1,0 +1,60 @@
+"""What a recipe says of itself once fields of it were changed: made of its fields.
+
+The summary that comes with a recipe tells what that recipe does, and no other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from curta.config.limits import LETTERS
+from curta.config.printable import shortened
+from curta.config.recipe import Recipe, as_table, lookup
+from curta.config.task import Task
+
+ASKED = ("summary", "evaluation")
+"""Sections that change nothing of what is trained."""
+
+
+def described(
+    recipe: Recipe, own: Recipe | None, name: str, overrides: Mapping[str, Any]
+) -> Recipe:
+    """The recipe of that name with `overrides`, and a summary that holds for it.
+
+    `own` is the recipe as it is without them, if it is one, whose summary stays where they change
+    nothing of what is trained.
+    """
+    found, before = as_table(recipe), as_table(own) if own else {}
+    changed = {
+        path: lookup(found, path)
+        for path in overrides
+        if path.partition(".")[0] not in ASKED and lookup(found, path) != lookup(before, path)
+    }
+    if not changed or "summary" in overrides:
+        return recipe
+    return replace(recipe, summary=_summary(recipe, name, changed))
+
+
+def _summary(recipe: Recipe, name: str, changed: Mapping[str, Any]) -> str:
+    """Such as `addition with model.width 32: + of 1 to 10 digits, program addition, positions
+    window`."""
+    changes = ", ".join(f"{path} {_value(value)}" for path, value in changed.items())
+    tasks = ", ".join(map(_task, recipe.tasks))
+    how = f"layout {recipe.layout}" if recipe.layout else f"program {', '.join(recipe.programs)}"
+    text = f"{name} with {changes}: {tasks}, {how}, positions {recipe.positions.name}"
+    return shortened(text, LETTERS)
+
+
+def _task(task: Task) -> str:
+    if task.values:
+        return f"{task.operator} of numbers from {task.values[0]:,} to {task.values[1]:,}"
+    low, high = task.digits
+    return f"{task.operator} of {low} to {high} digits"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return " to ".join(map(str, value)) if len(value) == 2 else ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "not set" if value is None else str(value)

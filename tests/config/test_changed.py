@@ -1,0 +1,49 @@
+"""A recipe that was changed does not claim what it was before."""
+
+from typing import Any
+
+import pytest
+
+from curta.config.recipe import shipped_names
+from curta.model import recipes
+
+OWN = recipes.resolve("addition", {}, "a test").summary
+
+
+def summary(name: str = "addition", **overrides: Any) -> str:
+    fields = {path.replace("__", "."): value for path, value in overrides.items()}
+    return recipes.resolve(name, fields, "a test").summary
+
+
+def test_a_change_of_what_is_trained_is_said() -> None:
+    assert summary(positions__name="rope", model__num_layers=2) == (
+        "addition with positions.name rope, model.num_layers 2:"
+        " + of 1 to 10 digits, program addition, positions rope"
+    )
+    assert summary(task__digits=[1, 3], model__gated=True) == (
+        "addition with task.digits 1 to 3, model.gated true:"
+        " + of 1 to 3 digits, program addition, positions window"
+    )
+
+
+def test_what_changes_nothing_of_it_keeps_the_summary() -> None:
+    width = recipes.resolve("addition", {}, "a test").model.width
+    assert summary(model__width=width) == summary() == OWN
+    assert summary(evaluation__digits=[2], evaluation__count=3) == OWN
+
+
+def test_a_summary_of_ones_own_stands() -> None:
+    assert summary(model__width=32, summary="mine") == "mine"
+
+
+def test_tables_and_layouts_are_described_as_such() -> None:
+    found = summary("sources/range", training__steps=10)
+    assert "+ of numbers from 0 to 49" in found
+    assert ", layout " in found
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_every_recipe_can_be_described(name: str) -> None:
+    found = summary(name, training__steps=11)
+    assert found.startswith(f"{name} with training.steps 11: ")
+    assert found.isprintable()
