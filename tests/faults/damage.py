@@ -94,8 +94,8 @@ def _check(
 ) -> None:
     for words, said in asking.ask("run", draw, "twin" if base == "own" else "copy"):
         found.ended[{0: "answered", 1: "answered", 2: "refused"}.get(said.code, "failed")] += 1
-        wrong = said.complaint or weights.complaint(NEWEST, said)
-        if wrong:
+        used = weights.complaint(NEWEST, said)
+        if wrong := said.complaint or used:
             found.failed(case, seed, f"{' '.join(words)}: {wrong}")
 
 

@@ -220,6 +220,21 @@ def test_what_is_saved_again_takes_the_place_of_what_was_damaged(tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["json", "safetensors"])
+def test_an_empty_folder_in_its_place_is_replaced_and_another_is_not(
+    tmp_path: Path, kind: str
+) -> None:
+    place = checkpoints.file_of(tmp_path, 5, kind)
+    place.mkdir()
+    checkpoints.save(tmp_path, 5, state(), OWNER)
+    assert checkpoints.newest_whole(tmp_path) == 5
+    place.unlink()
+    (place / "mine").mkdir(parents=True)
+    with pytest.raises(UserError, match="cannot write"):
+        checkpoints.save(tmp_path, 5, state(), OWNER)
+    assert (place / "mine").exists()
+
+
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
 def test_linked_files_are_not_read(saved: Path, tmp_path_factory: Any, kind: str) -> None:
     path = checkpoints.file_of(saved, 5, kind)
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"

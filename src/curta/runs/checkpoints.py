@@ -6,6 +6,7 @@ that was altered is noticed. The header of the arrays names the run that they be
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,16 @@ def owner(recipe: Recipe, seeds: list[int]) -> str:
 def save(folder: Path, step: int, state: PyTree, of: str, most: int = 0) -> None:
     """Writes a checkpoint of that owner, then removes all but the newest `most`, unless that is 0.
 
-    What damaged checkpoints of later steps have left is removed too.
+    What damaged checkpoints have left, in its place or of later steps, is removed too.
     """
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_named(arrays), metadata={OWNER: of})
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    files.write(file_of(folder, step, "safetensors"), data)
-    files.write(file_of(folder, step, "json"), json.dumps(record))
+    for kind, content in (("safetensors", data), ("json", json.dumps(record))):
+        path = file_of(folder, step, kind)
+        with suppress(OSError):  # an empty folder where the file should be
+            path.rmdir()
+        files.write(path, content)
     known = steps(folder)
     kept = [one for one in known if one <= step]
     for other in {*known} - {*(kept[-most:] if most else kept)}:

@@ -92,16 +92,20 @@ def _leave(code: int) -> None:
 
 @contextmanager
 def _notices() -> Iterator[None]:
-    """What the user should know, a line each instead of Python's two with a place in our code."""
+    """What the user should know, a line each, and each once.
+
+    Python's own have two, with a place in our code.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
-        show = warnings.showwarning
+        show, said = warnings.showwarning, set[str]()
 
         def shown(message: Any, category: type[Warning], *place: Any) -> None:
             if not issubclass(category, Notice):
                 show(message, category, *place)
-            else:
-                print(f"curta: {as_line(str(message))}", file=sys.stderr)
+            elif (line := as_line(str(message))) not in said:
+                said.add(line)
+                print(f"curta: {line}", file=sys.stderr)
 
         warnings.showwarning = shown  # type: ignore[assignment]
         yield
