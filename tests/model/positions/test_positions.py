@@ -12,10 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
-from curta.config.positions import Abacus, Coupled, Learned, NoPE, PositionCoupling, Positions, RoPE
+from curta.config.positions import (
+    FIRE,
+    T5,
+    Abacus,
+    ALiBi,
+    Coupled,
+    Learned,
+    NoPE,
+    PositionCoupling,
+    Positions,
+    RoPE,
+)
 from curta.layouts import Layout, TokenPositions, layout_named
 from curta.model import deferred_init
-from curta.model.positions import build
+from curta.model.positions import base, build
 from curta.model.positions.base import Encoding, Shape
 from curta.problems.problem import Problem
 from tests import tiny
@@ -281,3 +292,25 @@ def test_links_are_the_same_whether_the_index_was_built_at_once_or_grew(name: st
         np.testing.assert_array_equal(
             encoding.visible_keys(index, token).mask[:, 0], whole.mask[:, slot]
         )
+
+
+# Long texts.
+
+
+@pytest.mark.parametrize("settings", [NoPE(), RoPE(), ALiBi(), FIRE(), T5(), Abacus()])
+@pytest.mark.parametrize("queries", [12, 5])
+def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
+    monkeypatch: pytest.MonkeyPatch, settings: Positions, queries: int
+) -> None:
+    encoding, where = built(settings), where_of("123+99=0221$")
+    q, k, v = jax.random.normal(jax.random.key(0), (3, 2, 12, HEADS, 4))
+    both = jax.tree.map(lambda part: jnp.repeat(part, 2, axis=0), where)
+    asked = jax.tree.map(lambda part: part[:, -queries:], both)
+    visible = encoding.visible_keys(both, both if queries == 12 else asked)
+    layer = jax.tree.map(lambda leaf: leaf[0], encoding.layers)
+    whole = encoding.attend(layer, visible, q[:, -queries:], k, v)
+    monkeypatch.setattr(base, "LONG", 0)
+    monkeypatch.setattr(base, "PAIRS", 50)
+    assert base.queries_at_once(12, 12) == 4
+    parts = encoding.attend(layer, visible, q[:, -queries:], k, v)
+    np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)

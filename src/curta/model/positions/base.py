@@ -10,17 +10,24 @@ blocks as leading axis; the model hands each block its own slice.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, Shaped
 
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 
 HIDDEN = -1e9
 """Score of a key that is not visible: finite, so that no softmax divides by zero."""
+
+LONG, PAIRS = 1 << 19, 1 << 17
+"""Query-key pairs of a text from which on it is attended to part by part, and those of a part.
+
+1,400 sums of 1,000 digits took 126 s of a processor and 3.5 GB as a whole, 37 s and 0.6 GB so.
+"""
 
 Heads = Float[Array, "batch time heads features"]
 Queries = Float[Array, "batch queries heads features"]
@@ -113,7 +120,23 @@ class Encoding(eqx.Module):
     def attend(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
     ) -> Queries:
-        """Softmax attention of each query over its visible keys."""
+        """Softmax attention of each query over its visible keys; of long texts, part by part."""
+        size = queries_at_once(q.shape[1], k.shape[1])
+        if size == q.shape[1]:
+            return self._attend(layer, visible_keys, q, k, v)
+
+        def one(part: tuple[Queries, TokenPositions, Bool[Array, "batch part keys"]]) -> Queries:
+            heads, queries, mask = part
+            return self._attend(layer, VisibleKeys(queries, visible_keys.keys, mask), heads, k, v)
+
+        whole = (q, visible_keys.queries, visible_keys.mask)
+        found = jax.lax.map(one, jax.tree.map(partial(_parts, size=size), whole))
+        joined: Queries = jnp.moveaxis(found, 0, 1).reshape(len(q), -1, *q.shape[2:])
+        return joined[:, : q.shape[1]]
+
+    def _attend(
+        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
+    ) -> Queries:
         return jnp.einsum("bhqk,bkhe->bqhe", self.weights(layer, visible_keys, q, k), v)
 
     def weights(
@@ -129,6 +152,21 @@ class Encoding(eqx.Module):
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
         scores = scores + self.bias(layer, visible_keys)
         return jnp.where(visible_keys.mask[:, None], scores, HIDDEN)
+
+
+def queries_at_once(queries: int, keys: int) -> int:
+    """Queries of a text that are scored together: all of a short one."""
+    return queries if queries * keys <= LONG else max(1, PAIRS // keys)
+
+
+def _parts(
+    array: Shaped[Array, "batch queries *rest"], size: int
+) -> Shaped[Array, "parts batch size *rest"]:
+    """Cut along the queries, the last part filled up with zeros: 5 by twos are 3 parts."""
+    count = -(-array.shape[1] // size)
+    spare = ((0, 0), (0, count * size - array.shape[1])) + ((0, 0),) * (array.ndim - 2)
+    cut = jnp.pad(array, spare).reshape(len(array), count, size, *array.shape[2:])
+    return jnp.moveaxis(cut, 1, 0)
 
 
 def one_for_all(visible_keys: VisibleKeys) -> VisibleKeys:
