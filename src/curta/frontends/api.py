@@ -72,6 +72,8 @@ def begin(
     _configure()
     estimate.check(resolved, len(chosen))
     layout = layout_of(resolved)
+    if evaluate and before.is_other_model(overrides):
+        resolved = before.affordable(resolved, layout, len(chosen))
     if evaluate:
         before.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()

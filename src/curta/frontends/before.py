@@ -1,14 +1,20 @@
 """What is refused before a run folder is made: what cannot be trained, or evaluated, here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
+from curta.evaluation import expected
 from curta.evaluation.evaluation_set import refusal
 from curta.layouts import Layout
 from curta.problems.problem import operation_named
 from curta.problems.tasks import as_size
 from curta.training import estimate
+
+LONG = 60.0
+"""Seconds of an evaluation at one size that are not spent unasked on another model's sizes."""
 
 Asked = tuple[str, str, int | str]
 """A field of the evaluation, and an operator with a size that it asks for."""
@@ -21,6 +27,37 @@ def check_evaluation(recipe: Recipe, layout: Layout) -> None:
         reason = _refused(recipe, operator, size)
         if reason is not None:
             raise UserError(f"{field}: no {operator} of {size} digits: {reason}")
+
+
+def is_other_model(overrides: Mapping[str, Any]) -> bool:
+    """Whether it is not the recipe's model that is evaluated, but on its sizes."""
+    changed = {path.partition(".")[0] for path in overrides} & {"positions", "model", "layout"}
+    return bool(changed) and "evaluation.digits" not in overrides
+
+
+def affordable(recipe: Recipe, layout: Layout, members: int) -> Recipe:
+    """The recipe without sizes whose evaluation takes longer than `LONG`; a notice names them.
+
+    The first size of each operator stays.
+    """
+    settings, left, out = recipe.evaluation, dict[str, Any](), list[expected.Part]()
+    known = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
+    for task in recipe.tasks:
+        sizes = settings.sizes(task.operator)
+        parts = {size: known[f"{task.operator} at {size} digits"] for size in sizes}
+        kept = [size for size in sizes if parts[size].seconds <= LONG or size == sizes[0]]
+        left[task.operator] = tuple(kept)
+        out += [part for size, part in parts.items() if size not in kept]
+    if not out:
+        return recipe
+    named = ", ".join(f"{part.name} (about {expected.duration(part.seconds)})" for part in out)
+    notify(f"left out of the evaluation: {named}; --evaluation.digits asks for them")
+    return replace(recipe, evaluation=replace(settings, digits=_plainly(left)))
+
+
+def _plainly(sizes: dict[str, Any]) -> Any:
+    """The sizes of one operator alone as they are."""
+    return next(iter(sizes.values())) if len(sizes) == 1 else sizes
 
 
 def check_rows(recipes: list[Recipe], members: int) -> None:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from curta.config import files, typed
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, as_table
+from curta.evaluation import expected
 from curta.evaluation.evaluation_set import refusal
 from curta.layouts.texts import layout_of
 from curta.model import recipes
@@ -102,6 +103,14 @@ class Comparison:
                 self._save()
         return True
 
+    def pace(self) -> expected.Pace:
+        """How far it is at each row that is not finished, from now on."""
+        folders = self.find_folders()
+        left = [row for row in self.spec.rows if not _is_finished(folders.get(row.name))]
+        members = len(self.spec.seeds)
+        parts = [expected.whole(row.name, placed(row.recipe), members) for row in left]
+        return expected.Pace(parts)
+
     def _complete(
         self, row: Row, train: Callable[[Row, Session], None], say: Callable[[str], None]
     ) -> bool:
@@ -131,6 +140,10 @@ class Comparison:
 
     def _save(self) -> None:
         files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
+
+
+def _is_finished(path: Path | None) -> bool:
+    return path is not None and Folder(path).read_info().status == "finished"
 
 
 def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults:

@@ -15,7 +15,7 @@ from curta.config import sections
 from curta.config.errors import UserError, notify, unknown
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
-from curta.evaluation import bulk, certificate, evaluation_set, scoring, suite
+from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.sampling import named, written
 from curta.layouts import Layout
@@ -254,7 +254,7 @@ class Session:
         """What is found of all members, or of one."""
         if self._prepared is not None and self._prepared.exception() is None:
             models.recall.know(*self._prepared.result().listed[:2])
-        say = interrupts.checked(progress)
+        say = interrupts.checked(self._pace(models, settings).added(progress))
         found = suite.evaluate(self.recipe, models, settings, say, keep)
         found = replace(found, num_recurrences=self.num_recurrences)
         if not settings.named:
@@ -263,6 +263,19 @@ class Session:
         before = self.at(0)
         before = before if member is None else before.only(member)
         return replace(found, named=tuple(named(settings.named, before, models)))
+
+    def _pace(self, models: scoring.Models, settings: sections.Evaluation) -> expected.Pace:
+        """How far such an evaluation is; not known of a program whose code is not."""
+        known = self.code_known
+        given = (self.recipe, self.layout, settings, models.members)
+        return expected.Pace(expected.parts(*given) if known else [])
+
+    @property
+    def evaluation_seconds(self) -> float:
+        """About how long the evaluation of its recipe takes, all members together."""
+        settings = self.recipe.evaluation
+        parts = expected.parts(self.recipe, self.layout, settings, len(self.seeds))
+        return sum(part.seconds for part in parts)
 
     def _parts(
         self, settings: sections.Evaluation, changed: dict[str, Any]

@@ -151,20 +151,22 @@ def _step(recipe: Recipe, layout: Layout, number: int) -> Step:
         assert isinstance(layout, ProgramLayout)
         cells = 1 + max(map(len, layout.windows.values()), default=0)
         return Step(texts, 1, cells)
-    longest = _tokens(layout, task)
+    longest = tokens_of(layout, task.operator, tasks.widest(task))
     return Step(texts, longest, longest)
 
 
-def _tokens(layout: Layout, task: Task) -> int:
-    """Tokens of the longest text; of a program's by how those of short problems grow."""
-    digits = tasks.widest(task)
+def tokens_of(layout: Layout, operator: str, digits: tuple[int, ...]) -> int:
+    """Tokens of the longest text with operands of so many digits.
+
+    Of a program's long texts by how those of short problems grow.
+    """
     if not isinstance(layout, ProgramLayout):
-        return layout.bounds(task.operator, digits).total
+        return layout.bounds(operator, digits).total
     if max(digits) <= 4 * SHORT:
-        return _written(layout, task.operator, digits)
+        return _written(layout, operator, digits)
     shorter = tuple(min(one, SHORT) for one in digits)
     first, second = (
-        _written(layout, task.operator, tuple(times * one for one in shorter)) for times in (1, 2)
+        _written(layout, operator, tuple(times * one for one in shorter)) for times in (1, 2)
     )
     grown = max(1.0, log2(second / first))
     return round(second * (max(digits) / (2 * SHORT)) ** grown)
@@ -198,7 +200,7 @@ def _data(recipe: Recipe, layout: Layout, members: int) -> int:
         return max(
             _drawn(task, share) for task, share in zip(recipe.tasks, recipe.shares, strict=True)
         )
-    tokens = [_tokens(layout, task) for task in recipe.tasks]
+    tokens = [tokens_of(layout, task.operator, tasks.widest(task)) for task in recipe.tasks]
     each = recipe.training.problems // len(tokens) + 1
     if not isinstance(recipe.positions, Window):
         return sum(tokens) * each * members * 3 * BYTES

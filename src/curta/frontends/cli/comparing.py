@@ -107,10 +107,12 @@ def _run_comparison(made: "Comparison", as_json: bool) -> int:
     from curta.frontends.cli.display import Learning, Status, comparison_table, entry_line, notice
     from curta.runs import interrupts
 
+    pace = made.pace()
+
     def train(row: "Row", run: "Session") -> None:
         if as_json:
             return run.train()
-        notice(entry_line(made.spec, row))
+        notice(entry_line(row, pace.at(row.name)))
         with Learning(run.seeds) as learning:
             return run.train(learning.show)
 

@@ -2,6 +2,7 @@
 
 import statistics
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from curta.problems.operations import Answer
     from curta.problems.problem import Problem
     from curta.problems.sizes import Split
-    from curta.runs.comparison_spec import ComparisonSpec, Row
+    from curta.runs.comparison_spec import Row
     from curta.runs.loop import Progress as Step
     from curta.runs.results import ComparisonResults, ComparisonRow
 
@@ -41,14 +42,23 @@ def opening(run: "Run") -> Text:
         f": {printable(run.recipe.summary)}\n",
         f"training {members} on {low} to {high} digits,",
         f" {training.steps:,} steps of {training.batch:,} {shown}",
+        _evaluation_line(run),
     )
 
 
-def entry_line(spec: "ComparisonSpec", row: "Row") -> Text:
-    """Which entry of a comparison comes now."""
-    number = f"{spec.rows.index(row) + 1} of {len(spec.rows)}"
+def _evaluation_line(run: "Run") -> str:
+    """What an evaluation will take that is to follow, where that is long."""
+    from curta.evaluation.expected import duration
+
+    wanted = "evaluating" in run.missing()
+    seconds = run.evaluation_seconds if wanted else 0.0
+    return f"\nevaluation: about {duration(seconds)}" if seconds > SILENT else ""
+
+
+def entry_line(row: "Row", far: str) -> Text:
+    """Which entry of a comparison comes now, and how far that is."""
     summary = printable(row.recipe.summary)
-    return Text.assemble((printable(row.name), "bold"), f" ({number}): {summary}")
+    return Text.assemble((printable(row.name), "bold"), f" ({far}): {summary}")
 
 
 class Learning:
@@ -78,11 +88,15 @@ class Learning:
             sys.stdout.flush()
 
 
+SILENT = 10.0
+"""Seconds after which a line is printed where there is no terminal."""
+
+
 class Status:
-    """What is being done now, on a terminal only; written to stderr."""
+    """What is being done now, written to stderr: on a terminal in place, else a line at times."""
 
     def __init__(self, doing: str = "evaluating") -> None:
-        self.doing = doing
+        self.doing, self.said = doing, time.monotonic()
         self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
     def __enter__(self) -> "Status":
@@ -94,7 +108,11 @@ class Status:
         self.status.stop()
 
     def say(self, what: str) -> None:
-        self.status.update(Text(printable(f"{self.doing} {what} ...")))
+        line = printable(f"{self.doing} {what} ...")
+        self.status.update(Text(line))
+        if not sys.stderr.isatty() and time.monotonic() - self.said > SILENT:
+            print(line, file=sys.stderr, flush=True)
+            self.said = time.monotonic()
 
 
 def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:

@@ -1,0 +1,96 @@
+"""What an evaluation is expected to take, and how far it is."""
+
+import itertools
+import time
+
+import pytest
+
+from curta.evaluation import expected
+from curta.evaluation.expected import Pace, Part
+from curta.frontends import api
+from curta.layouts.texts import layout_of
+from curta.model import recipes
+from curta.runs import comparison_spec
+from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("brief", "runs_folder")
+
+ROPE = {"positions.name": "rope"}
+
+
+def parts(overrides: dict[str, object], members: int = 1, name: str = "addition") -> list[Part]:
+    recipe = recipes.resolve(name, overrides, "a test")
+    return expected.parts(recipe, layout_of(recipe), recipe.evaluation, members)
+
+
+def test_a_dense_model_takes_the_longer_the_more_it_sees() -> None:
+    whole, window = parts(ROPE), parts({})
+    assert [part.name for part in whole] == [f"+ at {n} digits" for n in (20, 100, 500, 1000)]
+    own = [part.seconds - expected.COMPILING for part in whole]
+    assert own[3] > 3 * own[2]
+    assert window[3].seconds < 10
+    assert parts(ROPE, members=4)[3].seconds == pytest.approx(expected.COMPILING + 4 * own[3])
+
+
+@pytest.mark.parametrize("name", ["sources/range", "sums", "base-16", "fractions"])
+def test_no_recipe_is_expected_to_take_hours(name: str) -> None:
+    assert all(0 < part.seconds < 3600 for part in parts({}, name=name))
+
+
+def test_what_is_left_is_measured_by_what_is_done() -> None:
+    clock = itertools.count(0, 30.0)  # each look is half a minute after the one before
+    pace = Pace([Part("a", 10.0), Part("b", 10.0), Part("c", 20.0)], lambda: next(clock))
+    assert pace.at("a") == "1 of 3, about 40 s left"
+    assert pace.at("b") == "2 of 3, about 90 s left"  # 10 s have taken 30 and 30 s are left
+    said: list[str] = []
+    say = pace.added(said.append)
+    say("something else")
+    say("c: 50%")
+    assert said == ["something else", "c: 50% (3 of 3, about 60 s left)"]
+
+
+def test_sizes_that_would_take_minutes_are_left_out_of_another_models_evaluation() -> None:
+    with pytest.warns(UserWarning, match=r"\+ at 1000 digits \(about .*--evaluation.digits"):
+        run = api.begin("addition", 8, "rope", ROPE, evaluate=True)
+    assert 1000 not in run.recipe.evaluation.sizes("+")
+    assert run.recipe.evaluation.sizes("+")[0] == 20
+    asked = ROPE | {"evaluation.digits": [20, 1000]}
+    run = api.begin("addition", 8, "asked", asked, evaluate=True)
+    assert run.recipe.evaluation.sizes("+") == (20, 1000)
+
+
+def test_the_recipes_own_model_keeps_its_sizes() -> None:
+    run = api.begin("addition", 1, "own", {}, evaluate=True)
+    assert run.recipe.evaluation.sizes("+") == (20, 100, 500, 1000)
+
+
+def test_an_evaluation_says_what_is_left() -> None:
+    run = api.begin("addition", 1, "mine", tiny.overrides(evaluation__digits=[2, 3]))
+    run.train()
+    said: list[str] = []
+    run.evaluate(said.append)
+    assert said[0].startswith("+ at 2 digits (1 of 2, about ")
+    assert said[1].startswith("+ at 3 digits (2 of 2, about ")
+
+
+@pytest.mark.slow
+def test_a_comparison_knows_what_is_left() -> None:
+    drafted = comparison_spec.draft(["addition", "subtraction"])
+    made = comparison_spec.resolve(drafted, tiny.overrides(), 1)
+    begun = api.begin_comparison(made, None, "both")
+    assert list(begun.pace().parts) == ["addition", "subtraction"]
+    begun.run_comparison()
+    assert begun.pace().parts == {}
+
+
+def test_off_a_terminal_a_line_is_printed_at_times(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from curta.frontends.cli.display import Status
+
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with Status() as status:
+        for now[0], what in ((1.0, "a"), (12.0, "b"), (13.0, "c"), (30.0, "d")):
+            status.say(what)
+    assert capsys.readouterr().err == "evaluating b ...\nevaluating d ...\n"
