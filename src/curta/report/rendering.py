@@ -61,10 +61,9 @@ def digest(text: str) -> str:
 
 FILTERS = (
     digest, drawing.ruled, marked, median, summary.by_operator, summary.by_size, summary.cell,
-    summary.counted, summary.duration, summary.hardest, summary.listed, summary.minute,
-    summary.number, summary.percent, summary.perplexity, summary.setting, summary.significant,
-    summary.trained_on,
-    summary.trained_tasks, verdict,
+    summary.checkout, summary.counted, summary.duration, summary.hardest, summary.listed,
+    summary.minute, summary.number, summary.percent, summary.perplexity, summary.setting,
+    summary.significant, summary.trained_on, summary.trained_tasks, verdict,
 )  # fmt: skip
 """Functions that templates apply to values, by their own names."""
 

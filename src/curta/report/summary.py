@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
+from curta.runs.results import Checkout
 
 MISSING = "—"
 """Stands where nothing was measured."""
@@ -80,6 +81,16 @@ def duration(seconds: float | None) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def checkout(known: tuple[str, Checkout]) -> str:
+    """Whose code, and its git commit.
+
+    >>> checkout(("curta", Checkout("0123456789abcdef", dirty=True)))
+    'curta 0123456789 and changes'
+    """
+    name, one = known
+    return f"{name} {one.commit[:10]}{' and changes' if one.dirty else ''}"
 
 
 def setting(value: object) -> str:

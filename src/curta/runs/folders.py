@@ -22,7 +22,6 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ from curta.model.positions import user
 from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
-from curta.runs import evaluations, metrics, ownership
+from curta.runs import evaluations, metrics, ownership, provenance
 from curta.runs.results import STAGES, Metric, RunInfo, Stage
 
 if TYPE_CHECKING:
@@ -208,7 +207,7 @@ def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
         seeds=seeds,
         status="created",
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        versions=versions(),
+        versions=provenance.versions(),
         device=devices.description(),
         platform=platform.platform(),
         steps=recipe.training.steps,
@@ -217,6 +216,8 @@ def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
         structure=structure(recipe),
         stopped={},
         programs=tuple(recipe.programs),
+        command=provenance.command(),
+        code=provenance.checkouts(),
     )
 
 
@@ -275,14 +276,6 @@ def _holding(file: str) -> list[str]:
     """
     found = root().iterdir() if root().is_dir() else []
     return sorted(p.name for p in found if p.name[0] != "." and os.path.lexists(p / file))
-
-
-def versions() -> dict[str, str]:
-    return {
-        "curta": metadata.version("curta"),
-        "jax": metadata.version("jax"),
-        "python": platform.python_version(),
-    }
 
 
 def structure(recipe: Recipe) -> str:

@@ -1,6 +1,6 @@
 """What a run and a comparison say of themselves: their JSON files are these as JSON."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
@@ -36,6 +36,14 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Checkout:
+    """A git commit, and whether tracked files were changed since."""
+
+    commit: str
+    dirty: bool
+
+
+@dataclass(frozen=True)
 class RunInfo:
     """`run.json`: what is trained, on what, and how far it came.
 
@@ -44,6 +52,8 @@ class RunInfo:
     `checkpoint` is the step of the newest checkpoint. `parameters` are those of one member,
     `trained_digits` the fewest and the most of any operand, `stopped` the step at which a member's
     loss was no longer finite, by member; `ended` is the step at which training was good enough.
+    `command` are the words that began it, `code` the commits of the folder in which that was
+    (`here`) and of Curta itself, where they are of git repositories.
     """
 
     FORMAT: ClassVar[int] = 4
@@ -74,6 +84,8 @@ class RunInfo:
     done: tuple[Stage, ...] = ()
     checkpoint: int = 0
     failure: str = ""
+    command: tuple[str, ...] = ()
+    code: dict[str, Checkout] = field(default_factory=dict)
 
     @property
     def over(self) -> bool:

@@ -8,7 +8,7 @@ from curta.export.dataset.splits import BUCKETS, HELD, TEST_ID, TEST_OOD, TRAIN,
 from curta.export.formats import format_named
 from curta.layouts import Layout
 from curta.report.rendering import render_text
-from curta.runs.folders import versions
+from curta.runs.provenance import versions
 
 
 @dataclass

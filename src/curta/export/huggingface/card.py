@@ -18,7 +18,8 @@ from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse
 from curta.report.rendering import render_text
-from curta.runs.folders import structure, versions
+from curta.runs.folders import structure
+from curta.runs.provenance import versions
 
 
 def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, Any]) -> str:
