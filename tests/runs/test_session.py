@@ -211,7 +211,7 @@ def test_what_is_held_out_is_evaluated_and_the_split_is_counted() -> None:
     rows = [row for row in found.lengths if row.slice_name == "held out"]
     assert [(row.size, row.count, row.digits) for row in rows] == [("0..9", 10, 1)]
     assert all(value >= 1 for value in rows[0].perplexity)
-    assert found.splits == (tasks.Split("+", training=60, held_out=40, overlap=0),)
+    assert found.splits == (tasks.Split("+", training=60, held_out=40, overlap=0, mirrored=19),)
 
 
 def test_one_member_is_evaluated_alone_and_nothing_is_saved() -> None:

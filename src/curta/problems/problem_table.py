@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, UInt
 
 from curta.problems.arithmetic import digits
@@ -52,6 +53,17 @@ class Table:
         row = self.row(places)
         width = self.high - self.second + 1
         return jnp.stack([self.low + row // width, self.second + row % width], axis=1)
+
+    def row_of(self, pairs: Int[np.ndarray, "pairs 2"]) -> Int[np.ndarray, " pairs"]:
+        """The numbers of the rows with these operands, -1 where there is no such row.
+
+        >>> Table("//", 0, 2).row_of(np.array([[0, 1], [2, 2], [1, 0]])).tolist()
+        [0, 5, -1]
+        """
+        first, second = pairs[:, 0] - self.low, pairs[:, 1] - self.second
+        width = self.high - self.second + 1
+        inside = (first >= 0) & (second >= 0) & (pairs.max(axis=1, initial=0) <= self.high)
+        return np.where(inside, first * width + second, -1)
 
     def numbers(self, places: Int[Array, " places"]) -> Numbers:
         return numbers(self.pairs(places), self.high)

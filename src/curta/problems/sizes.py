@@ -40,9 +40,14 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """How many problems of one operator are trained on, held out, and both."""
+    """How many problems of one operator are trained on, held out, and both.
+
+    Of those held out, `mirrored` are trained on the other way round: 2+1 of 1+2, where that has
+    the same answer.
+    """
 
     operator: str
     training: int
     held_out: int
     overlap: int
+    mirrored: int = 0

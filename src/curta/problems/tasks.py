@@ -168,9 +168,18 @@ def validation(task: Task, count: int) -> list[Problem]:
 
 def split(task: Task) -> Split:
     """How a task's table is divided: counted, not concluded."""
-    parts = (trained(task), range(task.held_out))
-    rows = [set(np.asarray(table(task).row(jnp.arange(p.start, p.stop))).tolist()) for p in parts]
-    return Split(task.operator, len(rows[0]), len(rows[1]), overlap=len(rows[0] & rows[1]))
+    rows = table(task)
+    known = np.asarray(rows.row(jnp.asarray(np.array(trained(task)))))
+    out = np.asarray(rows.pairs(jnp.arange(task.held_out)))
+    own, twin = rows.row_of(out), rows.row_of(out[:, ::-1])
+    twins = out[np.isin(twin, known) & (twin != own) & (twin >= 0)].tolist()
+    mirrored = sum(_answer(task, a, b) == _answer(task, b, a) for a, b in twins)
+    both = len(np.intersect1d(known, own))
+    return Split(task.operator, len(np.unique(known)), len(np.unique(own)), both, mirrored)
+
+
+def _answer(task: Task, *operands: int) -> object:
+    return Problem(task.operator, operands).truth
 
 
 def check(task: Task) -> None:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from curta.config import sections
-from curta.config.errors import UserError, notify, unknown
+from curta.config.errors import UserError, notify, quoted
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
 from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
@@ -208,7 +208,10 @@ class Session:
         known = [task.operator for task in self.recipe.tasks]
         for problem in problems:
             if problem.operator not in known:
-                raise unknown(f"operator of run {self.name!r}", problem.operator, known)
+                raise UserError(
+                    f"run {self.name!r} has no {quoted(problem.operator)}: it was trained on"
+                    f" {' '.join(known)}"
+                )
             base = self.layout.base(problem.operator)
             if problem.base != base:
                 raise UserError(f"run {self.name!r} has {problem.operator} in base {base} only")

@@ -321,7 +321,7 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
         (["longer", "--count", "0"], "--count must be at least 1, not 0"),
         (["longer", "--count", "x"], "--count"),
         (["longer", "--member", "2"], "no member 2: run 'small' has 0 to 1"),
-        (["top-k", "--problem", "5-3"], "unknown operator of run 'small' '-'"),
+        (["top-k", "--problem", "5-3"], "run 'small' has no '-': it was trained on +"),
         (["top-k", "--problem", "5+"], "operand is missing"),
         (["top-k", "extra"], "Got unexpected extra argument (extra)"),
     ],

@@ -207,7 +207,8 @@ def split_lines(splits: "Sequence[Split]") -> list[str]:
     """How the problems of each table were divided, counted."""
     return [
         f"split of {one.operator}: {one.training:,} problems trained on,"
-        f" {one.held_out:,} held out, {one.overlap:,} in both"
+        f" {one.held_out:,} held out, {one.overlap:,} in both; of {one.mirrored:,} held out, the"
+        " mirrored problem is trained on"
         for one in splits
     ]
 
