@@ -3,14 +3,17 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from curta.config import described
 from curta.export import EXPORTERS, IMPORTERS
 from curta.frontends import api
 from curta.frontends.cli import main
+from curta.model.unread import of_data
 from curta.probes import PROBES
 
 SMALL = [
@@ -23,7 +26,20 @@ SMALL_FILES_ONLY = (
     "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
 )
+DECAY = """
+from dataclasses import dataclass
+from typing import Any
 
+
+@dataclass(frozen=True)
+class Decay:
+    name: str = "decay"
+    rate: float = 1.0
+    '''How fast it fades. More of it.'''
+
+    def build(self, shape: Any) -> Any:
+        return None
+"""
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -62,6 +78,45 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
     assert "--training.steps" in text
     assert "[default: 1000]" in text
     assert "--positions.neighbours" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        (["train"], lambda path: True),
+        (["compare", "addition", "sums"], lambda path: True),
+        (["sweep", "addition-fire"], lambda path: True),
+        (["data", "addition"], of_data),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_help_says_what_each_field_is(
+    capsys: pytest.CaptureFixture[str], words: list[str], taken: Callable[[str], bool]
+) -> None:
+    assert main([*words, "--help"]) == 0
+    text = "".join(capsys.readouterr().out.split())
+    missing = {
+        path: line
+        for path, line in described.lines().items()
+        if taken(path) and f"--{path}VALUE{''.join(line.split())}[default:" not in text
+    }
+    assert not missing
+
+
+def test_help_shows_what_an_encoding_of_the_users_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "decay.py"
+    file.write_text(DECAY)
+    assert main(["train", "--positions.name", str(file), "--help"]) == 0
+    assert "How fast it fades. (decay) [default:" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_fields_are_is_read_for_a_help_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(described, "lines", None)
+    assert "training.steps should be" in refused(capsys, "train", "--training.steps", "0")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +189,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["sweep", "addition", "--model.width", "32,x"], "width=x': model.width"),
         (["sweep", "addition", "--model.width", "32,32"], "two entries are called 'width=32'"),
         (["sweep"], "Missing argument 'RECIPE'. (see `curta sweep --help`)"),
-        (["runs", "extra"], "Got unexpected extra argument (extra)"),
+        (["recipes", "extra"], "Got unexpected extra argument (extra)"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
@@ -467,8 +522,8 @@ def test_compare_help_shows_values_that_the_recipes_share(
 ) -> None:
     assert main(["compare", "addition", "addition-plain", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "--training.steps VALUE [default: each recipe's own]" in text
-    assert "--model.mlp_ratio VALUE [default: 4]" in text
+    assert "weights are updated. [default: each recipe's own]" in text
+    assert "in multiples of `width`. [default: 4]" in text
 
 
 def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:
