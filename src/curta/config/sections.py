@@ -121,7 +121,7 @@ class Evaluation:
     held_out: Problems = 1000
     """How many problems are asked of those that a task holds out."""
     layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
-    """Other layouts, of the same characters, in which held-out problems are asked too."""
+    """Other layouts of the same characters, or programs, for the held-out problems."""
     certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000
     """Tokens of a program recorded to list its windows; 0: no certificate."""
     named: Annotated[tuple[Annotated[str, MaxLen(PROBLEM)], ...], MaxLen(ITEMS)] = ()

@@ -32,7 +32,10 @@ class Task:
     second: Digits | None = None
     """Fewest and most digits of all operands but the first; not set: those of `digits`."""
     operands: Operands | None = None
-    """Fewest and most operands of a problem; not set: as few as the operator takes."""
+    """Fewest and most operands of a problem; not set: as few as the operator takes.
+
+    +, sort and order take several numbers of them.
+    """
     special: Rate = 0.25
     """Share of rare problems in training, such as carry chains or equal operands; 0: none.
 
@@ -43,7 +46,8 @@ class Task:
     values: tuple[Place, Place] | None = None
     """Lowest and highest operand of a table of all pairs, to draw from it; not set: no table.
 
-    Each pair comes equally often. A table takes the place of `digits`, `second` and `operands`.
+    Each pair comes equally often. A table takes the place of `digits`, `second` and `operands`,
+    and `special` must then be 0.
     """
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
