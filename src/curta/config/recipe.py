@@ -317,7 +317,7 @@ def unknown_field(path: str, known: Iterable[str]) -> UserError:
     """What is said of a field that there is not: its new name, or the nearest of the known."""
     if path in RENAMED:
         return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, known)
+    return unknown("field", path, known, "curta train --help")
 
 
 def _near(location: tuple[int | str, ...]) -> list[str]:

@@ -166,7 +166,7 @@ def _refuse(given: Iterable[str], own: Sequence[str], ctx: click.Context) -> Non
         if name not in known and "." in name:
             raise unknown_field(name[2:], fields)
         if name not in known:
-            raise click.NoSuchOption(name, possibilities=known, ctx=ctx)
+            raise click.NoSuchOption(name, ctx=ctx)
 
 
 def fields(
