@@ -60,6 +60,11 @@ _HOMES |= {"check": "programs.user.checking", "register": "programs.user.registr
 _HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
 
 
+def __dir__() -> list[str]:
+    """What there is, also before its first use."""
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Imports on first use: `import curta` must not cost the second that JAX takes."""
     from importlib import import_module

@@ -29,6 +29,10 @@ def test_curta_has_what_it_names_and_nothing_else() -> None:
         _ = curta.trian
 
 
+def test_curta_lists_what_it_names_without_importing_it() -> None:
+    assert dir(curta) == sorted(curta.__all__)
+
+
 def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     shown: list[Any] = []
     run = curta.train("addition", seeds=2, overrides=tiny.overrides(), show=shown.append)

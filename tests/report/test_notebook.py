@@ -1,11 +1,13 @@
 """Pictures and tables as a notebook draws them."""
 
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import curta
+from curta.frontends import api
 from curta.report.notebook import Rows
 from tests import tiny
 
@@ -42,6 +44,8 @@ def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(runs_folder: Pat
     assert run.read_rows() == []
     assert "No rows yet." in run._repr_html_()
     found, rows = run.evaluate(), run.read_rows()
+    worst = min(min(row.exact_match) for row in found.lengths)
+    assert repr(run).endswith(f"digits, worst slice {worst:.3f}>")
     assert [row["slice"] for row in rows] == [row.slice_name for row in found.lengths]
     assert all(row["min"] <= row["median"] <= row["max"] for row in rows)
     assert {"learning", "lengths"} <= set(run.find_pictures())
@@ -51,7 +55,20 @@ def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(runs_folder: Pat
     assert png == (run.folder.path / "probes" / "top-k.png").read_bytes()
     assert set(size) == {"width"}
     with pytest.raises(curta.UserError, match="did you mean 'top-k'"):
-        curta.probe(run, "top-q")
+        curta.probe(run, "tpo-k")
+
+
+@pytest.mark.parametrize("file", ["run.json", "evaluation.json"])
+def test_a_run_says_what_it_is_in_a_line_whatever_lies_in_its_folder(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    run = api.begin("addition", 2, "mine", tiny.overrides())
+    monkeypatch.setattr(run, "load_models", None)
+    assert repr(run) == "<Run mine: created, 2 seeds, addition of 1 to 4 digits>"
+    (run.folder.path / file).write_text("no JSON")
+    assert repr(run) == "<Run mine: damaged>"
+    shutil.rmtree(run.folder.path)
+    assert repr(run) == "<Run mine: damaged>"
 
 
 @pytest.mark.slow

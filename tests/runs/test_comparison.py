@@ -109,6 +109,17 @@ def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
 
 
 @pytest.mark.slow
+def test_it_says_what_it_is_in_a_line(done: Comparison, runs_folder: Path) -> None:
+    assert repr(done) == f"<Comparison two: {done.spec.title}, 2 of 2 runs finished, 2 seeds>"
+    path = copied(done, runs_folder)
+    mine = Comparison.load("two")
+    shutil.rmtree(path / "plain")
+    assert "1 of 2 runs finished" in repr(mine)
+    (path / "window" / "run.json").write_text("no JSON")
+    assert repr(mine) == "<Comparison two: damaged>"
+
+
+@pytest.mark.slow
 def test_a_size_without_positions_is_said_and_the_others_are_evaluated(done: Comparison) -> None:
     window, plain = done.read_results().rows
     assert window.unplaced == []

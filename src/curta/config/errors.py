@@ -4,10 +4,10 @@ A `UserError` is shown as one line and ends the command with exit code 2.
 Any other exception is a defect of the program and keeps its full traceback.
 """
 
-import difflib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from curta.config.nearest import nearest
 from curta.config.printable import letters, printable, shortened
 
 LONGEST = 290
@@ -15,6 +15,9 @@ LONGEST = 290
 
 QUOTED = 60
 """Letters of what the user gave, where a line quotes it."""
+
+LISTED = 12
+"""Names that a line lists, where a command lists them too."""
 
 
 class UserError(ValueError):
@@ -37,12 +40,23 @@ def notify(line: str) -> None:
     warnings.warn(line, Notice, stacklevel=3)
 
 
-def unknown(what: str, name: object, options: Iterable[str]) -> UserError:
-    """An error for a name that is none of `options`, with the nearest of them."""
+def unknown(what: str, name: object, options: Iterable[str], lister: str = "") -> UserError:
+    """An error for a name that is none of `options`: with the one that was meant, or with all.
+
+    Where there are many the line names the command, `lister`, that lists them.
+    """
     options = sorted(options)
-    near = difflib.get_close_matches(str(name)[:QUOTED], options, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(options)}"
+    near = nearest(str(name)[:QUOTED], options)
+    hint = f"did you mean {near!r}?" if near else _listed(options, lister)
     return UserError(f"unknown {what} {quoted(name)}: {hint}")
+
+
+def _listed(options: Sequence[str], lister: str) -> str:
+    if not options:
+        return "there is none yet"
+    if lister and len(options) > LISTED:
+        return f"`{lister}` lists all"
+    return f"choose from {', '.join(options)}"
 
 
 def quoted(given: object) -> str:

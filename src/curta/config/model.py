@@ -11,47 +11,63 @@ from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Size and design of the transformer.
-
-    `num_attention_layers` counts the blocks, from the first on, that have attention; the
-    others see one token at a time. All blocks are run `num_recurrences` times over, and with
-    `input_injection` the embedded input is added to the state before every block, or before every
-    sub-layer, so that it is the state with which the first recurrence begins. Queries share
-    `num_kv_heads` keys and values evenly, each has its own if that is not set.
-    `norm_placement` normalises before each sub-layer, or also the sum after it;
-    `activation` "gelu" is the tanh form. Without `attention_scale` scores are not divided
-    by the root of the features, and queries begin smaller by as much instead. `init`
-    gives every weight the deviation of its fan-in and embeddings that of 1, or all of
-    them `init_std`. `dropout` is the share of the embeddings and of each sub-layer's
-    output that is left out in training.
-
-    Without `causal` a token sees the whole text, so what it is asked for must not stand in it.
-
-    `role_embeddings` add a vector for the part that each token plays in its layout, and with
-    `compositional_embeddings` the vector of a digit that carries is the sum of the digit's and
-    the carry's: structure that a plain model would have to find.
-    """
+    """Size and design of the transformer."""
 
     width: Annotated[int, Ge(1), Le(WIDTH)] = 32
+    """Length of the vector that stands for a token; a multiple of `heads`."""
     heads: Parts = 4
+    """Attention heads of a layer, which share the width evenly."""
     num_kv_heads: Parts | None = None
+    """How many keys and values the heads share evenly; not set: each has its own."""
     num_layers: Layers = 2
+    """Blocks of the transformer, MLP-only ones included."""
     num_attention_layers: Layers = 1
+    """How many blocks, from the first on, attend; the others see one token at a time."""
     num_recurrences: Layers = 1
+    """How many times all blocks are run over, with the same weights; 1: once."""
     input_injection: Literal["none", "block", "sublayer"] = "none"
+    """Adds the embedded input again before every block, or sublayer; none: only at first.
+
+    The first recurrence then begins with that input as its state.
+    """
     mlp_ratio: Annotated[int, Ge(1), Le(RATIO)] = 4
+    """Inner width of the feed-forward part, in multiples of `width`."""
     gated: bool = False
+    """Whether the inner layer of the MLP is multiplied by a gate (Shazeer, arXiv 2002.05202)."""
     activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
+    """Function within the MLP: relu, relu2 (its square), gelu (tanh form), silu."""
     norm: Literal["rms", "layer", "plain"] = "rms"
+    """RMSNorm (rms), LayerNorm without bias (layer), or without parameters at all (plain)."""
     norm_placement: Literal["pre", "post_residual"] = "pre"
+    """Normalise before each sub-layer (pre), or also the sum after it (post_residual)."""
     attention_scale: bool = True
+    """Whether scores are divided by the root of a head's width.
+
+    If not, queries begin smaller by as much instead.
+    """
     init: Literal["fan_in", "normal"] = "fan_in"
+    """Deviation of first weights: by fan_in, with 1 for embeddings, or normal (`init_std`)."""
     init_std: Rate = 0.02
+    """Standard deviation of all weights before the first step, with `init` normal."""
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
+    """Share of embeddings and of each sub-layer's output left out in training; 0: none."""
     causal: bool = True
+    """Whether a token sees only what comes before it; false: the whole text.
+
+    What it is asked for must then not stand in the text.
+    """
     tie_embeddings: bool = False
+    """Whether the output head uses the embedding's matrix instead of its own."""
     role_embeddings: bool = False
+    """Whether a learned vector for the part that a token plays in its layout is added.
+
+    This is structure that a plain model would have to find.
+    """
     compositional_embeddings: bool = False
+    """Whether a program's token is the sum of vectors for symbol, carry, role and move.
+
+    This is structure that a plain model would have to find.
+    """
 
     def __post_init__(self) -> None:
         if self.width % self.heads:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le, Lt
 from pydantic import Discriminator, Tag
 
-from curta.config.limits import FACTOR, Rate, RateOrNone
+from curta.config.limits import FACTOR, Name, Rate, RateOrNone
 
 Momentum = Annotated[float, Ge(0.0), Lt(1.0)]
 Share = Annotated[float, Ge(0.0), Le(1.0)]
@@ -14,17 +14,20 @@ Share = Annotated[float, Ge(0.0), Le(1.0)]
 
 @dataclass(frozen=True)
 class Common:
-    """The learning rate, its course over the steps, and the norm at which gradients are clipped.
+    """The learning rate, its course over the steps, and the norm at which gradients are clipped."""
 
-    The rate rises over a share `warmup` of the steps, and then falls to a share `final` of
-    itself. With a `clip` of 0 gradients are never clipped.
-    """
-
+    name: Name
+    """Which optimiser; another one keeps the fields that both have."""
     learning_rate: Rate = 1e-2
+    """Size of updates at its largest, when the warm-up has ended."""
     clip: Annotated[float, Ge(0.0), Le(FACTOR)] = 1.0
+    """Norm of all gradients together, above which they are scaled down to it; 0: never."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    """How the learning rate falls after the warm-up: cosine, linear, or not at all (constant)."""
     warmup: Share = 0.1
+    """Share of the steps, from 0 to 1, in which the learning rate rises."""
     final: Share = 0.0
+    """Share of the learning rate that is left at the last step."""
 
 
 @dataclass(frozen=True)
@@ -33,36 +36,48 @@ class SGD(Common):
 
     name: Literal["sgd"] = "sgd"
     momentum: Momentum = 0.9
+    """Share of the former update that is part of the next; 0: none."""
 
 
 @dataclass(frozen=True)
-class Adam(Common):
+class _Moments(Common):
+    """What Adam has, and what follows it."""
+
+    beta1: Momentum = 0.9
+    """Share that the running mean of gradients keeps at each step."""
+    beta2: Momentum = 0.98
+    """Share that the running mean of squared gradients keeps at each step."""
+
+
+@dataclass(frozen=True)
+class _Decaying(_Moments):
+    """What has weight decay besides."""
+
+    weight_decay: RateOrNone = 0.01
+    """Share of every weight, times the learning rate, taken off it at each step; 0: none."""
+
+
+@dataclass(frozen=True)
+class Adam(_Moments):
     """Adam (Kingma and Ba, arXiv 1412.6980)."""
 
     name: Literal["adam"] = "adam"
-    beta1: Momentum = 0.9
-    beta2: Momentum = 0.98
 
 
 @dataclass(frozen=True)
-class AdamW(Common):
+class AdamW(_Decaying):
     """Adam with decoupled weight decay (Loshchilov and Hutter, arXiv 1711.05101)."""
 
     name: Literal["adamw"] = "adamw"
-    weight_decay: RateOrNone = 0.01
-    beta1: Momentum = 0.9
-    beta2: Momentum = 0.98
 
 
 @dataclass(frozen=True)
-class Muon(Common):
+class Muon(_Decaying):
     """Muon for the blocks' matrices, with `momentum`; AdamW for all else, with the betas."""
 
     name: Literal["muon"] = "muon"
-    weight_decay: RateOrNone = 0.01
     momentum: Momentum = 0.9
-    beta1: Momentum = 0.9
-    beta2: Momentum = 0.98
+    """Share that the running mean of gradients keeps, for the matrices of the blocks."""
 
 
 OPTIMIZERS: dict[str, type[Common]] = {"sgd": SGD, "adam": Adam, "adamw": AdamW, "muon": Muon}

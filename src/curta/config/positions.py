@@ -27,60 +27,76 @@ Neighbours = Annotated[
 
 
 @dataclass(frozen=True)
-class Learned:
+class Common:
+    """What the settings of every encoding have."""
+
+    name: Name
+    """Which encoding, or the path of a file of yours; another one begins the section anew."""
+
+
+@dataclass(frozen=True)
+class Learned(Common):
     """One learned vector for each of `length` indices in the text."""
 
     name: Literal["learned"] = "learned"
     length: Count = 512
+    """Most tokens of a text: each index has a vector of its own."""
 
 
 @dataclass(frozen=True)
-class NoPE:
+class NoPE(Common):
     """No positions are given to the model."""
 
     name: Literal["nope"] = "nope"
 
 
 @dataclass(frozen=True)
-class Sinusoidal:
+class Sinusoidal(Common):
     """Fixed waves; the slowest pair of features has a period just below 2 pi `base`."""
 
     name: Literal["sinusoidal"] = "sinusoidal"
     base: Factor = 10_000.0
+    """The slowest pair of features has a period just below 2 pi times this many tokens."""
 
 
 @dataclass(frozen=True)
-class Randomised:
+class Randomised(Common):
     """Learned or sinusoidal vectors, at random indices below `max_length` in training."""
 
     name: Literal["randomised"] = "randomised"
     of: Literal["learned", "sinusoidal"] = "learned"
+    """Which vectors stand at the random indices: learned or sinusoidal ones."""
     max_length: Count = 512
+    """Random indices lie below this in training; no text may have more tokens."""
 
 
 @dataclass(frozen=True)
-class RoPE:
+class RoPE(Common):
     """Rotary embedding; the slowest pair of features turns with period 2 pi `base`."""
 
     name: Literal["rope"] = "rope"
     base: Factor = 10_000.0
+    """The slowest pair of features turns once in just below 2 pi times this many tokens."""
 
 
 @dataclass(frozen=True)
-class ALiBi:
+class ALiBi(Common):
     """A penalty in proportion to the distance, with fixed or `learned` slopes."""
 
     name: Literal["alibi"] = "alibi"
     learned: bool = False
+    """Whether the slopes of the heads are trained, or fixed."""
 
 
 @dataclass(frozen=True)
-class T5:
+class T5(Common):
     """A score bias for each of `num_buckets` ranges of distances, shared by all blocks."""
 
     name: Literal["t5"] = "t5"
     num_buckets: Annotated[int, Ge(2), Le(PARTS)] = 32
+    """How many ranges of distances have a bias; the first half hold one distance each."""
     max_distance: Count = 128
+    """From this distance on, in tokens, all share the last bucket."""
 
     def __post_init__(self) -> None:
         if self.max_distance <= self.num_buckets // 2:
@@ -91,60 +107,67 @@ class T5:
 
 
 @dataclass(frozen=True)
-class FIRE:
+class FIRE(Common):
     """A bias learned from logarithmic distances; random positions below `max_length` if not 0."""
 
     name: Literal["fire"] = "fire"
     hidden: Parts = 32
+    """Inner width of the network that makes a bias of a distance."""
     max_length: PositionsOrNone = 0
+    """In training, tokens stand at random positions below this; 0: at their index."""
 
 
 @dataclass(frozen=True)
-class Abacus:
+class Abacus(Common):
     """A learned vector for each digit's index in its number, randomly displaced in training."""
 
     name: Literal["abacus"] = "abacus"
     rows: Count = 1024
+    """How many vectors there are: longest number and random offset must fit."""
     max_offset: PositionsOrNone = 100
+    """Largest number added to all digits' indices in training, drawn each step; 0: none."""
     inject: Literal["embedding", "queries_keys"] = "embedding"
+    """Where vectors are added: to the embedding, or in every layer to queries_keys."""
 
 
 @dataclass(frozen=True)
-class Coupled:
+class Coupled(Common):
     """A learned vector for each coordinate, with a random start in training."""
 
     name: Literal["coupled"] = "coupled"
     rows: Count = 128
+    """How many vectors each axis has: highest coordinate and random start must fit."""
     max_start: PositionsOrNone = 100
+    """Largest number added to coordinates in training, drawn each step; 0: none."""
 
 
 @dataclass(frozen=True)
-class PositionCoupling:
+class PositionCoupling(Common):
     """A learned vector for each of `max_position` ids, with a start of each problem's own."""
 
     name: Literal["position-coupling"] = "position-coupling"
     max_position: Count = 202
+    """Highest id that a token can have, the random start of its problem included."""
 
 
 @dataclass(frozen=True)
-class Window:
-    """Attention to the neighbours in which the next token is a function.
-
-    `neighbours` fixes them for some roles, such as `sum = ["a place+1", "b place+1"]`; those of
-    all others are found.
-    """
+class Window(Common):
+    """Attention to the neighbours in which the next token is a function."""
 
     name: Literal["window"] = "window"
     neighbours: Neighbours = field(default_factory=dict)
+    """What roles see, such as {sum = ["a place+1", "a"]}; that of others is found."""
 
 
 @dataclass(frozen=True)
-class UserEncoding:
+class UserEncoding(Common):
     """A position encoding from a file of the user's: its tag, and the settings of its own."""
 
     name: Literal["(file)"] = "(file)"
     file: PathName = ""
+    """Name of the user's file, with the start of its SHA-256."""
     settings: dict[str, Any] = field(default_factory=dict)
+    """What the file's own dataclass holds besides its name, as a table."""
 
 
 Positions = (

@@ -42,19 +42,27 @@ Names = Annotated[
 class Recipe:
     """Everything that a run is made of.
 
-    Problems are written by a `program` (or by several, one for each operator), or in a
-    published `layout`.
+    Problems are written by a `program`, or in a published `layout`.
     """
 
     summary: Annotated[str, MaxLen(LETTERS)] = ""
+    """One line on what is trained, as lists and reports show it."""
     layout: Name | None = None
+    """Published way of writing problems, such as reversed; takes the place of a program."""
     program: Names = ()
+    """Algorithm whose steps are learned, its file, or a list, one for each operator."""
     task: Tasks = Task()
+    """Which problems are drawn; a list of tables where there are several operators."""
     positions: Annotated[Positions, Field(discriminator="name")] = Window()
+    """How the model knows where tokens stand."""
     model: ModelConfig = ModelConfig()
+    """Size and design of the transformer."""
     optimizer: Optimizer = AdamW()
+    """What updates the weights, and how fast."""
     training: Training = Training()
+    """How long, on what, and what is kept of it."""
     evaluation: Evaluation = Evaluation()
+    """What is asked when training has ended."""
 
     def __post_init__(self) -> None:
         if not self.summary.isprintable():
@@ -309,7 +317,7 @@ def unknown_field(path: str, known: Iterable[str]) -> UserError:
     """What is said of a field that there is not: its new name, or the nearest of the known."""
     if path in RENAMED:
         return UserError(f"{path} is called {RENAMED[path]} now")
-    return unknown("field", path, known)
+    return unknown("field", path, known, "curta train --help")
 
 
 def _near(location: tuple[int | str, ...]) -> list[str]:
@@ -351,6 +359,20 @@ def lookup(table: Mapping[str, Any], path: str) -> Any:
     return None if table == {} else table
 
 
+def sections(encodings: Sequence[type[Any]] = ()) -> dict[str, list[type[Any]]]:
+    """The dataclasses of which each section of a recipe is one; a single field has none.
+
+    `encodings` are settings of users' encodings, besides those of Curta's own.
+    """
+    found: dict[str, list[type[Any]]] = {}
+    for section in dataclasses.fields(Recipe):
+        whole = type(section.default)
+        single = {"": whole} if dataclasses.is_dataclass(whole) else {}
+        found[section.name] = list(_NAMED.get(section.name, single).values())
+    found["positions"] += encodings
+    return found
+
+
 def field_paths(
     table: Mapping[str, Any] | None = None, encodings: Sequence[type] = ()
 ) -> list[str]:
@@ -359,12 +381,9 @@ def field_paths(
     `encodings` are settings of users' encodings, besides those of Curta's own.
     """
     paths = []
-    for section in dataclasses.fields(Recipe):
-        holders = [*_NAMED.get(section.name, {"": section.default}).values()]
-        holders += encodings if section.name == "positions" else []
-        inner = [h for h in holders if dataclasses.is_dataclass(h)]
-        paths += [f"{section.name}.{field.name}" for h in inner for field in dataclasses.fields(h)]
-        paths += [] if inner else [section.name]
+    for section, held in sections(encodings).items():
+        paths += [f"{section}.{field.name}" for one in held for field in dataclasses.fields(one)]
+        paths += [] if held else [section]
     deeper = {path: lookup(table or {}, path) for path in paths}
     paths += [
         f"{path}.{key}"

@@ -47,74 +47,87 @@ SizesOfEach = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """How long, on how many problems a step, and how often the state is saved.
-
-    Of the checkpoints the newest are kept, at most so many (0 is all): each has the state
-    to go on from and, with `keep` best, the best models so far.
-
-    The `loss` is the mean over the tokens of the answer and its working, over all of the
-    text, or, `numeric`, the first with a penalty for digits far from the right one.
-
-    Every `validate_every` steps (0 is never) all members answer `validation` problems of
-    each task: held-out ones, where the task holds some out, and else fresh ones. The run's
-    models are those of the `last` step, or of the `best` validation. Training ends early
-    once every member is right on a share `stop_at` of the validation problems.
-
-    Every `history_every` steps (0 is never), before the first and after the last, the
-    vectors of all characters are kept.
-
-    For a program `problems` are recorded for each member. Under a window training draws from
-    their distinct windows, all alike (`uniform`) or by their `frequency` in the texts, and the
-    loss is of the next token alone.
-
-    `recurrence_loss` says after which recurrences of a looped model the loss is taken (see
-    `training/recurrence_loss.py`), `progressive_alpha` the share of the drawn number of
-    recurrences in a progressive loss.
-    """
+    """How long, on how many problems a step, and how often the state is saved."""
 
     steps: Steps = 1000
+    """How many times the weights are updated."""
     batch: Annotated[int, Ge(1), Le(LARGEST_BATCH)] = 64
+    """Problems of a step, of all tasks together; with positions window, windows of a step."""
     checkpoint_every: Steps = 500
+    """How many steps lie between saved states from which training can go on."""
     checkpoints: StepsOrNever = 2
+    """How many of the newest checkpoints are kept; 0: all.
+
+    Each has the state to go on from and, with `keep` best, the best models so far.
+    """
     history_every: StepsOrNever = 0
+    """Every so many steps the vectors of all tokens are kept; 0: never.
+
+    So they are before the first step and after the last.
+    """
     loss: Literal["answer", "all", "numeric"] = "answer"
+    """Of which tokens: answer (the completion), all (prompt too), numeric (far digits cost more).
+
+    It is the mean over these tokens; `numeric` is over the completion too.
+    """
     validate_every: StepsOrNever = 0
+    """Every so many steps all members answer validation problems; 0: never.
+
+    These are held-out ones, where the task holds some out, and else fresh ones.
+    """
     validation: Problems = 256
+    """How many problems of each task a validation asks."""
     keep: Literal["last", "best"] = "last"
+    """Which models are the run's: those of the last step, or of the best validation."""
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
+    """Ends training once every member is right on this share of a validation; not set: never."""
     stop_after: StepsOrNever = 0
+    """Earliest step at which `stop_at` may end the training."""
     problems: Problems = 3000
+    """How many problems of a program each member learns from, all tasks together."""
     sampling: Literal["uniform", "frequency"] = "uniform"
+    """How a program's distinct windows are drawn: uniform, or by frequency in the texts.
+
+    It is for positions window; the loss is then of the next token alone.
+    """
     recurrence_loss: Literal["last", "mixed", "progressive"] = "last"
+    """When a looped model's loss is taken: after the last recurrence, mixed, progressive.
+
+    `training/recurrence_loss.py` says what each is.
+    """
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
+    """Share of the loss after a drawn number of recurrences, if it is progressive."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """The evaluation after training: sizes, problems of each slice, the grid's size.
-
-    A size in `digits` is the digit count of every operand, or "50/25" for one of the
-    first and one of the others, or "20x5" for 20 operands of 5 digits; a table holds
-    the sizes of each operator. `generated`
-    problems of each kind are also written token by token. A `grid` of 0 leaves the
-    heat map out. With a `table`, every problem of two operands up to that number is
-    counted. Where a task holds problems out, `held_out` of them are asked too,
-    also as other `layouts` with the same characters write them. For the certificate of a
-    program so many tokens are recorded to list its windows; 0 leaves it out. Every member
-    writes the `named` problems, as it was before its first step and as it is.
-    """
+    """The evaluation after training: sizes, problems of each slice, the grid's size."""
 
     digits: SizesOfEach = (20, 100)
+    """Digits of the operands: 100, 50/25 (first and others), 20x5 (20 operands of 5).
+
+    A list holds such sizes, a table those of each operator.
+    """
     count: Problems = 200
+    """How many problems are asked at each size, of each slice."""
     generated: Problems = 8
+    """How many of each slice are also written token by token, to confirm exact match."""
     grid: Annotated[int, Ge(0), Le(GRID)] = 0
+    """Largest digit count in a heat map of every pair of lengths; 0: no map."""
     grid_count: Problems = 20
+    """How many problems are asked in each cell of the heat map."""
     table: Annotated[int, Ge(0), Le(TABLE)] = 0
+    """Every problem of two operands up to this number is counted; 0: none."""
     held_out: Problems = 1000
+    """How many problems are asked of those that a task holds out."""
     layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
+    """Other layouts of the same characters, or programs, for the held-out problems."""
     certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000
+    """Tokens of a program recorded to list its windows; 0: no certificate."""
     named: Annotated[tuple[Annotated[str, MaxLen(PROBLEM)], ...], MaxLen(ITEMS)] = ()
+    """Single problems that every member writes, before its first step and after training."""
     seed: Seed = 1
+    """From which the problems are drawn: another one asks others."""
 
     def __post_init__(self) -> None:
         each = self.digits.values() if isinstance(self.digits, dict) else (self.digits,)

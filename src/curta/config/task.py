@@ -21,30 +21,40 @@ Place = Annotated[int, Ge(0), Le(INT32)]
 
 @dataclass(frozen=True)
 class Task:
-    """Problems of one operation; digit counts are uniform and independent.
-
-    Operands are written in `base`: another one than ten needs a program that knows it.
-    `digits` bounds the digit count of every operand, `second`, where given, that
-    of all but the first; `operands` bounds their number. A share `special` of the
-    problems is divided evenly among the operation's special cases. Where a recipe
-    has several tasks, `weight` is the share of problems that each contributes.
-
-    With `values`, problems come instead from the table of all pairs of operands in that
-    range, every pair equally often. `held_out` of its rows, chosen by `split`, are never
-    trained on; `rows` is how many of the others are (0 is all of them).
-    """
+    """Problems of one operation: of random sizes, or from a table of all pairs of operands."""
 
     operator: Name = "+"
+    """What is calculated, such as + or gcd; with a program, the program's own operator."""
     base: Annotated[int, Ge(2), Le(36)] = 10
+    """Base in which operands are written; another than ten needs a program that knows it."""
     digits: Digits = (1, 10)
+    """Fewest and most digits of an operand; counts are uniform and independent."""
     second: Digits | None = None
+    """Fewest and most digits of all operands but the first; not set: those of `digits`."""
     operands: Operands | None = None
+    """Fewest and most operands of a problem; not set: as few as the operator takes.
+
+    +, sort and order take several numbers of them.
+    """
     special: Rate = 0.25
+    """Share of rare problems in training, such as carry chains or equal operands; 0: none.
+
+    In a layout they are divided evenly among the operation's special cases.
+    """
     weight: Factor = 1.0
+    """This task's part in each batch, in proportion to the weights of the other tasks."""
     values: tuple[Place, Place] | None = None
+    """Lowest and highest operand of a table of all pairs, to draw from it; not set: no table.
+
+    Each pair comes equally often. A table takes the place of `digits`, `second` and `operands`,
+    and `special` must then be 0.
+    """
     held_out: Place = 0
+    """How many pairs of a table (`values`) are never trained on; 0: none."""
     rows: Place = 0
+    """How many of a table's other pairs are trained on; 0: all of them."""
     split: Seed = 42
+    """Seed of the table's random order: it chooses which pairs are held out."""
 
     def __post_init__(self) -> None:
         for name in ("digits", "second", "operands"):

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from curta.config import files
+from curta.config.printable import printable
 from curta.evaluation.results import Certificate, Evaluation
 from curta.export import html
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
+from curta.report.summary import counted, hardest
 from curta.runs import checkpoints, comparison, life, ownership
 from curta.runs.comparison_spec import Row
+from curta.runs.folders import Folder
 from curta.runs.loop import Show
 from curta.runs.results import Stage
 from curta.runs.session import Session
@@ -27,6 +30,21 @@ class Run(Session):
 
     With `num_recurrences` they are asked and evaluated with that many, not the recipe's.
     """
+
+    def __repr__(self) -> str:
+        return f"<Run {printable(self.name)}: {_described(self._facts)}>"
+
+    def _facts(self) -> list[str]:
+        """Its status, what it was trained on, and exact match of the least seed's worst slice."""
+        info, found = self.folder.read_info(), self.folder.read_evaluation()
+        low, high = info.trained_digits
+        least = min(hardest(found.lengths if found else ()), default=None)
+        return [
+            info.status,
+            counted(len(info.seeds), "seed"),
+            f"{info.recipe} of {low} to {high} digits",
+            *([] if least is None else [f"worst slice {least:.3f}"]),
+        ]
 
     @property
     def report(self) -> Path:
@@ -152,10 +170,30 @@ class Run(Session):
         return html.Carried(self.name, self.recipe, members)
 
 
+def _described(facts: Callable[[], list[str]]) -> str:
+    """The facts as a line; that they cannot be read, whatever lies in the folder."""
+    try:
+        return ", ".join(map(printable, facts()))
+    except (OSError, ValueError):  # UserError among them
+        return "damaged"
+
+
 class Comparison(comparison.Comparison):
     """Several runs under the same conditions, and their report."""
 
     session = Run
+
+    def __repr__(self) -> str:
+        return f"<Comparison {printable(self.name)}: {_described(self._facts)}>"
+
+    def _facts(self) -> list[str]:
+        """Its title, and how many of its runs are finished."""
+        status = [Folder(path).read_info().status for path in self.find_folders().values()]
+        return [
+            self.spec.title,
+            f"{status.count('finished')} of {counted(len(self.spec.rows), 'run')} finished",
+            counted(len(self.spec.seeds), "seed"),
+        ]
 
     @property
     def report(self) -> Path:

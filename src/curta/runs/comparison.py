@@ -62,7 +62,7 @@ class Comparison:
         """A comparison by its name in the runs folder, or by its path."""
         path = folders.comparison_path(name)
         if not (path / COMPARISON).exists():
-            raise unknown("comparison", name, folders.comparisons())
+            raise unknown("comparison", name, folders.comparisons(), "curta runs")
         return cls(path, _spec(path))
 
     @property

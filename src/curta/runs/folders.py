@@ -239,7 +239,7 @@ def find(name: str) -> Folder:
     if not path.is_dir():
         if not existing():
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
-        raise unknown("run", name, existing())
+        raise unknown("run", name, existing(), "curta runs")
     folder = Folder(path)
     folder.read_info()
     for place in (folder.checkpoints, folder.history, folder.probes, folder.evaluations):

@@ -22,7 +22,8 @@ def path_of(name: str) -> Path:
     if path.is_symlink():
         raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
     if not any(os.path.lexists(path / file) for file in KNOWN):
-        raise unknown("run", name, [*folders.existing(), *folders.comparisons()])
+        known = [*folders.existing(), *folders.comparisons()]
+        raise unknown("run", name, known, "curta runs")
     return path
 
 

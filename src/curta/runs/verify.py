@@ -78,7 +78,8 @@ def _place(name: str) -> Path:
     if os.sep not in name and not os.path.lexists(path / "run.json"):
         path = folders.comparison_path(name)
     if not os.path.isdir(path):  # noqa: PTH112, it is False for what cannot be asked
-        raise unknown("run", name, [*folders.existing(), *folders.comparisons()])
+        known = [*folders.existing(), *folders.comparisons()]
+        raise unknown("run", name, known, "curta runs")
     return path
 
 

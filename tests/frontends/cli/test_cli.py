@@ -3,14 +3,17 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from curta.config import described
 from curta.export import EXPORTERS, IMPORTERS
 from curta.frontends import api
 from curta.frontends.cli import main
+from curta.model.unread import of_data
 from curta.probes import PROBES
 
 SMALL = [
@@ -23,7 +26,20 @@ SMALL_FILES_ONLY = (
     "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
 )
+DECAY = """
+from dataclasses import dataclass
+from typing import Any
 
+
+@dataclass(frozen=True)
+class Decay:
+    name: str = "decay"
+    rate: float = 1.0
+    '''How fast it fades. More of it.'''
+
+    def build(self, shape: Any) -> Any:
+        return None
+"""
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -65,9 +81,48 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        (["train"], lambda path: True),
+        (["compare", "addition", "sums"], lambda path: True),
+        (["sweep", "addition-fire"], lambda path: True),
+        (["data", "addition"], of_data),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_help_says_what_each_field_is(
+    capsys: pytest.CaptureFixture[str], words: list[str], taken: Callable[[str], bool]
+) -> None:
+    assert main([*words, "--help"]) == 0
+    text = "".join(capsys.readouterr().out.split())
+    missing = {
+        path: line
+        for path, line in described.lines().items()
+        if taken(path) and f"--{path}VALUE{''.join(line.split())}[default:" not in text
+    }
+    assert not missing
+
+
+def test_help_shows_what_an_encoding_of_the_users_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "decay.py"
+    file.write_text(DECAY)
+    assert main(["train", "--positions.name", str(file), "--help"]) == 0
+    assert "How fast it fades. (decay) [default:" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_fields_are_is_read_for_a_help_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(described, "lines", None)
+    assert "training.steps should be" in refused(capsys, "train", "--training.steps", "0")
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["trian"], "No such command 'trian'. Did you mean 'train'?"),
+        (["trian"], "unknown command 'trian': did you mean 'train'?"),
         (["train", "additoin"], "did you mean 'addition'"),
         (
             ["train", "--trainig.steps", "3"],
@@ -81,12 +136,18 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["train", "--model.heads", "5"], "model.heads 5"),
         (["train", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
         (["train", "--seeds", "x"], "'--seeds': 'x' is not a valid integer range."),
-        (["train", "--sedes", "3"], "No such option '--sedes'. Did you mean '--seeds'?"),
+        (["train", "--sedes", "3"], "unknown option '--sedes': did you mean '--seeds'?"),
         (["train", "--training.steps=-3"], "training.steps should be"),
         (["train", "--training.steps", "-3"], "training.steps should be"),
         (["train", "--training.steps", "0", "addition-reversed"], "recipe 'addition-reversed': "),
         (["train", "--training.steps"], "Option '--training.steps' requires an argument."),
-        (["train", "--no-evaluatoin"], "Did you mean"),
+        (["train", "--no-evaluatoin"], "did you mean '--no-evaluation'?"),
+        (["delete"], "unknown command 'delete': `curta --help` lists all"),
+        (["train", "--gpu", "1"], "unknown option '--gpu': `curta train --help` lists all"),
+        (["train", "--steps", "1"], "did you mean '--training.steps'?"),
+        (["runs", "-q"], "unknown option '-q': choose from --evaluation, --help, --json"),
+        (["train", "--training.epochs", "1"], "'training.epochs': `curta train --help` lists all"),
+        (["train", "transformer"], "unknown recipe 'transformer': `curta recipes` lists all"),
         (["compare", "--model.width", "3"], "--model.width is of no recipe"),
         (["compare", "--seeds", "3"], "--seeds is of no recipe"),
         (["compare", "--json"], "--json is of no recipe"),
@@ -117,7 +178,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
             "unknown operator of the recipe's program '-': choose from +",
         ),
         (["train", "--evaluation.named", "['12+']"], "evaluation.named '12+': an operand is"),
-        (["evaluate", "nothing", "--cout", "3"], "Did you mean '--count'?"),
+        (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'?"),
         (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),
         (["compare", "encoding"], "unknown comparison 'encoding': did you mean 'encodings'?"),
         (["compare", "addition", "sums model.widht=3"], "did you mean 'model.width'"),
@@ -134,7 +195,7 @@ def test_train_help_shows_the_recipes_own_values(capsys: pytest.CaptureFixture[s
         (["sweep", "addition", "--model.width", "32,x"], "width=x': model.width"),
         (["sweep", "addition", "--model.width", "32,32"], "two entries are called 'width=32'"),
         (["sweep"], "Missing argument 'RECIPE'. (see `curta sweep --help`)"),
-        (["runs", "extra"], "Got unexpected extra argument (extra)"),
+        (["recipes", "extra"], "Got unexpected extra argument (extra)"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
@@ -316,8 +377,11 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     ("arguments", "says"),
     [
         (["commutativty"], "unknown probe 'commutativty': did you mean 'commutativity'?"),
-        (["longer", "--cuont", "3"], "Did you mean one of: '--count'"),
-        (["longer", "--problem", "1+2"], "No such option '--problem'."),
+        (["longer", "--cuont", "3"], "unknown option '--cuont': did you mean '--count'?"),
+        (
+            ["longer", "--problem", "1+2"],
+            "'--problem': choose from --count, --help, --json",
+        ),
         (["longer", "--count", "0"], "--count must be at least 1, not 0"),
         (["longer", "--count", "x"], "--count"),
         (["longer", "--member", "2"], "no member 2: run 'small' has 0 to 1"),
@@ -467,8 +531,8 @@ def test_compare_help_shows_values_that_the_recipes_share(
 ) -> None:
     assert main(["compare", "addition", "addition-plain", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "--training.steps VALUE [default: each recipe's own]" in text
-    assert "--model.mlp_ratio VALUE [default: 4]" in text
+    assert "weights are updated. [default: each recipe's own]" in text
+    assert "in multiples of `width`. [default: 4]" in text
 
 
 def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from curta.config.errors import Notice, UserError, as_line
+from curta.config.errors import Notice, UserError, as_line, unknown
 from curta.frontends.cli import commands, comparing, listing, own, sharing, showing, verifying
 from curta.runs import interrupts
 
@@ -66,6 +66,8 @@ def _run(words: Sequence[str], last: bool = False) -> int:
             return cli.invoke(context) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
+    except (click.NoSuchCommand, click.NoSuchOption) as error:
+        return _ended(str(_unknown(error)), 2)
     except click.UsageError as error:
         hint = f" (see `{error.ctx.command_path} --help`)" if error.ctx else ""
         return _ended(error.format_message() + hint, 2)
@@ -76,6 +78,18 @@ def _run(words: Sequence[str], last: bool = False) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+
+
+def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
+    """The error as all others of unknown names are, with the nearest of the known."""
+    assert error.ctx is not None
+    lister = f"{error.ctx.command_path} --help"
+    if isinstance(error, click.NoSuchCommand):
+        return unknown("command", error.command_name, cli.commands, lister)
+    params = error.ctx.command.get_params(error.ctx)
+    options = [param for param in params if isinstance(param, click.Option)]
+    known = [name for option in options for name in (*option.opts, *option.secondary_opts)]
+    return unknown("option", error.option_name, known, lister)
 
 
 def _leave(code: int) -> None:

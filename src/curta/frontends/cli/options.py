@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +86,31 @@ class Further(click.Option):
         self.name, self.group = name, group
 
 
+class Field(Further):
+    """An option for a field of a recipe; what it is, is read for a help alone.
+
+    `values` are what the given recipes have, `encodings` the user's own.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        values: Sequence[object],
+        encodings: tuple[type[Any], ...],
+        parse: Callable[[str], Any],
+    ) -> None:
+        super().__init__(path, path.rpartition(".")[0] or "recipe", metavar="VALUE", type=parse)
+        self.values, self.encodings = values, encodings
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from curta.config.described import lines
+
+        known = lines(self.encodings)
+        text = known.get(self.name) or known.get(self.name.rpartition(".")[0], "")
+        self.help = f"{text}  {_default(self.values)}".strip()
+        return super().get_help_record(ctx)
+
+
 class Open(click.Command):
     """A command whose arguments say which further options it has, such as a recipe's fields.
 
@@ -142,7 +166,7 @@ def _refuse(given: Iterable[str], own: Sequence[str], ctx: click.Context) -> Non
         if name not in known and "." in name:
             raise unknown_field(name[2:], fields)
         if name not in known:
-            raise click.NoSuchOption(name, possibilities=known, ctx=ctx)
+            raise click.NoSuchOption(name, ctx=ctx)
 
 
 def fields(
@@ -163,12 +187,12 @@ def fields(
     names = dict.fromkeys(_recipes(given))
     found = [recipes.stated(recipes.read(name), f"recipe {name!r}") for name in names]
     tables = [as_table(recipe) for recipe in found]
-    paths = [path for table in tables or [{}] for path in field_paths(table, user.every())]
-    option = partial(Further, type=_values if several else parse_value, metavar="VALUE")
-    shown = {
-        path: _default([lookup(table, path) for table in tables]) for path in filter(taken, paths)
-    }
-    return [option(path, path.rpartition(".")[0] or "recipe", help=shown[path]) for path in shown]
+    encodings, parse = tuple(user.every()), _values if several else parse_value
+    paths = [path for table in tables or [{}] for path in field_paths(table, encodings)]
+    return [
+        Field(path, [lookup(table, path) for table in tables], encodings, parse)
+        for path in dict.fromkeys(filter(taken, paths))
+    ]
 
 
 def fields_of_data(given: dict[str, Any]) -> list[Further]:
@@ -189,9 +213,11 @@ def _recipes(given: dict[str, Any]) -> list[str]:
 
 def _default(values: Sequence[object]) -> str:
     """The value that all recipes have."""
+    from curta.config.described import stated
+
     if not values or any(value != values[0] for value in values):
         return "[default: each recipe's own]"
-    return f"[default: {'not set' if values[0] is None else values[0]}]"
+    return f"[default: {stated(values[0])}]"
 
 
 def _values(text: str) -> list[Any]:

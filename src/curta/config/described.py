@@ -1,0 +1,132 @@
+"""What the fields of a recipe are: the text that stands below each in its source.
+
+The source is read when a help or a page asks for it, never as a command begins.
+"""
+
+import ast
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curta.config.recipe import Recipe, sections
+
+
+class Described(NamedTuple):
+    """A field of a recipe by its path, such as `model.width`, with its text and its default.
+
+    `names` are the encodings, or optimisers, that have it; empty where all have.
+    """
+
+    path: str
+    text: str
+    default: object
+    names: tuple[str, ...]
+
+
+@cache
+def lines(encodings: tuple[type[Any], ...] = ()) -> dict[str, str]:
+    """A line for each field of a recipe by its path: the first sentences of its texts, and whose.
+
+    `encodings` are settings of users' encodings, besides those of Curta's own.
+    """
+    found: dict[str, list[str]] = {}
+    for path, text, _, names in described(encodings):
+        whose = f"({', '.join(names)})" if names else ""
+        found.setdefault(path, []).append(f"{first_sentence(text)} {whose}".strip())
+    return {path: " ".join(parts) for path, parts in found.items()}
+
+
+def described(encodings: Sequence[type[Any]] = ()) -> list[Described]:
+    """All fields of a recipe in order; those with the same path and text are one."""
+    holders: dict[tuple[str, str], list[type[Any]]] = {}
+    held = sections(encodings)
+    for path, field, holder in _each(held):
+        holders.setdefault((path, texts(holder).get(field, "")), []).append(holder)
+    return [
+        Described(path, text, _default(path, having[0]), _names(path, having, held))
+        for (path, text), having in holders.items()
+    ]
+
+
+def _each(held: dict[str, list[type[Any]]]) -> Iterator[tuple[str, str, type[Any]]]:
+    """The path of every field, its name in the dataclass that has it, and that."""
+    for section, kinds in held.items():
+        if not kinds:
+            yield section, section, Recipe
+        for kind in kinds:
+            for field in dataclasses.fields(kind):
+                yield f"{section}.{field.name}", field.name, kind
+
+
+def _default(path: str, holder: type[Any]) -> object:
+    """What a field is in the default recipe, or else in the settings that have it."""
+    section, _, field = path.partition(".")
+    whole = Recipe.__dataclass_fields__[section].default
+    return getattr(whole, field, holder.__dataclass_fields__[field].default) if field else whole
+
+
+def _names(path: str, having: list[type[Any]], held: dict[str, list[type[Any]]]) -> tuple[str, ...]:
+    section, _, field = path.partition(".")
+    if field != "name" and len(having) == max(1, len(held[section])):
+        return ()
+    return tuple(getattr(kind, "name", kind.__name__) for kind in having)
+
+
+def stated(value: object) -> str:
+    """A value as a help or a page states it: texts as they are, all else as in TOML.
+
+    >>> stated(None), stated("rope"), stated(False), stated((1, 10))
+    ('not set', 'rope', 'false', '[1, 10]')
+    """
+    if value is None:
+        return "not set"
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def first_sentence(text: str) -> str:
+    """What stands before the first full stop that ends a sentence, with it.
+
+    >>> first_sentence("Kingma and Ba, arXiv 1412.6980. More of it.")
+    'Kingma and Ba, arXiv 1412.6980.'
+    """
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+
+def texts(kind: type[Any]) -> dict[str, str]:
+    """The text below each field of a dataclass that has one, inherited fields included.
+
+    A field that is stated anew without a text keeps its former one.
+    """
+    found: dict[str, str] = {}
+    for one in kind.__mro__[-2::-1]:
+        file = getattr(sys.modules[one.__module__], "__file__", None)
+        found |= _in_file(file).get(one.__name__, {}) if file else {}
+    return found
+
+
+@cache
+def _in_file(file: str) -> dict[str, dict[str, str]]:
+    """The texts of all classes in a file by their fields; none where it cannot be read."""
+    try:
+        tree = ast.parse(Path(file).read_text("utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    return {node.name: _below(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _below(node: ast.ClassDef) -> dict[str, str]:
+    found = {}
+    for pair in pairwise(node.body):
+        match pair:
+            case (
+                ast.AnnAssign(target=ast.Name(id=field)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                found[field] = " ".join(text.split())
+    return found
