@@ -241,7 +241,3 @@ def of_probe(given: dict[str, Any]) -> list[Further]:
         for name, says, kind, default in options(given["probe"])
     ]
 
-
-def _kind(kind: type) -> Any:
-    """Of what sort a probe's option is; numbers are bounded by the probe itself."""
-    return SIGNED if kind is int else kind
