@@ -60,18 +60,23 @@ def test_numpy_sums_and_jax_steps_and_sums(name: str) -> None:
 @pytest.mark.parametrize("name", [*LAYOUTS, "reversed", "fields", "hints"])
 def test_pytorch_reads_the_same(name: str) -> None:
     import torch
-    from transformers import PretrainedConfig
+    from transformers import DynamicCache, PretrainedConfig
 
-    from curta.export.huggingface.positions_curta import Readers
+    from curta.export.huggingface.reading_curta import Reading
 
     layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)
     tokens = tokens_of(layout)
-
-    config = PretrainedConfig(layout=layout_table(layout), positions={})
-    spot = Readers(config).locate(torch.tensor(tokens), None)
+    given = torch.tensor(tokens).long()
     where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), 40))[1]
-    assert (spot.role.numpy() == np.asarray(where.role)).all()
-    assert (spot.coordinates.numpy() == np.asarray(where.coordinates)).all()
+
+    reading = Reading(PretrainedConfig(layout=layout_table(layout), positions={}))
+    whole = reading(given, None, None)
+    cache = DynamicCache()
+    pieces = [reading(piece, None, cache) for piece in given.split([7, 1, 1, 31], dim=1)]
+    for part, expected in (("role", where.role), ("coordinates", where.coordinates)):
+        joined = torch.cat([getattr(piece, part) for piece in pieces], dim=1)
+        assert (getattr(whole, part).numpy() == np.asarray(expected)).all()
+        assert (joined == getattr(whole, part)).all()
 
 
 @pytest.mark.slow

@@ -61,7 +61,6 @@ def _content(member: Exported) -> dict[str, bytes | str]:
     made = family.parts(model)
     config = _config(member, family)
     generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(member)}
-    generation |= {"use_cache": config["use_cache"]}
     return {
         "model.safetensors": safetensors.numpy.save(
             parts.write(made, model), metadata={"format": "pt"}
@@ -93,7 +92,6 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
         "dtype": "float32",
         "vocab_size": len(model.layout.characters),
         "tie_word_embeddings": model.config.tie_embeddings,
-        "use_cache": family.code(model) == {},
         **_ends(model.layout),
         **family.config(member.recipe, model),
         "curta": run,

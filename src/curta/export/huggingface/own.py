@@ -87,7 +87,7 @@ class Own(Family):
         return found
 
     def code(self, model: Transformer) -> dict[str, str]:
-        shipped = (f"{MODULE}.py", "positions_curta.py", "asking_curta.py")
+        shipped = [f"{name}_curta.py" for name in ("modeling", "reading", "positions", "asking")]
         return {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
 
 
