@@ -76,6 +76,6 @@ if __name__ == "__main__":
     path, *asked = sys.argv[1:]
     writer = Writer(path)
     if len(asked) == 1:
-        print(writer.complete(*asked))
+        print(writer.complete(asked[0]))
     else:
         print(writer.ask(asked[0], *map(int, asked[1:])))
