@@ -150,6 +150,16 @@ def test_states_and_attentions_are_handed_out(tmp_path: Path, name: str) -> None
     torch.testing.assert_close(plain[0], found.logits)
 
 
+@pytest.mark.parametrize("name", ["window", "window, spelled", "abacus"])
+@pytest.mark.parametrize("token", [-1, 999])
+def test_an_unknown_token_is_an_error(tmp_path: Path, name: str, token: int) -> None:
+    import torch
+
+    model = opened(folder(tmp_path / "own", tiny.recipe(**OWN[name])))
+    with pytest.raises(IndexError, match="out of"):
+        model(torch.tensor([[1, token, 2]]))
+
+
 def test_what_the_model_does_not_take_is_named(model: Any) -> None:
     import torch
     from transformers import StaticCache

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import DynamicCache, GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.activations import ReLUSquaredActivation
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -174,7 +175,9 @@ class Spelling(Constants):
         return {} if config.parts is None else {"parts": torch.tensor(config.parts)}
 
     def forward(self, tokens: Tensor, vectors: nn.Embedding) -> Tensor:
-        return vectors(self.parts[tokens]).sum(dim=-2) if self._buffers else vectors(tokens)
+        if not self._buffers:
+            return vectors(tokens)
+        return vectors(functional.embedding(tokens, self.parts)).sum(dim=-2)
 
 
 class CurtaPreTrainedModel(PreTrainedModel):
