@@ -240,4 +240,3 @@ def of_probe(given: dict[str, Any]) -> list[Further]:
         )
         for name, says, kind, default in options(given["probe"])
     ]
-
