@@ -135,7 +135,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["train", "--task.operator", "?"], "unknown operator '?': choose from"),
         (["train", "--model.heads", "5"], "model.heads 5"),
         (["train", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
-        (["train", "--seeds", "x"], "'--seeds': 'x' is not a valid integer range."),
+        (["train", "--seeds", "x"], "'--seeds': 'x' is no whole number."),
         (["train", "--sedes", "3"], "unknown option '--sedes': did you mean '--seeds'?"),
         (["train", "--training.steps=-3"], "training.steps should be"),
         (["train", "--training.steps", "-3"], "training.steps should be"),

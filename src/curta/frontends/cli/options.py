@@ -17,6 +17,8 @@ class Bounded(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and len(value) > LETTERS_OF_A_NUMBER:
             self.fail(f"{quoted(value)} is not in the range {self._describe_range()}.", param, ctx)
+        if isinstance(value, str) and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", value):
+            self.fail(f"{quoted(value)} is no whole number.", param, ctx)
         return super().convert(value, param, ctx)
 
 
