@@ -243,7 +243,7 @@ def test_several_runs_stand_side_by_side_in_one_page(
     assert len(ids) == len(set(ids))
     row = tab.locator("tr", has=tab.locator("th.entry", has_text=re.compile(r"^positions\.name$")))
     expect(row.locator("td")).to_have_text(["window", "rope"])
-    said = "The model of second does not calculate here: a page has positions 'window' only."
+    said = "The model of second does not calculate here: positions are 'rope'"
     expect(tab.locator("body")).to_contain_text(said)
     (written,) = runs[0].write(["12+34"], 0)
     assert tab.evaluate(f"curta.write('12+34', {len(written)})") == written
