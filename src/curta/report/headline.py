@@ -10,10 +10,14 @@ from curta.report.summary import by_operator, by_size, finite, hardest
 
 
 class Score(NamedTuple):
-    """Exact match of every member, and of what."""
+    """The share of every member, and of what.
+
+    It is no exact match of `problems` where it is a share of windows, of which a problem has many.
+    """
 
     members: list[float]
     of: str
+    problems: bool = True
 
 
 class Headline(NamedTuple):
@@ -72,5 +76,6 @@ def _cells(grid: Grid, trained: Trained) -> list[list[float]]:
 def _in_training(run: Run) -> Score | None:
     """The last records of training: a mean over all operators."""
     last = {line.member: line.exact_match for line in sorted(run.metrics, key=lambda one: one.step)}
-    found = finite(last.values())
-    return Score(found, f"{run.counted_in_training} of the last training steps") if found else None
+    found, counted = finite(last.values()), run.counted_in_training
+    of = f"{counted} of the last training steps"
+    return Score(found, of, counted == "problems") if found else None
