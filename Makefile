@@ -56,7 +56,7 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(PIP) --editable '.[test,lint,data,serve,tensorboard,huggingface,trl,onnx]'
+	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,trl,onnx]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base
