@@ -1,6 +1,7 @@
 # make demo      train an adder and see it calculate
 # make test      the quick tests
-# make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings
+# make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings, and
+#                every extra in an environment of its own
 # make lint      style and types
 # make bench     the benchmarks; writes benchmarks/RESULTS.md
 # make pictures  the pictures of README and docs; writes docs/images
