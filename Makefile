@@ -1,6 +1,7 @@
 # make demo      train an adder and see it calculate
 # make test      the quick tests
-# make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings
+# make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings, and
+#                every extra in an environment of its own
 # make lint      style and types
 # make bench     the benchmarks; writes benchmarks/RESULTS.md
 # make pictures  the pictures of README and docs; writes docs/images
@@ -56,7 +57,7 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(PIP) --editable '.[test,lint,data,serve,tensorboard,huggingface,trl,onnx]'
+	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,trl,onnx]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base

@@ -41,7 +41,7 @@ def train(
 
     `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
     is trained for each. `overrides` maps `"section.field"` to values. `track` names
-    trackers that are given the metrics too: tensorboard, wandb, trackio.
+    trackers that are given the metrics and what is found: tensorboard, wandb, trackio.
     """
     begun = begin(recipe, seeds, run, overrides or {}, track, evaluate)
     begun.complete(show)

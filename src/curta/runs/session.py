@@ -41,7 +41,7 @@ from curta.runs.folders import Folder
 from curta.runs.loop import Loop, Show
 from curta.runs.results import Stage
 from curta.runs.summary import write_summary
-from curta.runs.trackers import Tracked, Tracker
+from curta.runs.trackers import Findings, Tracked, Tracker, findings
 from curta.training import background, records, trainer
 from curta.training.trainer import Member
 
@@ -163,10 +163,17 @@ class Session:
     def _trackers(
         self, names: Sequence[str], step: int
     ) -> AbstractContextManager[Sequence[Tracker]]:
-        """What else than metrics.jsonl keeps the metrics, from that step on."""
-        settings = as_table(self.recipe)
-        run = Tracked(self.name, self.folder.path, self.seeds, settings, step)
+        """What else than the folder keeps what is known of the run, from that step on."""
+        created, settings = self.folder.read_info().created, as_table(self.recipe)
+        run = Tracked(self.name, created, self.folder.path, self.seeds, settings, step)
         return trackers.opened(names, run)
+
+    def _conclude(self, found: Findings) -> None:
+        """Gives the run's trackers what was found of the newest weights."""
+        names = trackers.installed(self.folder.read_info().track)
+        with self._trackers(names, self.step) as tracking:
+            for tracker in tracking:
+                tracker.conclude(found)
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """The model's answer; None if what it wrote is no answer."""
@@ -240,6 +247,7 @@ class Session:
             self.folder.save_evaluation(found)
             if not changed:
                 write_summary(self.folder)
+                self._conclude(findings.of_evaluation(found))
         return found
 
     def _evaluating(self, changed: dict[str, Any]) -> AbstractContextManager[object]:
@@ -344,6 +352,7 @@ class Session:
             prepared = None if self._prepared is None else self._prepared.result()
             found, windows = certificate.certify(*asked, say, prepared)
             self.folder.save_certificate(found, windows)
+            self._conclude(findings.of_certificate(found))
         self._prepared = None
         return found
 

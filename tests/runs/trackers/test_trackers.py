@@ -1,7 +1,5 @@
 """Trackers, each by its real library: it has kept just what metrics.jsonl says."""
 
-import json
-import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,7 @@ from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.runs import trackers
 from tests import tiny
-
-Kept = dict[tuple[int, str, int], float]
-"""Values by step, metric and seed."""
+from tests.runs.trackers.readers import Kept, in_tensorboard, in_trackio, in_wandb
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
 
@@ -41,78 +37,6 @@ def written(run: Run) -> Kept:
     }
 
 
-def in_tensorboard(run: Run) -> Kept:
-    """What the event files hold, by tensorboardX's own messages."""
-    from tensorboardX.proto.event_pb2 import Event
-
-    found: Kept = {}
-    for seed in run.seeds:
-        for path in (run.folder.path / "tensorboard" / f"seed-{seed}").iterdir():
-            for record in _records(path.read_bytes()):
-                event = Event.FromString(record)
-                for value in event.summary.value:
-                    found[event.step, value.tag, seed] = value.simple_value
-    return found
-
-
-def _records(content: bytes) -> list[bytes]:
-    """The records of a TensorFlow file: length, checksum, content, checksum."""
-    found = []
-    while content:
-        (length,) = struct.unpack("<Q", content[:8])
-        found.append(content[12 : 12 + length])
-        content = content[12 + length + 4 :]
-    return found
-
-
-def in_wandb(run: Run) -> Kept:
-    """What the offline file holds, by wandb's own messages."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    (path,) = (run.folder.path / "wandb").glob("offline-run-*/*.wandb")
-    found: Kept = {}
-    for content in _logged(path.read_bytes()):
-        items = {_key(item): item for item in Record.FromString(content).history.item}
-        for key, item in items.items():
-            if not key.startswith("_"):
-                step = json.loads(items["_step"].value_json)
-                found[_place(step, key)] = json.loads(item.value_json)
-    return found
-
-
-def _logged(content: bytes) -> list[bytes]:
-    """The records of a LevelDB log: blocks of pieces, each checksum, length, type, content."""
-    found, at, block = [b""], 7, 1 << 15
-    while at + 7 <= len(content):
-        if block - at % block < 7:
-            at += block - at % block
-            continue
-        length, kind = struct.unpack("<HB", content[at + 4 : at + 7])
-        found[-1] += content[at + 7 : at + 7 + length]
-        at += 7 + length
-        found += [b""] if kind in (1, 4) else []  # whole, or the last piece
-    return found[:-1]
-
-
-def _key(item: Any) -> str:
-    return item.key or "/".join(item.nested_key)
-
-
-def in_trackio(run: Run) -> Kept:
-    """What the database holds."""
-    from trackio.sqlite_storage import SQLiteStorage
-
-    rows = SQLiteStorage.get_logs("curta", run.name)
-    return {
-        _place(row["step"], key): value for row in rows for key, value in row.items() if "/" in key
-    }
-
-
-def _place(step: int, key: str) -> tuple[int, str, int]:
-    name, _, seed = key.partition("/seed-")
-    return step, name, int(seed)
-
-
 READERS: dict[str, Callable[[Run], Kept]] = {
     "tensorboard": in_tensorboard,
     "wandb": in_wandb,
@@ -124,6 +48,7 @@ def test_every_tracker_is_tested() -> None:
     assert set(READERS) == set(trackers.TRACKERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_tracker_keeps_what_the_run_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +76,9 @@ class Remembering(trackers.Tracker):
 
     def add(self, rows: Any) -> None:
         self.heard.append([(row.step, row.member) for row in rows])
+
+    def conclude(self, found: Any) -> None:
+        self.heard.append(found)
 
     def close(self) -> None:
         self.heard.append("closed")

@@ -1,11 +1,14 @@
-"""Where metrics may go besides metrics.jsonl. A new tracker is one file and one line here."""
+"""Where metrics and findings may go besides the run's folder.
+
+A new tracker is one file and one line here.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, notify, unknown
 from curta.config.optional import module
-from curta.runs.trackers.base import Tracked, Tracker
+from curta.runs.trackers.base import Findings, Tracked, Tracker
 from curta.runs.trackers.tensorboard import TensorBoard
 from curta.runs.trackers.trackio import Trackio
 from curta.runs.trackers.wandb import WandB
@@ -14,7 +17,7 @@ TRACKERS: dict[str, type[Tracker]] = {
     tracker.name: tracker for tracker in (TensorBoard, WandB, Trackio)
 }
 
-__all__ = ["TRACKERS", "Tracked", "Tracker", "checked", "opened"]
+__all__ = ["TRACKERS", "Findings", "Tracked", "Tracker", "checked", "installed", "opened"]
 
 
 def checked(names: str | Sequence[str]) -> list[str]:
@@ -27,6 +30,20 @@ def checked(names: str | Sequence[str]) -> list[str]:
             raise UserError(f"tracker {name!r} is named twice")
         module(TRACKERS[name].library, name)
     return parts
+
+
+def installed(names: Sequence[str]) -> list[str]:
+    """Those whose library is here; of the others a line says that they are given nothing.
+
+    A run may be evaluated elsewhere than it was trained, and that is not to be refused.
+    """
+    found = []
+    for name in names:
+        try:
+            found += checked([name])
+        except UserError as error:
+            notify(f"{name} is not given what was found: {error}")
+    return found
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The contract of a tracker: it is given the rows of metrics.jsonl as they come, and closed."""
+"""The contract of a tracker: it is given the rows of metrics.jsonl as they come, and findings."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -7,22 +7,38 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from curta.evaluation.results import SummaryStatistics
 from curta.runs.results import Metric
 
 
 @dataclass(frozen=True)
 class Tracked:
-    """What a tracker is told of a run: `settings` is its recipe, `step` that of its beginning."""
+    """What a tracker is told of a run: `settings` is its recipe, `step` where it begins or goes on.
+
+    `created` is when the run was, by which it is told from an earlier one of its name.
+    """
 
     name: str
+    created: str
     path: Path
     seeds: Sequence[int]
     settings: dict[str, Any]
     step: int
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What was found of the members, by names such as `evaluation/addition/20/random`.
+
+    `figures` have a value for each member, `facts` one for all of them together.
+    """
+
+    figures: dict[str, SummaryStatistics]
+    facts: dict[str, str | int]
+
+
 class Tracker(ABC):
-    """Something besides metrics.jsonl that keeps a run's metrics. Registered by its name."""
+    """Something besides the run's folder that keeps what is known of it. Registered by its name."""
 
     name: str
     """On the command line, and of the extra that brings the library."""
@@ -37,8 +53,12 @@ class Tracker(ABC):
         """Rows of some steps, of all members, in the order of the steps."""
 
     @abstractmethod
+    def conclude(self, found: Findings) -> None:
+        """What was found at the step of the beginning; the same may come again."""
+
+    @abstractmethod
     def close(self) -> None:
-        """No rows will follow, for now."""
+        """Nothing will follow, for now."""
 
 
 def values(row: Metric) -> dict[str, float]:
@@ -58,3 +78,19 @@ def by_step(rows: Sequence[Metric], seeds: Sequence[int]) -> Iterator[tuple[int,
                 for name, value in values(row).items()
             },
         )
+
+
+def columns(figure: SummaryStatistics, seeds: Sequence[int]) -> dict[str, float]:
+    """Each member's value, named such as `seed-0`, and `median`, `min` and `max` of them."""
+    members = {f"seed-{seed}": value for seed, value in zip(seeds, figure.members, strict=True)}
+    every = members | {"median": figure.median, "min": figure.min, "max": figure.max}
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def flat(found: Findings, seeds: Sequence[int]) -> dict[str, float | str]:
+    """Everything that was found, a figure's columns named such as `certificate/wrong/seed-0`."""
+    return found.facts | {
+        f"{name}/{column}": value
+        for name, figure in found.figures.items()
+        for column, value in columns(figure, seeds).items()
+    }
