@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import accuracy, machine, pages, steps, throughput
+from . import accuracy, exports, machine, pages, steps, throughput
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
@@ -29,7 +29,13 @@ def main() -> None:
     quick = parser.parse_args().quick
     subprocess.run([sys.executable, "-m", "benchmarks.check"], check=True)
     parts = [HEAD + machine.description()]
-    for module in (steps, accuracy, throughput, pages):  # only the last two start JAX here
+    for module in (
+        steps,
+        accuracy,
+        throughput,
+        exports,
+        pages,
+    ):  # only the last three start JAX here
         for table in module.tables(quick):
             print(table, flush=True)
             parts.append(str(table))

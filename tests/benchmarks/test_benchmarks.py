@@ -23,7 +23,7 @@ def test_both_sides_calculate_the_same(name: str) -> None:
     assert max(found.values()) < check.TOLERANCE
 
 
-@pytest.mark.parametrize("name", ["steps", "accuracy", "throughput", "pages"])
+@pytest.mark.parametrize("name", ["steps", "accuracy", "throughput", "exports", "pages"])
 def test_a_quick_form_of_each_runs(name: str) -> None:
     """In a process of its own, in which annotations are not checked."""
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]

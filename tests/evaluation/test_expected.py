@@ -25,11 +25,11 @@ def parts(overrides: dict[str, object], members: int = 1, name: str = "addition"
 
 def test_a_dense_model_takes_the_longer_the_more_it_sees() -> None:
     whole, window = parts(ROPE), parts({})
-    assert [part.name for part in whole] == [f"+ at {n} digits" for n in (20, 100, 500, 1000)]
+    assert [part.name for part in whole] == [f"+ at {n} digits" for n in (10, 20, 100, 500, 1000)]
     own = [part.seconds - expected.COMPILING for part in whole]
-    assert own[3] > 3 * own[2]
-    assert window[3].seconds < 10
-    assert parts(ROPE, members=4)[3].seconds == pytest.approx(expected.COMPILING + 4 * own[3])
+    assert own[4] > 3 * own[3]
+    assert window[4].seconds < 10
+    assert parts(ROPE, members=4)[4].seconds == pytest.approx(expected.COMPILING + 4 * own[4])
 
 
 @pytest.mark.parametrize("name", ["sources/range", "sums", "base-16", "fractions"])
@@ -53,7 +53,7 @@ def test_sizes_that_would_take_minutes_are_left_out_of_another_models_evaluation
     with pytest.warns(UserWarning, match=r"\+ at 1000 digits \(about .*--evaluation.digits"):
         run = api.begin("addition", 8, "rope", ROPE, evaluate=True)
     assert 1000 not in run.recipe.evaluation.sizes("+")
-    assert run.recipe.evaluation.sizes("+")[0] == 20
+    assert run.recipe.evaluation.sizes("+")[0] == 10
     asked = ROPE | {"evaluation.digits": [20, 1000]}
     run = api.begin("addition", 8, "asked", asked, evaluate=True)
     assert run.recipe.evaluation.sizes("+") == (20, 1000)
@@ -61,7 +61,7 @@ def test_sizes_that_would_take_minutes_are_left_out_of_another_models_evaluation
 
 def test_the_recipes_own_model_keeps_its_sizes() -> None:
     run = api.begin("addition", 1, "own", {}, evaluate=True)
-    assert run.recipe.evaluation.sizes("+") == (20, 100, 500, 1000)
+    assert run.recipe.evaluation.sizes("+") == (10, 20, 100, 500, 1000)
 
 
 def test_an_evaluation_says_what_is_left() -> None:

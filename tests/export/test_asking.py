@@ -44,6 +44,30 @@ def test_another_operator_is_told() -> None:
         prompt(machine_data(program("addition")), "-", (3, 2))
 
 
+@pytest.mark.parametrize(
+    ("name", "operands", "says"),
+    [
+        ("addition", (3, -2), "operand -2 is no whole number from 0 on"),
+        ("addition", (3,), r"'\+' has 2 operands, not 1"),
+        ("addition", (3, 2, 1), r"'\+' has 2 operands, not 3"),
+        ("sorting", (), "'sort' has at least 1 operands, not 0"),
+    ],
+)
+def test_operands_that_cannot_be_put_are_named(
+    name: str, operands: tuple[int, ...], says: str
+) -> None:
+    layout = program(name)
+    with pytest.raises(ValueError, match=says):
+        prompt(machine_data(layout), *layout.operators, operands)
+
+
+def test_a_token_that_the_model_never_met_is_named() -> None:
+    machine = machine_data(program("addition"))
+    machine["tokens"] = [token for token in machine["tokens"] if token["value"] != 7]
+    with pytest.raises(ValueError, match="7 as a is no token of this model"):
+        prompt(machine, "+", (17, 2))
+
+
 @settings(max_examples=50)
 @given(seed=st.integers(0, 1 << 32))
 def test_whatever_is_written_is_an_answer_or_none(seed: int) -> None:

@@ -9,7 +9,8 @@ import onnxruntime
 import pytest
 
 from curta.export.huggingface.own import layout_table
-from curta.export.onnx import converted, followed
+from curta.export.onnx.conversion import converted
+from curta.export.onnx.decoding import followed
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 
@@ -60,18 +61,23 @@ def test_numpy_sums_and_jax_steps_and_sums(name: str) -> None:
 @pytest.mark.parametrize("name", [*LAYOUTS, "reversed", "fields", "hints"])
 def test_pytorch_reads_the_same(name: str) -> None:
     import torch
-    from transformers import PretrainedConfig
+    from transformers import DynamicCache, PretrainedConfig
 
-    from curta.export.huggingface.positions_curta import Readers
+    from curta.export.huggingface.reading_curta import Reading
 
     layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)
     tokens = tokens_of(layout)
-
-    config = PretrainedConfig(layout=layout_table(layout), positions={})
-    spot = Readers(config).locate(torch.tensor(tokens), None)
+    given = torch.tensor(tokens).long()
     where = jax.jit(layout.follow)(jnp.asarray(tokens), jnp.full(len(tokens), 40))[1]
-    assert (spot.role.numpy() == np.asarray(where.role)).all()
-    assert (spot.coordinates.numpy() == np.asarray(where.coordinates)).all()
+
+    reading = Reading(PretrainedConfig(layout=layout_table(layout), positions={}))
+    whole = reading(given, None, None)
+    cache = DynamicCache()
+    pieces = [reading(piece, None, cache) for piece in given.split([7, 1, 1, 31], dim=1)]
+    for part, expected in (("role", where.role), ("coordinates", where.coordinates)):
+        joined = torch.cat([getattr(piece, part) for piece in pieces], dim=1)
+        assert (getattr(whole, part).numpy() == np.asarray(expected)).all()
+        assert (joined == getattr(whole, part)).all()
 
 
 @pytest.mark.slow
@@ -79,16 +85,28 @@ def test_pytorch_reads_the_same(name: str) -> None:
 def test_a_graph_follows_the_same(name: str) -> None:
     layout = LAYOUTS[name]() if name in LAYOUTS else layout_named(name)
 
-    def spots(tokens: jax.Array, positions: jax.Array) -> tuple[jax.Array, jax.Array]:
-        where = followed(layout, tokens, positions)
-        return where.role, where.coordinates
+    def places(
+        tokens: jax.Array, index: jax.Array, start: jax.Array
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        state, where = followed(layout, tokens, index, start)
+        return state, where.role, where.coordinates
 
-    graph = converted(spots, "spots", ["kind", "coordinates"]).SerializeToString()
+    axes = len(layout.axes)
+    both = (("batch", "time"), jnp.int32)
+    inputs = {"tokens": both, "index": both, "start": (("batch", 1 + axes), jnp.int32)}
+    outputs = {"state": both[0], "role": both[0], "coordinates": (*both[0], axes)}
+    graph = converted(places, "places", inputs, outputs).SerializeToString()
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     for tokens in (tokens_of(layout), tokens_of(layout)[:1, :7]):
-        index = np.broadcast_to(np.arange(tokens.shape[1], dtype=np.int32), tokens.shape)
-        role, coordinates = session.run(None, {"tokens": tokens, "positions": index})
         lengths = jnp.full(len(tokens), tokens.shape[1])
         where = jax.jit(layout.follow)(jnp.asarray(tokens), lengths)[1]
+        index = np.broadcast_to(np.arange(tokens.shape[1], dtype=np.int32), tokens.shape)
+        start, found = np.zeros((len(tokens), 1 + axes), np.int32), []
+        for part in (slice(0, 3), slice(3, 4), slice(4, None)):
+            given = {"tokens": tokens[:, part], "index": index[:, part], "start": start}
+            state, role, coordinates = session.run(None, given)
+            start = np.concatenate([state[:, -1:], coordinates[:, -1]], axis=1)
+            found.append((role, coordinates))
+        role, coordinates = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
         assert (role == np.asarray(where.role)).all()
         assert (coordinates == np.asarray(where.coordinates)).all()

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import onnxruntime
 import pytest
+from docs.examples.onnx_writer import Writer
 
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import prompt
@@ -33,6 +34,7 @@ DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {
     "axes": ("multiplication", SMALL),
     "recurrences": ("sources/looped-abacus-small", SMALL | {"model.num_recurrences": 2}),
     "fire": ("addition-fire", SMALL | ONE),
+    "learned": ("addition-plain", SMALL | ONE | {"positions.length": 24}),
     "encoder": ("sources/digit-encoder", SMALL),
 }
 """A recipe, smaller."""
@@ -67,11 +69,23 @@ def opened(graph: Path) -> Any:
     return onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
 
 
-def asked(session: Any, *rows: np.ndarray) -> np.ndarray:
-    """Logits of the graph for what follows each token of each row."""
+def asked(session: Any, *rows: Any, pieces: tuple[int, ...] = ()) -> np.ndarray:
+    """Logits of the graph for what follows each token of each row, given in so many calls."""
     tokens = np.stack(rows).astype(np.int32)
-    positions = np.broadcast_to(np.arange(tokens.shape[1], dtype=np.int32), tokens.shape)
-    return session.run(["logits"], {"tokens": tokens, "positions": positions})[0]
+    past = [one for one in session.get_inputs() if one.name.startswith("past_")]
+    kept, found = {one.name: empty(one, len(tokens)) for one in past}, []
+    names = ["logits", *(one.name.replace("past", "present") for one in past)]
+    for piece in np.split(tokens, pieces, axis=1):
+        logits, *present = session.run(names, kept | {"tokens": piece})
+        kept = dict(zip(kept, present, strict=True))
+        found.append(logits)
+    return np.concatenate(found, axis=1)
+
+
+def empty(given: Any, batch: int) -> np.ndarray:
+    sizes = {"batch": batch, "past": 0}
+    dtype = np.int32 if given.type == "tensor(int32)" else np.float32
+    return np.zeros([sizes.get(size, size) for size in given.shape], dtype)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -79,11 +93,58 @@ def test_logits_are_those_of_the_model(graphs: dict[str, tuple[Run, Path]], name
     """Of written problems and of tokens of any kind, at different lengths."""
     run, graph = graphs[name]
     model, session, rng = member(run), opened(graph), np.random.default_rng(0)
-    anything = rng.integers(0, len(model.layout.characters), (1, 61)).tolist()
+    longest = int(session.get_modelmeta().custom_metadata_map.get("longest_text", 61))
+    anything = rng.integers(0, len(model.layout.characters), (1, longest)).tolist()
     texts = [*rows(model, problems(run.recipe.tasks[0].operator)), *anything]
     for ours, text in zip(logits(model, texts), texts, strict=True):
         found = asked(session, np.array(text))[0]
         np.testing.assert_allclose(found, ours, atol=1e-5 * max(1, np.abs(ours).max()), rtol=0)
+
+
+@pytest.mark.parametrize("name", set(DESIGNS) - {"encoder"})
+def test_a_text_may_be_read_in_pieces(graphs: dict[str, tuple[Run, Path]], name: str) -> None:
+    run, graph = graphs[name]
+    tokens = np.random.default_rng(1).integers(0, len(run.layout.characters), (3, 21))
+    session = opened(graph)
+    found = asked(session, *tokens, pieces=(7, 8, 9, 15))
+    np.testing.assert_allclose(found, asked(session, *tokens), atol=1e-4)
+
+
+def test_the_sizes_of_arrays_have_names(graphs: dict[str, tuple[Run, Path]]) -> None:
+    session = opened(graphs["recurrences"][1])
+    shapes = {one.name: one.shape for one in (*session.get_inputs(), *session.get_outputs())}
+    layers, batch, past, *_ = shapes["past_keys"]
+    assert (layers, batch, past) == (2, "batch", "past")
+    assert shapes["tokens"] == ["batch", "sequence"]
+    assert shapes["logits"][:2] == ["batch", "sequence"]
+    assert shapes["present_keys"][1:3] == shapes["present_places"][:2] == ["batch", "total"]
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("token", [-1, 999])
+def test_an_unknown_token_is_refused(
+    graphs: dict[str, tuple[Run, Path]], name: str, token: int
+) -> None:
+    with pytest.raises(Exception, match="refuses a token that is none of the"):
+        asked(opened(graphs[name][1]), [1, token, 2])
+
+
+def test_a_text_that_is_too_long_is_refused(graphs: dict[str, tuple[Run, Path]]) -> None:
+    session = opened(graphs["learned"][1])
+    assert session.get_modelmeta().custom_metadata_map["longest_text"] == "24"
+    assert asked(session, [1] * 24).shape[1] == 24
+    with pytest.raises(Exception, match="refuses a text of more than 24 tokens"):
+        asked(session, [1] * 25, pieces=(20,))
+
+
+def test_a_coordinate_that_is_too_high_is_refused(graphs: dict[str, tuple[Run, Path]]) -> None:
+    run, graph = graphs["recurrences"]
+    session = opened(graph)
+    most = int(session.get_modelmeta().custom_metadata_map["highest_coordinate"])
+    digit = run.layout.characters.index("1")
+    assert asked(session, [digit] * most).shape[1] == most
+    with pytest.raises(Exception, match=f"refuses a coordinate above {most}"):
+        asked(session, [digit] * (most + 10))
 
 
 def test_a_batch_is_its_rows(graphs: dict[str, tuple[Run, Path]]) -> None:
@@ -105,17 +166,24 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
     assert recipes.parse(tomllib.loads(about["recipe"]), where="the graph") == run.recipe
     machine = json.loads(about["machine"])
     assert machine == json.loads(json.dumps(machine_data(layout)))
-    look = run.load_models().memo.look(1)
+    look, writer = run.load_models().memo.look(1), Writer(str(graph))
     for problem in problems("*"):
         given = prompt(machine, "*", problem.operands)
-        text = list(given)
-        for _ in range(9):
-            text.append(int(asked(session, np.array(text))[0, -1].argmax()))
         written = write_one(layout.machine, layout.windows, look, given, 9)
-        assert text[len(given) :][: len(written)] == written
+        assert list(writer.write(given, layout.end, 9)) == written
 
 
 def test_a_graph_of_a_layout_has_its_characters(graphs: dict[str, tuple[Run, Path]]) -> None:
     run, graph = graphs["fire"]
     about = opened(graph).get_modelmeta().custom_metadata_map
     assert (about["characters"], about["end"]) == (run.layout.characters, "$")
+
+
+def test_the_example_writes_texts(graphs: dict[str, tuple[Run, Path]]) -> None:
+    run, graph = graphs["fire"]
+    layout, writer = run.layout, Writer(str(graph))
+    for problem, tokens in zip(problems("+"), run.write(problems("+"), member=1), strict=True):
+        found = writer.complete(layout.prompt(problem), len(tokens))
+        assert found == layout.decode(tokens)
+    with pytest.raises(ValueError, match=r"'x' is no character of this model: it knows .*\+"):
+        writer.complete("1x=")

@@ -45,8 +45,8 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     assert again.ask("2+2") == answer
     found = again.evaluate(digits=(2, 5), count=4)
     assert [row.digits for row in found.lengths] == [2] * 5 + [5] * 5
-    stored = json.loads((runs_folder / "addition" / "evaluation.json").read_text())
-    assert stored == as_json(found)
+    beside = runs_folder / "addition" / "evaluations" / "digits-2_5.count-4.json"
+    assert json.loads(beside.read_text()) == as_json(found)
 
 
 def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:

@@ -161,7 +161,7 @@ def length(operator: str, size: str, name: str, members: int) -> dict[str, Any]:
 
 def _cell(member: int, first: int, second: int) -> float:
     """Full, except where one operand is much longer than the other."""
-    excess = abs(first - second) - 25 + (member - 2)
+    excess = abs(first - second) - 8 + (member - 2)
     return round(1 - 0.05 * min(max(excess, 0), 8), 2)
 
 
@@ -192,12 +192,14 @@ EXAMPLES: list[dict[str, Any]] = [
 def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()) -> list[Any]:
     """Writes a comparison of three finished entries; the first has no positions at 100 digits.
 
-    Without `swept`, each has a structure of its own; with it, each its own value.
+    Without `swept`, each has a structure of its own; with it, each its own values: of a single
+    field three, of two fields two each.
     """
     rows = [comparison_row(number, name, members) for number, name in enumerate(ENTRIES)]
     for number, row in enumerate(rows):
         write_young_run(folder / row["run"], members, name=row["run"], steps=400)
-        row["changes"] = dict.fromkeys(swept, 2**number)
+        powers = [number] if len(swept) == 1 else [number > place for place in range(len(swept))]
+        row["changes"] = {path: 2**power for path, power in zip(swept, powers, strict=True)}
         row["structure"] = SAME if swept else f"layout {row['name']}: <as it is>."
     head = {"format": 2, "name": "three", "title": "Three <entries>", "summary": "On one budget"}
     content = head | {"seeds": list(range(members)), "swept": list(swept), "rows": rows}

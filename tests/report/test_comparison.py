@@ -146,9 +146,28 @@ def test_one_member_has_no_range(tmp_path: Path) -> None:
     assert all(" to " not in cell for cell in line(page_of(tmp_path), "window")[5:])
 
 
+def test_equal_slices_stand_in_one_row(tmp_path: Path) -> None:
+    rows = sample.write_comparison(tmp_path)
+    for one in rows[2]["lengths"]:
+        one["exact_match"] = sample.statistics([1.0] * 3)
+    change(tmp_path, 2, lengths=rows[2]["lengths"])
+    assert ["window", "all 2 slices", "100", "100.0", "100.0", "100.0"] in page_of(tmp_path).rows
+
+
+def test_one_seed_has_no_median_and_no_band(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path, members=1)
+    shown = visible(page_of(tmp_path)).partition("On one budget")[2]
+    assert "hardest slice" in shown
+    assert "median" not in shown
+    assert "least" not in shown
+
+
 @pytest.mark.slow
-def test_a_sweep_has_a_figure_for_parameters_and_for_every_value(tmp_path: Path) -> None:
-    sample.write_comparison(tmp_path, swept=("model.width", "model.num_layers"))
+@pytest.mark.parametrize("members", [1, 3])
+def test_a_sweep_has_a_figure_for_parameters_and_for_every_value(
+    tmp_path: Path, members: int
+) -> None:
+    sample.write_comparison(tmp_path, members, swept=("model.width", "model.num_layers"))
     page = page_of(tmp_path)
     for name in ("by-parameters", "by-model.width", "by-model.num_layers"):
         assert (tmp_path / f"{name}.png").exists()
@@ -156,6 +175,12 @@ def test_a_sweep_has_a_figure_for_parameters_and_for_every_value(tmp_path: Path)
         assert f"{name}.png" in visible(page)
     assert visible(page).count(sample.SAME) == 1
     assert line(page, "window")[0] == "window"
+
+
+def test_a_single_swept_value_is_drawn_once(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path, swept=("model.width",))
+    assert "by-model.width.png" in visible(page_of(tmp_path))
+    assert not (tmp_path / "by-parameters.png").exists()
 
 
 def test_a_page_that_cannot_be_written_leaves_the_last_one(

@@ -1,6 +1,7 @@
 """What the figures of a report show: every member, and no more than was measured."""
 
 import math
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -40,12 +41,12 @@ def values(lines: list[dict[str, Any]], member: int, key: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("members", [1, 8])
-def test_learning_curves_draw_every_member(members: int) -> None:
+def test_learning_curves_draw_every_member_and_a_single_one_once(members: int) -> None:
     lines = sample.metrics(members, 200)
     loss, exact = figures.learning_curves(sample.read_metrics(lines)).axes
     for axes, key in ((loss, "loss"), (exact, "exact_match")):
         expected = [values(lines, member, key) for member in range(members)]
-        assert [y for _, y in drawn(axes, figures.MEMBER)] == expected
+        assert [y for _, y in drawn(axes, figures.MEMBER)] == (expected if members > 1 else [])
         middle = [median(step) for step in zip(*expected, strict=True)]
         assert [y for _, y in drawn(axes, figures.MEDIAN)] == [middle]
 
@@ -67,8 +68,7 @@ def test_curve_of_stopped_member_ends_where_it_stopped() -> None:
 
 def test_member_that_stopped_at_once_leaves_the_others() -> None:
     figure = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100, {0: 1})), {0: 1})
-    assert all(len(drawn(axes, figures.MEMBER)) == 1 for axes in figure.axes)
-    assert all(not drawn(axes, figures.ALERT) for axes in figure.axes)
+    assert all(len(axes.lines) == len(drawn(axes, figures.MEDIAN)) == 1 for axes in figure.axes)
 
 
 def validated(members: int) -> list[dict[str, Any]]:
@@ -158,6 +158,12 @@ def test_lengths_draw_every_member_in_its_hardest_slice() -> None:
         assert axes.get_xscale() == "log"
 
 
+def test_lengths_of_a_single_member_are_drawn_once() -> None:
+    figure = figures.exact_match_by_length(sample.rows_of(sample.evaluation(1, 5)), TRAINED)
+    assert all(len(axes.lines) == 1 for axes in figure.axes)
+    assert legend(figure) == ["exact match", "trained lengths"]
+
+
 def test_members_may_have_different_hardest_slices() -> None:
     rows = [sample.length("+", "10", name, 2) for name in ("random", "carry")]
     rows[0]["exact_match"], rows[1]["exact_match"] = [1.0, 0.5], [0.75, 1.0]
@@ -196,14 +202,21 @@ def test_all_operators_have_room() -> None:
     assert min(axes.bbox.height / figure.dpi for axes in figure.axes) > 0.7
 
 
-def test_labels_of_many_lengths_do_not_crowd() -> None:
-    sizes = tuple(f"{step * 10**power}" for power in range(5) for step in (1, 2, 5))
-    figure = figures.exact_match_by_length(
-        sample.rows_of(sample.evaluation(2, 5, {"+": sizes})), {}
-    )
-    labels = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
-    assert 5 <= len(labels) <= 10
-    assert labels[0] == "1"
+MANY = tuple(f"{step * 10**power}" for power in range(5) for step in (1, 2, 5))
+
+
+@pytest.mark.parametrize("sizes", [MANY, ("20", "100", "500", "1000"), ("7",)])
+def test_every_evaluated_length_has_a_tick_and_no_labels_touch(sizes: tuple[str, ...]) -> None:
+    rows = sample.rows_of(sample.evaluation(2, 5, {"+": sizes}))
+    figure = figures.exact_match_by_length(rows, {"+": TRAINED["+"]})
+    axes = figure.axes[-1]
+    assert set(map(int, sizes)) <= set(axes.get_xticks())
+    assert not axes.get_xticks(minor=True).size
+    figure.draw_without_rendering()
+    labels = [label for label in axes.get_xticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert labels[-1].get_text() == f"{max(10, *map(int, sizes)):,}"
 
 
 @pytest.mark.parametrize("digits", [(1, 10), (10, 10)])

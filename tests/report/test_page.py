@@ -147,10 +147,55 @@ def test_answers_that_generation_does_not_confirm_are_told(tmp_path: Path) -> No
     assert rows[0][8:12] == ["25.0", "8", "no", "123,456"]
 
 
-def test_headline_is_the_weakest_result_of_each_operator_at_its_largest_size(page: Page) -> None:
-    text = visible(page)
-    assert "+ at 100 digits: 100.0% for the median member, 80.0% for the worst" in text
-    assert "// at 50/25 digits: 100.0% for the median member, 91.5% for the worst" in text
+def test_headline_has_both_sides_of_what_was_trained_on(page: Page) -> None:
+    start = page.rows.index(["", "In-distribution", "Out-of-distribution"])
+    assert page.rows[start + 1 : start + 3] == [
+        ["+", "100.0%, worst 90.0%10 digits, the hardest of 3 slices",
+         "100.0%, worst 80.0%100 digits, the hardest of 3 slices"],
+        ["//", "100.0%, worst 96.1%6/3 digits, the hardest of 2 slices",
+         "100.0%, worst 91.5%50/25 digits, the hardest of 2 slices"],
+    ]  # fmt: skip
+
+
+def test_one_seed_has_one_number_and_no_median(tmp_path: Path) -> None:
+    found = report(sample.write_run(tmp_path, members=1))
+    assert ["Digits", "Slice", "Count", "Exact, %", "Right, %"] in [row[:5] for row in found.rows]
+    shown = visible(found).partition("Training report")[2].partition("Written by Curta")[0]
+    assert "finished" in shown
+    assert "median" not in shown.lower()
+
+
+def test_perfect_sizes_stand_in_one_row_with_all_of_them_behind_it(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    data = sample.evaluation(3, 5)
+    for row in data["lengths"]:
+        if row["operator"] == "+" and row["size"] != "100":
+            row |= {"exact_match": [1.0] * 3, "token_accuracy": [1.0] * 3}
+            row["generated"] |= {"exact_match": [1.0] * 3}
+    data["lengths"][1]["perplexity"] = [1.0, 1.25, 1.25]
+    data["lengths"][2]["generated"]["tokens_per_second"] = 99
+    sample.write_json(tmp_path / "evaluation.json", data)
+    found = report(tmp_path)
+    start = found.rows.index(["+"])
+    assert found.rows[start + 1] == [
+        "10 to 20", "all 6 rows", "1,200", *["100.0"] * 4, "1.250", "100.0", "48", "yes", "99",
+        *["100.0"] * 3,
+    ]  # fmt: skip
+    assert found.rows[start + 2][:2] == ["100", "random"]
+    assert "All 13 rows one by one" in visible(found)
+    assert [row[:2] for row in found.rows].count(["10", "random"]) == 1
+
+
+def test_a_grid_of_equal_cells_is_one_line(tmp_path: Path) -> None:
+    sample.write_run(tmp_path)
+    data = sample.evaluation(3, 6)
+    data["grids"][0]["exact_match"] = [[[0.5] * 6] * 6] * 3
+    sample.write_json(tmp_path / "evaluation.json", data)
+    found = written(tmp_path)
+    said = "50.0% in every one of 36 cells of every member: each operand of 1 to 6 digits, 20"
+    assert said in visible(found)
+    assert 'class="heat"' not in found.source
+    assert "grid.png" in files(tmp_path)
 
 
 def test_only_sizes_that_occur_are_explained(tmp_path: Path) -> None:
@@ -257,7 +302,7 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     )
     sample.write_run(tmp_path, **changes, versions={EVIL: EVIL}, operators=[EVIL])
     (tmp_path / "recipe.toml").write_text(EVIL, encoding="utf-8")
-    data = sample.evaluation(3, 5)
+    data = sample.evaluation(3, 12)
     data["lengths"][0] |= {"slice": EVIL, "operator": EVIL, "size": EVIL}
     data["grids"][0]["operator"] = EVIL
     data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30]}]

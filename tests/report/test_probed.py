@@ -88,6 +88,19 @@ def test_a_heat_map_has_its_values_and_texts() -> None:
     assert np.ma.filled(axes.images[0].get_array(), 2).tolist() == [[1, 0.5, 2], [0.95, 0, 1]]
 
 
+def test_equal_cells_are_a_strip_that_says_so() -> None:
+    equal: Any = {key: value for key, value in HEAT.items() if key != "texts"}
+    equal["values"] = [[1.0] * 3] * 2
+    axes, *_ = charts.draw(picture(equal)).axes
+    assert np.asarray(axes.images[0].get_array()).shape == (1, 1)
+    assert [text.get_text() for text in axes.texts] == ["every one of 6 cells: 100.0%"]
+
+
+def test_a_single_line_is_drawn_once() -> None:
+    (axes,) = charts.draw(picture(LINES | {"curves": LINES["curves"][:1]})).axes
+    assert len(axes.lines) == 1
+
+
 def test_lines_show_every_member_and_the_median_of_what_is_known() -> None:
     figure = charts.draw(picture(LINES))
     (axes,) = figure.axes

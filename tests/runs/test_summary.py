@@ -64,7 +64,7 @@ def test_it_counts_the_data(found: Any) -> None:
     assert task["problems_a_step"] == 8
     assert "digits" not in task["settings"]
     assert (task["table_rows"], task["trained_rows"]) == (100, 50)
-    split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0}
+    split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0, "mirrored": 16}
     assert found["data"]["splits"] == [split]
 
 

@@ -303,6 +303,9 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     if first["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(named))
         return UserError(f"{where}: positions.name is missing: choose from {choices}")
+    if first["type"] == "union_tag_invalid" and not named:
+        given = quoted(first["input"])
+        return UserError(f"{where}: {field} should be a list, such as [1, 2], not {given}")
     if first["type"] == "union_tag_invalid":
         what = "optimiser" if path[0] == "optimizer" else "position encoding"
         return UserError(f"{where}: {unknown(what, first['ctx']['tag'], named)}")
@@ -334,7 +337,8 @@ def _near(location: tuple[int | str, ...]) -> list[str]:
 
 def _lower(message: str) -> str:
     """Pydantic's sentence as the rest of ours: 'Input should be ...' -> 'should be ...'."""
-    return message.removeprefix("Input ").removeprefix("Value error, ")
+    message = message.removeprefix("Input ").removeprefix("Value error, ")
+    return message.replace("a valid array", "a list, such as [1, 2]")
 
 
 _NAMED: dict[str, dict[str, Any]] = {
@@ -378,6 +382,7 @@ def field_paths(
 ) -> list[str]:
     """Every field's path, as the command line spells it; those inside of `table`'s tables too.
 
+    What is called by an operator, as sizes by `//`, has no path: it is given as a whole table.
     `encodings` are settings of users' encodings, besides those of Curta's own.
     """
     paths = []
@@ -388,7 +393,7 @@ def field_paths(
     paths += [
         f"{path}.{key}"
         for path, value in deeper.items()
-        if isinstance(value, dict)
+        if isinstance(value, dict) and all(map(str.isidentifier, value))
         for key in value
     ]
     return list(dict.fromkeys(paths))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from curta.evaluation.results import SliceSummary
 from curta.report.compared import Compared, Curve, asked, by_digits, by_step
@@ -27,7 +27,6 @@ from curta.report.figures import (
     shade,
     style,
 )
-from curta.report.summary import Range
 from curta.runs.results import ComparisonRow, Unplaced
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ def learning(compared: Compared) -> Figure:
         figure, panels = _grid(2 * len(loss), sharey="col")
         for row, name in enumerate(loss):
             left, right = panels[2 * row : 2 * row + 2]
-            _bands(left, name, loss)
-            _bands(right, name, exact_match)
+            _bands(left, name, loss, compared.several)
+            _bands(right, name, exact_match, compared.several)
             _title(left, name)
         for panel, title in zip(panels, ("loss", "exact match"), strict=False):
             panel.set_title(title, loc="right", color=MUTED)
@@ -67,13 +66,13 @@ def lengths(compared: Compared, operator: str) -> Figure:
     with style():
         figure, panels = _grid(len(rows), sharey="all")
         for panel, row in zip(panels, rows, strict=False):
-            _bands(panel, row.name, found, marker="o")
+            _bands(panel, row.name, found, compared.several, marker="o")
             _mark_unplaced(panel, row, operator)
             shade(panel, spans[row.name])
             _title(panel, row.name)
         percent_axis(panels[0])
         digits = {one.digits for row in rows for one in _asked(row, operator)}
-        _share_lengths(panels[: len(rows)], digits | {span[1] for span in spans.values() if span})
+        _share_lengths(panels[: len(rows)], digits, {span[1] for span in spans.values() if span})
         for panel in panels[len(rows) :]:
             panel.remove()
         figure.supxlabel("digits of the longest operand", fontsize="medium")
@@ -89,27 +88,32 @@ def _learning(compared: Compared, key: Measured) -> dict[str, Curve]:
     return {name: by_step(curves(run.metrics, key)) for name, run in compared.runs.items()}
 
 
-def _bands(axes: Axes, name: str, found: Mapping[str, Curve], marker: str = "") -> None:
-    """One entry as a band and a line, all others as grey lines behind it."""
+def _bands(
+    axes: Axes, name: str, found: Mapping[str, Curve], several: bool, marker: str = ""
+) -> None:
+    """One entry as a band and a line, all others as grey lines behind it.
+
+    Where no entry has `several` members, there are no bands and no medians.
+    """
+    others = "median of the others" if several else "the others"
     for other, curve in found.items():
         if other != name:
             middle = [ends.median for ends in curve.values()]
-            axes.plot(
-                list(curve), middle, color=MUTED, linewidth=0.7, alpha=0.6,
-                label="median of the others",
-            )  # fmt: skip
-    _line(axes, found[name], marker)
+            axes.plot(list(curve), middle, color=MUTED, linewidth=0.7, alpha=0.6, label=others)
+    if several:
+        _band(axes, found[name])
+    middle = [end.median for end in found[name].values()]
+    axes.plot(
+        list(found[name]), middle, marker=marker, color=MEDIAN, linewidth=1.8, markersize=4,
+        label="median" if several else "this entry",
+    )  # fmt: skip
 
 
-def _line(axes: Axes, curve: Mapping[Any, Range], marker: str = "") -> None:
-    places, ends = list(curve), list(curve.values())
+def _band(axes: Axes, curve: Curve) -> None:
+    ends = list(curve.values())
     low, high = [end.least for end in ends], [end.most for end in ends]
     axes.fill_between(
-        places, low, high, color=MEMBER, alpha=0.4, linewidth=0, label="least to greatest"
-    )
-    middle = [end.median for end in ends]
-    axes.plot(
-        places, middle, marker=marker, color=MEDIAN, linewidth=1.8, markersize=4, label="median"
+        list(curve), low, high, color=MEMBER, alpha=0.4, linewidth=0, label="least to greatest"
     )
 
 
@@ -123,14 +127,15 @@ def _mark_unplaced(axes: Axes, row: ComparisonRow, operator: str) -> None:
         )  # fmt: skip
 
 
-def _share_lengths(panels: Sequence[Axes], digits: set[int]) -> None:
+def _share_lengths(panels: Sequence[Axes], digits: set[int], trained: set[int]) -> None:
     """One log axis of lengths for all panels, with ticks below the lowest ones.
 
     It begins at what is measured: the shorter lengths of training would take half of it.
     """
+    every = digits | trained
     for panel in panels:
-        length_axis(panel, sorted(digits))
-        panel.set(xlabel="", xlim=(min(digits) / 1.4, max(digits) * 1.15))
+        length_axis(panel, digits, trained, WIDTH / 2 - 0.7)
+        panel.set(xlabel="", xlim=(min(every) / 1.4, max(every) * 1.15))
     for panel in panels[-2:]:
         panel.tick_params(labelbottom=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import median
 from typing import TYPE_CHECKING
 
 from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture
@@ -22,6 +21,7 @@ from curta.report.figures import (
     percent_axis,
     style,
 )
+from curta.report.summary import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def draw(picture: Picture) -> Figure:
     """A new figure with all panels, two beside each other where they are small."""
     from matplotlib.figure import Figure
 
-    panels = picture["panels"]
+    panels = list(map(_stripped, picture["panels"]))
     across = 2 if len(panels) > 1 and all(map(_small, panels)) else 1
     down = math.ceil(len(panels) / across)
     heights = [max(map(_height, panels[i : i + across])) for i in range(0, len(panels), across)]
@@ -61,6 +61,20 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         _draw_lines(axes, panel)
     else:
         _draw_paths(axes, panel)
+
+
+def _stripped(panel: Panel) -> Panel:
+    """A heat map whose cells are all equal as a single cell that says so."""
+    if panel["form"] != "heat" or "texts" in panel:
+        return panel
+    cells = [value for row in panel["values"] for value in row]
+    if len(cells) < 2 or len(set(cells)) > 1 or cells[0] is None:
+        return panel
+    said = f"every one of {len(cells):,} cells: {percent(cells[0])}%"
+    return panel | {
+        "across": "", "down": "", "columns": [""], "rows": [""], "values": [cells[:1]],
+        "texts": [[said]],
+    }  # fmt: skip
 
 
 def _small(panel: Panel) -> bool:
@@ -130,10 +144,10 @@ def _write(axes: Axes, row: int, column: int, text: str, value: float) -> None:
 
 def _draw_lines(axes: Axes, panel: Lines) -> None:
     known = [_known(curve) for curve in panel["curves"]]
-    for curve in known:
+    for curve in known if len(known) > 1 else ():
         draw_member(axes, curve, marker="o")
-    if len(known) > 1 and known[0]:
-        draw_median(axes, {x: median(curve[x] for curve in known) for x in known[0]})
+    if known and known[0]:
+        draw_median(axes, known)
     inside = panel.get("inside", 0)
     if inside:
         axes.axvspan(

@@ -31,6 +31,11 @@ class Compared:
     def seeds(self) -> list[int]:
         return self.results.seeds
 
+    @property
+    def several(self) -> bool:
+        """Whether any entry has several members, so that there is a median."""
+        return any(run.several for run in self.runs.values())
+
     @cached_property
     def sizes(self) -> dict[str, list[str]]:
         """The sizes at which each operator is evaluated, by their digits."""
@@ -47,17 +52,18 @@ class Compared:
         trained = run.trained.get(operator) if run else None
         return trained.lengths if trained else None
 
-    def mean(self, row: ComparisonRow, beyond: bool) -> list[float]:
+    def mean(self, row: ComparisonRow, inside: bool) -> list[float]:
         """Every member's exact match, the mean over sizes and slices of one side of training.
 
-        One side are operands as long as in training, the other those that are longer.
+        One side, `inside`, is in-distribution, the other out-of-distribution.
         """
-        sides = [one for one in row.lengths if self._longer(row, one) == beyond]
-        return [fmean(finite(values)) for values in _members(sides) if finite(values)]
+        side = [one for one in row.lengths if self._covers(row, one) == inside]
+        return [fmean(finite(values)) for values in _members(side) if finite(values)]
 
-    def _longer(self, row: ComparisonRow, one: SliceSummary) -> bool:
-        trained = self.lengths(row, one.operator)
-        return trained is not None and one.digits > trained[1]
+    def _covers(self, row: ComparisonRow, one: SliceSummary) -> bool:
+        run = self.runs.get(row.name)
+        trained = run.trained.get(one.operator) if run else None
+        return trained is not None and trained.covers(one)
 
 
 def read_comparison(folder: Path) -> Compared:

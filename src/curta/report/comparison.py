@@ -17,15 +17,15 @@ from curta.report.images import inline_svg
 from curta.report.page import Section, Shown, moving, parts, show, write_page
 from curta.report.rendering import render
 from curta.report.run_folder import Run
-from curta.report.summary import MISSING, Range, finite, listed, range_of
+from curta.report.summary import MISSING, Range, counted, finite, listed, range_of
 from curta.runs.results import ComparisonResults, ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DESCRIPTIONS = {
-    "by": "Loss at the end of training and exact match, within and beyond the lengths of "
-    "training, of every member, with their median as a line and their range as a band.",
+    "by": "Loss at the end of training and exact match, in-distribution and out-of-distribution, "
+    "of every member, with their median as a line and their range as a band.",
     "lengths": "Exact match in the hardest slice against operand length: a panel for each "
     "entry, the median over members as a line and their range as a band.",
     "learning": "Loss and exact match on training problems against training step: a row of "
@@ -101,7 +101,7 @@ def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Pa
 def draw(compared: Compared) -> dict[str, Figure]:
     """The figures for which there is data, by the name of their file."""
     evaluated = any(row.lengths for row in compared.rows)
-    plots = _swept(compared) if compared.results.swept and evaluated else {}
+    plots = swept.draw(compared) if compared.results.swept and evaluated else {}
     if len(compared.rows) > bands.PANELS:
         return plots
     if evaluated:
@@ -111,12 +111,6 @@ def draw(compared: Compared) -> dict[str, Figure]:
     if any(run.metrics for run in compared.runs.values()):
         plots["learning"] = bands.learning(compared)
     return plots
-
-
-def _swept(compared: Compared) -> dict[str, Figure]:
-    """What was found against the models' size, and against each value that was swept."""
-    found = {f"by-{path}": swept.by_value(compared, path) for path in compared.results.swept}
-    return {"by-parameters": swept.by_size(compared)} | found
 
 
 def render_comparison(
@@ -130,6 +124,7 @@ def render_comparison(
         results=compared.results,
         sizes=compared.sizes,
         members=_members(compared),
+        several=compared.several,
         devices=list(dict.fromkeys(info.device for info in known)),
         sections=[Section(f"part-{number}", *one) for number, one in found if one[-1]],
         STATES=STATES,
@@ -206,15 +201,20 @@ def _slices(compared: Compared) -> Slices | None:
 
 
 def _slice_rows(row: ComparisonRow, operator: str, sizes: list[str]) -> list[SliceRow]:
+    """A row for each slice, or one for all of them where they are equal."""
     found: dict[str, dict[str, SliceSummary]] = {}
     for one in row.lengths:
         if one.operator == operator:
             found.setdefault(one.slice_name, {})[one.size] = one
-    return [
+    rows = [
         SliceRow(name, max(one.count for one in mine.values()),
                  [_slice_cell(row, operator, size, mine) for size in sizes])
         for name, mine in found.items()
     ]  # fmt: skip
+    if len(rows) < 2 or any(one.cells != rows[0].cells for one in rows):
+        return rows
+    name = f"all {counted(len(rows), 'slice')}"
+    return [SliceRow(name, sum(one.problems for one in rows), rows[0].cells)]
 
 
 def _slice_cell(

@@ -95,10 +95,12 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None = None) -> Figure:
+def learning_curves(
+    metrics: Iterable[Metric], stopped: Mapping[int, int] | None = None, counted: str = "problems"
+) -> Figure:
     """Loss and exact match by step, in training and in validation where there is any.
 
-    A stopped member's curve ends.
+    A stopped member's curve ends. `counted` is what a training step's exact match counts.
     """
     stopped = stopped or {}
     alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
@@ -110,7 +112,7 @@ def learning_curves(metrics: Iterable[Metric], stopped: Mapping[int, int] | None
         upper.set_title("Loss")
         _draw_validation(upper, curves(alive, "validation_loss"))
         watched = _draw_validation(lower, curves(alive, "validation_exact_match"))
-        lower.set_title("Exact match" if watched else "Exact match on training problems")
+        lower.set_title("Exact match" if watched else f"Exact match on training {counted}")
         lower.set(xlabel="training step")
         lower.set_xlim(left=0)
         percent_axis(lower)
@@ -130,7 +132,7 @@ def exact_match_by_length(rows: Sequence[SliceResult], trained: Mapping[str, Tra
             told = f" (trained on {trained_on(trained[operator])})" if operator in spans else ""
             panel.set_title(f"{operator}{told}", parse_math=False)
         ends = [end for span in spans.values() for end in span]
-        length_axis(panels[-1], sorted({*ends, *(row.digits for row in rows)}))
+        length_axis(panels[-1], [row.digits for row in rows], ends, WIDTH - 0.9)
         legend(figure, panels[0])
     return figure
 
@@ -202,10 +204,11 @@ def column(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int, int]) -> None:
-    for member, curve in members.items():
+    """Every member thin and their median thick; a single member has one line."""
+    for member, curve in members.items() if len(members) > 1 else ():
         draw_member(axes, curve, member=member)
-    middle = _medians(members)
-    axes.plot(list(middle), list(middle.values()), color=MEDIAN, linewidth=1.8, label="median")
+    middle, name = _medians(members), "median" if len(members) > 1 else "training"
+    axes.plot(list(middle), list(middle.values()), color=MEDIAN, linewidth=1.8, label=name)
     for member in stopped:
         _mark_stopped(axes, member, members.get(member, {}))
 
@@ -215,7 +218,7 @@ def _draw_validation(axes: Axes, members: Mapping[int, Curve]) -> bool:
     middle = _medians(members)
     if not middle:
         return False
-    for curve in members.values():
+    for curve in members.values() if len(members) > 1 else ():
         axes.plot(list(curve), list(curve.values()), color=END, linewidth=0.8, alpha=0.6)
     axes.plot(
         list(middle), list(middle.values()), "--", marker="o" if len(middle) <= MARKED else "",
@@ -247,10 +250,12 @@ def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None =
         line.set_gid(f"{TOLD}member {member}")
 
 
-def draw_median(axes: Axes, curve: Curve) -> None:
-    """A thick line through the medians of points that are few."""
-    places, middle = list(curve), list(curve.values())
-    axes.plot(places, middle, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label="median")
+def draw_median(axes: Axes, members: Sequence[Curve]) -> None:
+    """A thick line through the medians of points that are few; a single member's own."""
+    middle = {x: median(curve[x] for curve in members) for x in members[0]}
+    name = "median" if len(members) > 1 else "exact match"
+    places, values = list(middle), list(middle.values())
+    axes.plot(places, values, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label=name)
 
 
 def _mark_stopped(axes: Axes, member: int, curve: Curve) -> None:
@@ -266,9 +271,10 @@ def _draw_lengths(axes: Axes, rows: Sequence[SliceResult]) -> None:
     """Sizes whose longest operands are alike share a point: the hardest of them counts."""
     groups = {digits: list(group) for digits, group in groupby(rows, attrgetter("digits"))}
     shares = [hardest(group) for group in groups.values()]
-    for member, values in enumerate(zip(*shares, strict=True)):
-        draw_member(axes, dict(zip(groups, values, strict=True)), marker="o", member=member)
-    draw_median(axes, dict(zip(groups, map(median, shares), strict=True)))
+    members = [dict(zip(groups, values, strict=True)) for values in zip(*shares, strict=True)]
+    for member, curve in enumerate(members if len(members) > 1 else ()):
+        draw_member(axes, curve, marker="o", member=member)
+    draw_median(axes, members)
     percent_axis(axes)
     for digits, group in groups.items():
         _name_sizes(axes, digits, group)
@@ -290,23 +296,36 @@ def percent_axis(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
 
 
-def length_axis(axes: Axes, digits: Sequence[int]) -> None:
-    """A log axis whose ticks are lengths that were measured or trained on."""
-    ticks = _spaced(digits)
+def length_axis(axes: Axes, evaluated: Iterable[int], others: Iterable[int], inches: float) -> None:
+    """A log axis with a tick at every evaluated length, and others where there is room.
+
+    The labels of all are as many as stand apart on an axis of so many inches, the longest first.
+    """
+    known = sorted(set(evaluated), reverse=True)
+    ends = [length for length in sorted(set(others), reverse=True) if length not in known]
+    named = _apart([*known, *ends], inches)
+    ticks = sorted({*known, *named})
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xticks(ticks, [f"{tick:,}" if tick in named else "" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set(xlabel="digits of the longest operand")
 
 
-def _spaced(digits: Sequence[int]) -> list[int]:
-    """The lengths that are far enough apart on a log axis for their labels."""
-    apart = max(1.6, (digits[-1] / digits[0]) ** (1 / 9))
-    ticks: list[int] = []
-    for length in digits:
-        if not ticks or length >= apart * ticks[-1]:
-            ticks.append(length)
-    return ticks
+def _apart(lengths: Sequence[int], inches: float) -> list[int]:
+    """The lengths whose labels touch none of those before them in the list."""
+    low, high = math.log(min(lengths)), math.log(max(lengths))
+    scale, named = inches / max(high - low, 1e-9), list[int]()
+    for length in lengths:
+        room = [(_label(length) + _label(other)) / 2 for other in named]
+        between = [scale * abs(math.log(length / other)) for other in named]
+        if all(gap >= need for gap, need in zip(between, room, strict=True)):
+            named.append(length)
+    return named
+
+
+def _label(length: int) -> float:
+    """Inches that the label of a length takes, with a blank."""
+    return 0.075 * len(f"{length:,}") + 0.1
 
 
 def shade(axes: Axes, trained: Span | None) -> None:

@@ -54,7 +54,10 @@ class Map(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A grid with the name of its picture, its map and a row for each member."""
+    """A grid with the name of its picture, its map and a row for each member.
+
+    `equal` is the exact match of every cell where all members have the same in all of them.
+    """
 
     name: str
     grid: Grid
@@ -63,6 +66,7 @@ class Section(NamedTuple):
     members: list[Member]
     worst: Member
     """The member with the lowest cell of all, which a median would hide."""
+    equal: float | None
 
 
 def named_grids(run: Run) -> dict[str, Grid]:
@@ -80,7 +84,12 @@ def _section(run: Run, name: str, grid: Grid) -> Section:
     trained = run.trained.get(grid.operator)
     members = [_member(grid, number) for number in range(len(grid.exact_match))]
     worst = min(members, key=lambda one: (one.lowest, one.at, one.member))
-    return Section(name, grid, trained, _map(grid, trained), members, worst)
+    return Section(name, grid, trained, _map(grid, trained), members, worst, _equal(grid))
+
+
+def _equal(grid: Grid) -> float | None:
+    found = {value for member in grid.exact_match for row in member for value in row}
+    return found.pop() if len(found) == 1 else None
 
 
 def _member(grid: Grid, number: int) -> Member:

@@ -13,6 +13,7 @@ from curta.config import files
 from curta.report import certificate, certified, charts, figures, heat, trails
 from curta.report.document import Part, document, own
 from curta.report.errors import errors
+from curta.report.exact_match import further, results
 from curta.report.examples import examples
 from curta.report.images import inline_svg, png, svg
 from curta.report.learning import learning
@@ -92,14 +93,15 @@ def show(folder: Path, evaluation: str = "") -> Shown:
     run = read_run(folder, evaluation)
     plots: dict[str, Figure] = {}
     if run.metrics:
-        plots["learning"] = figures.learning_curves(run.metrics, run.info.stopped)
+        counted = run.counted_in_training
+        plots["learning"] = figures.learning_curves(run.metrics, run.info.stopped, counted)
     if run.evaluation.lengths:
         plots["lengths"] = figures.exact_match_by_length(run.evaluation.lengths, run.trained)
     proof = certified.read(folder)
     if proof is not None:
         plots["certificate"] = certificate.growth(proof.content)
-    drawn = {name: one.picture for name, one in run.probes.items()}
-    probes = {name: charts.draw(picture) for name, picture in drawn.items() if picture}
+    pictures = {name: one.picture for name, one in run.probes.items()}
+    probes = {name: charts.draw(picture) for name, picture in pictures.items() if picture}
     return Shown(run, trails.read(folder, run), plots, probes, proof)
 
 
@@ -135,8 +137,8 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     evaluation = run.evaluation
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
-        "results": plots.get("lengths"),
-        "further": run.further or None,
+        "results": results(evaluation.lengths, plots.get("lengths")),
+        "further": further(run.further),
         "grid": heat.sections(run) or None,
         "errors": errors(run),
         "tables": evaluation.tables or None,

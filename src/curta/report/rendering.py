@@ -18,6 +18,7 @@ from curta.programs.machine import drawing
 from curta.report import summary
 from curta.report.examples import marked, verdict
 from curta.report.figures import BANDS
+from curta.report.headline import headlines
 from curta.report.slices import SLICES
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def digest(text: str) -> str:
 
 
 FILTERS = (
-    digest, drawing.ruled, marked, median, summary.by_operator, summary.by_size, summary.cell,
-    summary.checkout, summary.counted, summary.duration, summary.hardest, summary.listed,
+    digest, drawing.ruled, headlines, marked, median, summary.by_operator, summary.by_size,
+    summary.cell, summary.checkout, summary.counted, summary.duration, summary.listed,
     summary.minute, summary.number, summary.percent, summary.perplexity, summary.setting,
     summary.significant, summary.trained_on, summary.trained_tasks, verdict,
 )  # fmt: skip

@@ -1,18 +1,23 @@
 """A run as a report has it: what its folder says, and what it was trained on."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curta.evaluation.results import Evaluation, Span
+from curta.evaluation.results import Evaluation, SliceResult, SliceSummary, Span
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
 from curta.runs.folders import Folder
 from curta.runs.results import Metric, RunInfo
 
 NOT_EVALUATED = Evaluation(seed=0, lengths=[], examples=[])
+
+SIZE = re.compile(r"(?:(\d+)x)?(\d+)(?:/(\d+))?")
+"""A size of problems: `20`, `50/25` or `20x5`."""
 
 
 class Trained(NamedTuple):
@@ -26,6 +31,19 @@ class Trained(NamedTuple):
     def lengths(self) -> Span:
         """Digits of the shortest and of the longest operand."""
         return min(self.first[0], self.others[0]), max(self.first[1], self.others[1])
+
+    def covers(self, row: SliceResult | SliceSummary) -> bool:
+        """Whether a row is in-distribution: of sizes that were trained on, in the same layout."""
+        size = SIZE.fullmatch(row.size)
+        if size is None:  # a table of all operands, of which some problems were held out
+            return "," not in row.slice_name
+        count, first, others = (int(part) if part else None for part in size.groups())
+        assert first is not None
+        return (
+            _within(first, self.first)
+            and _within(others or first, self.others)
+            and (count is None or (self.operands is not None and _within(count, self.operands)))
+        )
 
 
 @dataclass(frozen=True)
@@ -47,14 +65,30 @@ class Run:
         return self.info.name
 
     @property
+    def several(self) -> bool:
+        """Whether it has several members, so that there is a median."""
+        return len(self.info.seeds) > 1
+
+    @property
     def trained(self) -> dict[str, Trained]:
         """What was trained on, by operator: run.json knows only the widest range of all."""
-        try:
-            found = tomllib.loads(self.recipe).get("task", [])
-        except tomllib.TOMLDecodeError:
-            return {}
+        found = self._fields.get("task", [])
         tasks = found if isinstance(found, list) else [found]
         return {task["operator"]: _trained(task) for task in tasks}
+
+    @property
+    def counted_in_training(self) -> str:
+        """What the exact match of a training step is a share of: `windows` or `problems`."""
+        positions = self._fields.get("positions", {})
+        return "windows" if positions.get("name") == "window" else "problems"
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        """The tables of the recipe; none where it is no TOML."""
+        try:
+            return tomllib.loads(self.recipe)
+        except tomllib.TOMLDecodeError:
+            return {}
 
 
 def read_run(path: Path, evaluation: str = "") -> Run:
@@ -81,6 +115,10 @@ def _trained(task: Mapping[str, Any]) -> Trained:
         return Trained((low, high), (low, high), None)
     first, others, operands = task["digits"], task.get("second"), task.get("operands")
     return Trained(_span(first), _span(others or first), _span(operands) if operands else None)
+
+
+def _within(count: int, span: Span) -> bool:
+    return span[0] <= count <= span[1]
 
 
 def _span(bounds: list[int]) -> Span:

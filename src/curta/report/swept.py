@@ -42,6 +42,19 @@ class Series(NamedTuple):
     rows: list[ComparisonRow]
 
 
+def draw(compared: Compared) -> dict[str, Figure]:
+    """The figures by the names of their files.
+
+    Where a single value changes the models' size, a figure against the size would show its curves
+    once more.
+    """
+    paths = compared.results.swept
+    found = {f"by-{path}": by_value(compared, path) for path in paths}
+    if sum(not _weightless(compared, path) for path in paths) < 2:
+        return found
+    return {"by-parameters": by_size(compared)} | found
+
+
 def by_size(compared: Compared) -> Figure:
     """Against the number of parameters; what does not change it tells series apart."""
     apart = [path for path in compared.results.swept if _weightless(compared, path)]
@@ -61,6 +74,7 @@ def _against(
     rows = [row for row in compared.rows if row.lengths]
     measured = [(title, of) for title, of in _measures(compared) if any(map(of, rows))]
     series, axis = _series(rows, apart), Axis(map(value, rows))
+    alone = len(series) == 1 and not compared.several
     with style():
         figure, panels = column(len(measured), height=1.1 + 1.5 * len(measured))
         for panel, (title, measure) in zip(panels, measured, strict=True):
@@ -70,7 +84,8 @@ def _against(
             panel.set_title(title)
             panel.set_yscale("log") if title == _LOSS else percent_axis(panel)
         axis.set(panels[-1], label)
-        legend(figure, panels[0], columns=2)
+        if not alone:
+            legend(figure, panels[0], columns=2)
     return figure
 
 
@@ -131,8 +146,8 @@ _LOSS = "loss at the end of training"
 def _measures(compared: Compared) -> list[tuple[str, Measure]]:
     return [
         (_LOSS, _losses),
-        ("exact match, operands as long as in training", lambda row: compared.mean(row, False)),
-        ("exact match, longer operands", lambda row: compared.mean(row, True)),
+        ("exact match, in-distribution", lambda row: compared.mean(row, True)),
+        ("exact match, out-of-distribution", lambda row: compared.mean(row, False)),
     ]
 
 
@@ -173,14 +188,20 @@ def _draw(
     measure: Measure,
     dodge: float,
 ) -> None:
-    """Every member as a point; a line through the medians, where values have an order."""
+    """Every member as a point; a line through the medians, where values have an order.
+
+    Where there is one member at each place, there are no medians.
+    """
     found: dict[float, list[float]] = {}
     for row in series.rows:
         found.setdefault(axis.place(value(row)) + dodge, []).extend(measure(row))
     found = {place: found[place] for place in sorted(found) if found[place]}
-    colour, ranges = series.colour, {place: range_of(values) for place, values in found.items()}
-    points = [(place, one) for place, values in found.items() for one in values]
-    axes.plot(*zip(*points, strict=True), series.mark, color=colour, markersize=3, alpha=0.45)
+    ranges = {place: range_of(values) for place, values in found.items()}
+    if any(len(values) > 1 for values in found.values()):
+        points = [(place, one) for place, values in found.items() for one in values]
+        axes.plot(
+            *zip(*points, strict=True), series.mark, color=series.colour, markersize=3, alpha=0.45
+        )
     _draw_ranges(axes, ranges, series, connected=axis.numeric)
 
 

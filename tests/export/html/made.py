@@ -146,7 +146,7 @@ def shipped(name: str, **changes: Any) -> tuple[Recipe, Transformer]:
 
 def page(folder: Path, made: Recipe, model: Transformer) -> Path:
     """The file of the page."""
-    refuse(model)
+    refuse(made, model)
     path = folder / "page.html"
     path.write_text(render_page(made, model, "made", 0), encoding="utf-8")
     return path

@@ -128,17 +128,20 @@ def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("changes", [{"positions__name": "rope"}, {"positions__name": "nope"}])
 def test_a_program_without_a_window_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match=r"no page of this run: .*'window' only") as caught:
-        refuse(drawn(recipe("addition", **changes), "addition"))
+    with pytest.raises(
+        UserError, match=r"no page of this run: .*only models with 'window'"
+    ) as caught:
+        refuse(recipe("addition", **changes), drawn(recipe("addition", **changes), "addition"))
     assert "\n" not in str(caught.value)
 
 
 def test_a_published_layout_and_more_recurrences_are_refused() -> None:
     dense = tiny.dense()
-    with pytest.raises(UserError, match="positions 'window' only"):
-        refuse(tiny.drawn(dense, layout_of(dense)))
-    with pytest.raises(UserError, match=r"model\.num_recurrences 2"):
-        refuse(shipped("addition")[1].with_recurrences(2))
+    with pytest.raises(UserError, match="only models with 'window'"):
+        refuse(dense, tiny.drawn(dense, layout_of(dense)))
+    made, model = shipped("addition")
+    with pytest.raises(UserError, match=r"model\.num_recurrences is 2"):
+        refuse(made, model.with_recurrences(2))
 
 
 def test_leaving_tokens_out_is_as_never_having_written_them(tab: Page, tmp_path: Path) -> None:

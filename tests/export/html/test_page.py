@@ -114,12 +114,17 @@ def test_the_likeliest_alternative_is_what_is_written_and_any_can_be_chosen(open
     expect(text(opened)).to_have_text(re.compile(f"^{re.escape(before[:-1] + str(last))}"))
 
 
+def always(tab: Page, token: str) -> None:
+    """Lets the model write one token for ever."""
+    tab.evaluate(
+        f"curta.network.calculate = ((old, next) => (window) => ({{ ...old(window), next }}))"
+        f"(curta.network.calculate.bind(curta.network), {token}); curta.network.memo.clear()"
+    )
+
+
 def test_a_text_without_an_end_is_stopped_and_says_so(opened: Page) -> None:
     opened.evaluate("curta.design.tokens = 40")
-    opened.evaluate(
-        "curta.network.calculate = ((old) => (window) => ({ ...old(window), next: 0 }))"
-        "(curta.network.calculate.bind(curta.network)); curta.network.memo.clear()"
-    )
+    always(opened, "0")
     calculate(opened, "12+34", speed="at once")
     expect(opened.locator("#pause")).to_be_disabled()
     said = "Stopped after 40 tokens, the most that this page writes."
@@ -152,10 +157,35 @@ def test_a_mistake_is_announced_and_the_field_keeps_the_focus(opened: Page) -> N
     field = opened.get_by_role("textbox", name="Problem")
     field.fill("12+")
     opened.keyboard.press("Enter")
-    expect(opened.get_by_role("alert")).to_have_text("An operand is missing; write 12+34.")
+    expect(opened.get_by_role("alert")).to_have_text("A number is missing; write 12+34.")
     expect(field).to_be_focused()
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(opened.locator("#work")).to_be_hidden()
+
+
+def test_no_old_verdict_stands_below_a_new_mistake(opened: Page) -> None:
+    opened.evaluate("curta.design.tokens = 40")
+    calculate(opened, "12+34", speed="at once")
+    expect(opened.get_by_role("status")).to_have_text(re.compile("^(It wrote|What it|Stopped)"))
+    opened.get_by_role("textbox", name="Problem").fill("7*8")
+    opened.keyboard.press("Enter")
+    said = "This model has no *: it was trained on +."
+    expect(opened.get_by_role("alert")).to_have_text(said)
+    expect(opened.locator("#work")).to_be_hidden()
+    calculate(opened, "12+35", speed="at once")
+    expect(opened.get_by_role("alert")).to_have_text("")
+    expect(opened.locator("#work")).to_be_visible()
+
+
+@pytest.mark.parametrize("tab", screens(390, 1100), indirect=True)
+def test_a_long_sum_ends_with_its_low_digits_in_view(opened: Page) -> None:
+    always(opened, "curta.design.machine.tokens.findIndex((token) => token.role === 'sum' && "
+                   "token.offset[0] === 1 && !token.home[0])")  # fmt: skip
+    opened.evaluate("curta.design.tokens = 302")
+    calculate(opened, f"{'1' * 100}+{'2' * 100}", speed="at once", tokens=300)
+    expect(opened.locator("#pause")).to_be_disabled()
+    first = text(opened).get_by_role("listitem").first  # the lowest digit stands first
+    expect(first).to_be_in_viewport(ratio=0.99)
 
 
 def test_every_control_has_a_name_and_the_result_is_a_live_region(opened: Page) -> None:

@@ -62,22 +62,29 @@ def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: 
 MISTAKES = {
     "": "Write a problem, such as 12+34",
     "12": "An operator is missing",
-    "12+": "An operand is missing",
-    "1.5+2": ". is no digit and no operator",
-    "12+x": "x is no digit",
-    "-3+4": "whole numbers from 0 up",
+    "12+": "A number is missing; write 12+34.",
+    "1.5+2": "This model has whole numbers only, as in 12+34.",
+    "1,000+2": "Write numbers without commas, as in 12+34.",
+    "(1+2)": "Write one operation without brackets, as in 12+34.",
+    "1+2=3": "Write the problem without its answer, as in 12+34.",
+    "12+x": "x is neither a digit nor an operator; write 12+34.",
+    "-3+4": "Numbers are not below 0 here; write 12+34.",
+    "7*8": "This model has no *: it was trained on +.",
+    "7\N{MULTIPLICATION SIGN}8": "This model has no *: it was trained on +.",
+    "12\N{MINUS SIGN}5": "This model has no -: it was trained on +.",
+    "what is 2+2?": "Write the problem alone, such as 12+34.",
     "1+2-3": "+ and - together: one operation at a time",
     "1<2": "This model has no <: it was trained on +",
     "sort 3,1": "This model has no sort",
     "sort(3,1)": "This model has no sort",
     "constructor 3": "This model has no constructor",
-    "1+2+3": "+ takes 2 operands, not 3; write 12+34.",
+    "1+2+3": "+ takes 2 numbers, not 3; write 12+34.",
     "1 2+3": "Two numbers have no operator between them",
     "0b12+1": "0b12 is no whole number from 0 up",
     "1#0+1": "1#0 is no whole number from 0 up",
     "1" * (DIGITS + 1) + "+2": f"at most {DIGITS} digits",
     "1" * (TOKENS + 1): f"at most {TOKENS} characters",
-    "<img src=x>": "is no digit",
+    "<img src=x>": "is neither a digit",
 }
 
 
@@ -85,7 +92,7 @@ POINTS = {
     "3+12.5": "Every part of a number is written, as in 3.0+12.5.",
     "3+12": "Every part of a number is written, as in 3.0+12.0.",
     ".5 + 7.": "Every part of a number is written, as in 0.5+7.0.",
-    "3.5": "3.5 is no such problem; write 12.5+3.75.",
+    "3.5": "3.5 is no problem of this model; write 12.5+3.75.",
     "1.5-0.5": "write 12.5+3.75",
     "1.5+0.5+1.5": "write 12.5+3.75",
     "1.5+" + "1" * (DIGITS + 1) + ".5": f"at most {DIGITS} digits",
@@ -125,7 +132,7 @@ def test_numbers_are_read_in_any_base_and_answered_in_the_models(tab: Page, tmp_
     assert numbers(tab, asked) == ["256"] * 4
     tab.goto(page(tmp_path, *shipped("own")).as_uri())
     assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + written(243, 16)
-    assert mistake(tab, "12-3") == "Operands of - are written as in 0x12-0x34."
+    assert mistake(tab, "12-3") == "Numbers of - are written as in 0x12-0x34."
 
 
 def test_calls_blanks_and_leading_zeros_are_allowed(tab: Page, tmp_path: Path) -> None:

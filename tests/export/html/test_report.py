@@ -32,13 +32,22 @@ pytestmark = pytest.mark.slow
 SIZES = {"evaluation.digits": [3], "evaluation.count": 8, "evaluation.grid": 4}
 
 
+def uneven(run: Run) -> Run:
+    """The run with a grid of some right problems, which so short a training has none of."""
+    evaluation = json.loads(run.folder.evaluation.read_text("utf-8"))
+    evaluation["grids"][0]["exact_match"][1][1][2] = 0.5
+    run.folder.evaluation.write_text(json.dumps(evaluation), "utf-8")
+    run.write_report()
+    return run
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run]]:
     """Two short trainings of two members: one with a window and a history, one with neither."""
     given = tiny.overrides(training__history_every=5) | SIZES
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("trained")))
-        first = train("addition", 2, "first", given)
+        first = uneven(train("addition", 2, "first", given))
         rope = {"positions.name": "rope", "training.history_every": 0}
         yield first, train("addition", 1, "second", given | rope)
 
@@ -243,12 +252,14 @@ def test_several_runs_stand_side_by_side_in_one_page(
     assert len(ids) == len(set(ids))
     row = tab.locator("tr", has=tab.locator("th.entry", has_text=re.compile(r"^positions\.name$")))
     expect(row.locator("td")).to_have_text(["window", "rope"])
-    said = "The model of second does not calculate here: a page has positions 'window' only."
+    said = "The model of second does not calculate here: positions are 'rope'"
     expect(tab.locator("body")).to_contain_text(said)
     (written,) = runs[0].write(["12+34"], 0)
     assert tab.evaluate(f"curta.write('12+34', {len(written)})") == written
     expect(tab.locator(".watch:not([hidden])").first).to_be_attached()
     expect(tab.locator("[data-run=second].watch:not([hidden])")).to_have_count(0)
+    heads = tab.get_by_role("columnheader", name="See it", include_hidden=True)
+    assert {head.is_visible() for head in heads.all()} == {True, False}
     for name in ("learning", "lengths"):
         assert (tmp_path / f"{name}.png").exists()
         assert (tmp_path / f"{name}.svg").exists()

@@ -170,6 +170,12 @@ def damaged(at: Path, what: str) -> None:
             del config["curta"]["machine"]
         case "half a machine":
             del config["curta"]["machine"]["tokens"]
+        case "a file":
+            (at / "code.py").write_text("raise SystemExit('executed')")
+            config["curta"]["recipe"]["program"] = str(at / "code.py")
+        case "a file of positions":
+            (at / "code.py").write_text("raise SystemExit('executed')")
+            config["curta"]["recipe"]["positions"] = {"name": str(at / "code.py")}
         case "outside":
             config["curta"]["run"] = "../mine"
     (at / "config.json").write_text(json.dumps(config))
@@ -191,6 +197,8 @@ def damaged(at: Path, what: str) -> None:
         ("no machine", "curta.machine is missing"),
         ("half a machine", "the machine is damaged"),
         ("outside", "is no name for a run"),
+        ("a file", "code.py', as no recipe of a run does"),
+        ("a file of positions", "code.py', as no recipe of a run does"),
     ],
 )
 def test_what_is_no_export_is_one_line(
@@ -205,6 +213,8 @@ def test_what_is_no_export_is_one_line(
 
 
 def test_the_card_says_what_was_found(tmp_path: Path) -> None:
+    from huggingface_hub import ModelCard
+
     run = begun(**SMALL)
     row = SliceResult(
         operator="+",
@@ -222,7 +232,11 @@ def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     assert export("--out", str(tmp_path / "out")) == 0
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "| `+` | 3 | carry | 8 | 0.625 |" in card
-    assert "library_name: transformers" in card
+    data = ModelCard(card).data
+    assert (data.library_name, data.license) == ("transformers", "apache-2.0")
+    (result,) = data.eval_results
+    assert (result.metric_type, result.metric_value) == ("exact_match", 0.625)
+    assert result.dataset_name == "addition (+), 3 digits, carry, 8 problems"
     assert "model.prompt('+', 12, 34)" in card
     assert "2 a home\n1 a +1\n+ operator home-1\n4 b home\n3 b +1\n= equals home-1\n" in card
     assert "0 steps of 8 windows, of those in 100 problems" in card
@@ -232,6 +246,24 @@ def test_the_card_of_a_layout_shows_its_texts(tmp_path: Path) -> None:
     card = (folder(tmp_path / "own", tiny.dense()) / "README.md").read_text("utf-8")
     assert "| `12+34` = 46 | `21+43=` | `64$` |" in card
     assert "trust_remote_code=True" in card
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "shown"),
+    [
+        ("addition", {"task.digits": [1, 3]}, "'+', 12, 34"),
+        ("addition", {"task.digits": [3, 4]}, "'+', 123, 345"),
+        ("addition", {"task.digits": [1, 1]}, "'+', 1, 3"),
+        ("base-2", {}, "'+', 12, 34"),
+        ("sorting", {"task.operands": [2, 2]}, "'sort', 12, 34"),
+    ],
+)
+def test_the_example_is_of_the_range_that_was_trained(
+    tmp_path: Path, recipe: str, changes: dict[str, Any], shown: str
+) -> None:
+    of = recipes.resolve(recipe, changes, "test")
+    card = (folder(tmp_path / "own", of) / "README.md").read_text("utf-8")
+    assert f"model.prompt({shown})" in card
 
 
 FAMILIES = {

@@ -121,8 +121,8 @@ def test_the_same_answers_are_written(tmp_path: Path, changes: dict[str, Any]) -
     prompts = [layout.prompt(problem) for problem in problems]
     given = reads(prompts, return_tensors="pt", padding=True)
     count = layout.bounds("+", (4, 4)).completion
-    for more in ({}, {"use_cache": changes is not COUPLED}):
-        found = opened(at).generate(**given, max_new_tokens=count, **more)
+    for use_cache in (True, False):
+        found = opened(at).generate(**given, max_new_tokens=count, use_cache=use_cache)
         texts = reads.batch_decode(found[:, given["input_ids"].shape[1] :])
         ended = [text.partition("$")[0] + "$" * ("$" in text) for text in texts]
         assert ended == [layout.decode(tokens) for tokens in written]
@@ -146,18 +146,6 @@ def test_programs_are_asked_without_curta(tmp_path: Path, changes: dict[str, Any
         assert answer == layout.answer(problem, written)
 
 
-def test_a_text_that_grew_is_not_read_again(tmp_path: Path) -> None:
-    model = opened(folder(tmp_path / "own", tiny.recipe()))
-    given = model.prompt("+", 123, 45)
-    text = model.generate(given, max_new_tokens=3)
-    (reader,) = model.model.readers.all
-    before = list(map(id, reader.places))
-    assert len(before) == text.shape[1] - 1
-    model(text)
-    assert model.model.readers.all == [reader]
-    assert list(map(id, reader.places))[: len(before)] == before
-
-
 def test_padding_may_stand_on_either_side(tmp_path: Path) -> None:
     import torch
 
@@ -170,13 +158,6 @@ def test_padding_may_stand_on_either_side(tmp_path: Path) -> None:
     with torch.no_grad():
         left, right = (model(**given).logits[0] for given in sides)
     torch.testing.assert_close(left[-length:], right[:length])
-
-
-def test_positions_of_another_kind_are_refused(tmp_path: Path) -> None:
-    model = opened(folder(tmp_path / "own", tiny.recipe()))
-    tokens = model.dummy_inputs["input_ids"] % 10
-    with pytest.raises(ValueError, match="position_ids"):
-        model(tokens, position_ids=tokens)
 
 
 def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:

@@ -60,3 +60,27 @@ def test_the_end_sign_ends_texts_and_fills_batches(tmp_path: Path, of: Recipe) -
     assert reads.eos_token_id == reads.pad_token_id == end
     without = reads.decode(found["input_ids"][0], skip_special_tokens=True)
     assert without == told(model, [tokens[:-1]])[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("of", "wrong", "says"),
+    [
+        (tiny.dense(), "1x=", r"'x' is no character of this model: it knows .*\+"),
+        (
+            tiny.recipe(),
+            "7 sum\n",
+            r"'7 sum\\n' is no token of this model: it knows \d+, such",
+        ),
+    ],
+    ids=["layout", "program"],
+)
+def test_what_a_model_does_not_know_is_named(
+    tmp_path: Path, of: Recipe, wrong: str, says: str
+) -> None:
+    reads = tokenizer(folder(tmp_path / "own", of))
+    for given in (wrong, [wrong], [reads.decode([0]), wrong]):
+        with pytest.raises(ValueError, match=says):
+            reads(given)
+    with pytest.raises(ValueError, match=says):
+        reads.encode(wrong)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from curta.config import described
+from curta.config.recipe import shipped_names
 from curta.export import EXPORTERS, IMPORTERS
 from curta.frontends import api
 from curta.frontends.cli import main
@@ -61,6 +62,20 @@ def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("CURTA_RUNS", str(root))
         assert main(["train", "addition", "--run", "small", "--seeds", "2", *SMALL]) == 0
     return root / "small"
+
+
+@pytest.mark.parametrize("name", [*shipped_names()])
+def test_every_recipe_has_a_help(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["train", name, "--help"]) == 0
+    assert "--evaluation.digits VALUE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("field", ["evaluation.digits", "task.digits"])
+def test_a_list_without_brackets_is_named(
+    capsys: pytest.CaptureFixture[str], runs_folder: Path, field: str
+) -> None:
+    line = refused(capsys, "train", "addition", f"--{field}", "5,10")
+    assert f"{field} should be a list, such as [1, 2], not" in line
 
 
 @pytest.mark.parametrize(("command", "forms"), [("export", EXPORTERS), ("import", IMPORTERS)])
@@ -135,7 +150,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["train", "--task.operator", "?"], "unknown operator '?': choose from"),
         (["train", "--model.heads", "5"], "model.heads 5"),
         (["train", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
-        (["train", "--seeds", "x"], "'--seeds': 'x' is not a valid integer range."),
+        (["train", "--seeds", "x"], "'--seeds': 'x' is no whole number."),
         (["train", "--sedes", "3"], "unknown option '--sedes': did you mean '--seeds'?"),
         (["train", "--training.steps=-3"], "training.steps should be"),
         (["train", "--training.steps", "-3"], "training.steps should be"),

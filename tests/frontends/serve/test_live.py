@@ -55,6 +55,15 @@ def begins(text: str) -> re.Pattern[str]:
     return re.compile(f"^{re.escape(text)}")
 
 
+def shares(tab: Page) -> set[str]:
+    """Every share of the way that the page tells, in words and to whoever cannot see it."""
+    bar = tab.get_by_role("progressbar")
+    value = bar.evaluate("bar => Math.floor(100 * bar.value / bar.max) + '%'")
+    words = [tab.title(), tab.locator("#now").inner_text(), tab.locator("#said").inner_text()]
+    told = [*words, str(bar.get_attribute("aria-valuetext"))]
+    return {value, *(share for text in told for share in re.findall(r"\d+%", text))}
+
+
 def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
     paced: Paced, server: Served, tab: Page
 ) -> None:
@@ -67,7 +76,7 @@ def test_curves_grow_as_the_run_is_trained_and_give_way_to_the_report(
         expect(now).to_have_text(begins(f"step {step} of 40"))
         lengths.append(tab.evaluate(POINTS))
         expect(tab.locator(".chart .member")).to_have_count(4)
-        assert tab.get_by_role("progressbar").evaluate("bar => bar.value") == step
+        assert shares(tab) == {f"{100 * step // 40}%"}
         paced.go.release()
     assert lengths == [1, 2, 3]
     expect(now).to_contain_text("steps a second")
@@ -134,6 +143,22 @@ def test_nothing_is_wider_than_the_screen(watched: Page, server: Served, path: s
     watched.goto(server.address + path)
     expect(watched.locator(".median, tbody a").first).to_be_attached()
     assert fits(watched)
+
+
+@pytest.mark.parametrize("tab", screens(390), indirect=True)
+def test_a_phone_shows_a_card_for_each_run(small: Path, server: Served, tab: Page) -> None:
+    tab.goto(server.address)
+    row = tab.get_by_role("row").last
+    cells = [cell.bounding_box() or {} for cell in row.get_by_role("cell").all()]
+    assert len({cell["x"] for cell in cells}) == 1
+    assert [cell["y"] for cell in cells] == sorted({cell["y"] for cell in cells})
+    assert all(cell["width"] < 390 for cell in cells)
+    named = row.get_by_role("cell").first.evaluate(
+        "cell => getComputedStyle(cell, '::before').content"
+    )
+    assert named == '"Status"'
+    region = tab.get_by_role("region")
+    assert region.evaluate("region => region.scrollWidth <= region.clientWidth")
 
 
 def test_a_page_of_a_run_calculates_and_reaches_nothing_else(

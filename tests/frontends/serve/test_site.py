@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config import typed
-from curta.frontends.api import compare
+from curta.frontends.api import begin_comparison, compare
 from curta.frontends.serve import live
 from curta.frontends.serve import made as serving
-from curta.runs import metrics
+from curta.runs import comparison_spec, metrics
 from curta.runs.folders import Folder
 from curta.runs.results import Metric
 from tests import tiny
@@ -41,7 +41,7 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
     assert rows["young"][2].endswith("%in training")
     assert rows["small"][2].endswith("%in the hardest of 5 rows")
     recipe = client.get("/").text
-    assert "Addition, learned from at most 10 digits" in recipe
+    assert "addition with " in recipe
     assert 'href="/runs/young/live.html"' in recipe
     assert 'href="/runs/small/report.html"' in recipe
 
@@ -105,6 +105,49 @@ def test_a_page_that_cannot_be_is_refused_with_its_reason(small: Path, young: Pa
     assert "no member 2" in client.get("/runs/small/page-2.html").text
     assert "no checkpoint yet" in client.get("/runs/young/page-0.html").text
     assert client.get("/runs/young/page-0.html").status_code == 404
+
+
+def links(target: str) -> list[str]:
+    return [str(attributes["href"]) for attributes in page(target).all("a")]
+
+
+def test_there_is_no_link_to_a_page_that_cannot_be(small: Path, young: Path) -> None:
+    """Neither of a run without weights, nor of models that a page cannot calculate."""
+    for name, old, new in (
+        ("rope", 'name = "window"', 'name = "rope"'),
+        ("looped", "num_recurrences = 1", "num_recurrences = 2"),
+        ("strange", 'name = "window"', "name = 3"),
+        ("broken", "[positions]", "[positions"),
+    ):
+        shutil.copytree(small, small.parent / name)
+        recipe = small.parent / name / "recipe.toml"
+        assert old in recipe.read_text()
+        recipe.write_text(recipe.read_text().replace(old, new))
+    calculating = [link for link in links("/") if "page-" in link]
+    assert calculating == ["/runs/small/page-0.html"]
+    assert client.get(calculating[0]).status_code == 200
+
+
+@pytest.mark.slow
+def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> None:
+    spec = comparison_spec.resolve(comparison_spec.draft(["addition", "two: addition"]), {}, 1)
+    begin_comparison(spec, "begun", "entries").run_comparison(lambda row, run: None)
+    damaged = small.parent / "damaged"
+    damaged.mkdir()
+    (damaged / "comparison.json").write_text("{")
+    found = links("/")
+    assert "/runs/begun/report.html" in found
+    assert not [link for link in found if "damaged" in link]
+    assert "comparison.json is no valid JSON" in client.get("/").text
+    for link in [*found, *links("/runs/young/live.html")]:
+        target = link if link.startswith("/") else f"/runs/young/{link}"
+        assert client.get(target).status_code == 200, link
+
+
+def test_cells_bear_the_names_of_their_columns(small: Path) -> None:
+    """A narrow screen shows a card for each run, without the heads of the table."""
+    named = [attributes.get("data-label") for attributes in page("/").all("td")]
+    assert named == page("/").rows[0][1:]
 
 
 @pytest.mark.slow

@@ -6,5 +6,6 @@ else that the page must know, and the `.js` files the page itself.
 """
 
 from curta.export.html.assembled import Carried, at_work, render_page
+from curta.export.html.folded import reason
 
-__all__ = ["Carried", "at_work", "render_page"]
+__all__ = ["Carried", "at_work", "reason", "render_page"]

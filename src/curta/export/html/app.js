@@ -56,12 +56,13 @@ function calculate(event) {
   }
   refuse("");
   now.changed.clear();
-  at("work").hidden = false;
   sheet.begin(now.writing, design.machine.formats[now.problem.operator]);
   restart(0);
 }
 
+/** Says why there is nothing to calculate, and leaves nothing of another problem below it. */
 function refuse(message) {
+  at("work").hidden = Boolean(message);
   at("mistake").textContent = message;
   at("problem").setAttribute("aria-invalid", String(Boolean(message)));
   if (message) at("problem").focus();
@@ -110,6 +111,7 @@ function finish() {
   const [wrote, wanted] = [answer, right].map((one) => spoken(one, now.problem));
   at("work").dataset.right = wanted === null ? "" : String(wrote === wanted);
   say(verdict(wrote, wanted));
+  if (at("squared").checked) sheet.showLowDigits();
   controls();
 }
 

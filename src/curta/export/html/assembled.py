@@ -33,10 +33,15 @@ class Carried(NamedTuple):
     recipe: Recipe
     members: Sequence[Transformer]
 
+    def refused(self) -> str | None:
+        """Why a page cannot calculate with them, if it cannot."""
+        config = self.members[0].config
+        return folded.reason(self.recipe.positions.name, config.num_recurrences)
+
 
 def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
     """A page of one member, as text; UserError for a model that a page cannot calculate."""
-    folded.refuse(model)
+    folded.refuse(recipe, model)
     table = design.table(recipe, model)
     body = render(
         "export/page.html",
@@ -52,7 +57,7 @@ def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> s
 
 def at_work(runs: Sequence[Carried]) -> Part:
     """Models that calculate within a report, as many as there is room for; why others do not."""
-    reasons = {run.name: folded.reason(run.members[0]) for run in runs}
+    reasons = {run.name: run.refused() for run in runs}
     able = [run for run in runs if reasons[run.name] is None]
     weights = _within(able)
     body = render(

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from curta.config.errors import UserError
+from curta.config.recipe import Recipe
 from curta.model.layers import normed
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
@@ -21,19 +22,19 @@ from curta.model.windows import vocabulary
 Tensors = dict[str, Float[np.ndarray, "..."]]
 
 
-def refuse(model: Transformer) -> None:
+def refuse(recipe: Recipe, model: Transformer) -> None:
     """Raises UserError for a model that a page cannot calculate."""
-    found = reason(model)
+    found = reason(recipe.positions.name, model.config.num_recurrences)
     if found is not None:
         raise UserError(f"no page of this run: {found}")
 
 
-def reason(model: Transformer) -> str | None:
+def reason(positions: str, num_recurrences: int) -> str | None:
     """The first reason for which a page cannot calculate a model; None if it can."""
-    if not isinstance(model.positions, WindowEncoding):
-        return "a page has positions 'window' only"
-    if model.config.num_recurrences > 1:
-        return f"model.num_recurrences {model.config.num_recurrences} is more than a page runs"
+    if positions != "window":
+        return f"positions are {positions!r}, and only models with 'window' calculate in a page"
+    if num_recurrences > 1:
+        return f"model.num_recurrences is {num_recurrences}, and a page calculates only once"
     return None
 
 

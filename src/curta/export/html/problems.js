@@ -25,6 +25,18 @@ const PREFIXES = { 2: "0b", 8: "0o", 16: "0x" };
 const DIGITS = 36; // signs for digits: bases beyond have none
 const SIGNS = "+-*/%<>^&|";
 
+/** Signs as they stand in print, and as they are typed. */
+const TYPED = { "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-" };
+
+/** What is meant by characters that stand in no problem. */
+const HINTS = {
+  "=": "Write the problem without its answer",
+  ".": "This model has whole numbers only",
+  ",": "Write numbers without commas",
+  "(": "Write one operation without brackets",
+  ")": "Write one operation without brackets",
+};
+
 const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Answers by the browser's own whole numbers: one, several, a Decimal, or whether something is so. */
@@ -51,21 +63,32 @@ export const TRUTHS = {
 
 /** `{operator, operands}` of `12+34`, `sort 3,1,2`, `gcd(6, 4)`, `3.75+12.5` or `0xff+0x1`. */
 export function parse(text, design) {
-  const plain = text.trim().replace(/=$/, "").trim();
+  const plain = keyed(text, design).trim().replace(/=$/, "").trim();
   if (!plain) throw new Mistake(`Write a problem, such as ${exampleOf(design)}.`);
   if (plain.length > design.tokens) {
     throw new Mistake(`A problem has at most ${design.tokens} characters here.`);
   }
   const { operator, numbers } = compound(plain, design) ?? called(plain, design) ?? infix(plain, design);
-  if (!Object.hasOwn(design.operations, operator)) {
-    const known = Object.keys(design.operations).join(" ");
-    throw new Mistake(`This model has no ${shortened(operator)}: it was trained on ${known}.`);
-  }
+  if (!Object.hasOwn(design.operations, operator)) throw new Mistake(unknown(operator, design));
   check(operator, numbers, design);
   const operands = numbers.map((number) => valueOf(number).value);
   const divides = operator === "//" || operator === "%";
   if (divides && !operands[1]) throw new Mistake("Division by zero has no answer.");
   return { operator, operands };
+}
+
+/** The text with the signs of a keyboard, but for those that are operators of the model. */
+function keyed(text, { operations }) {
+  const own = Object.keys(operations).join("");
+  return [...text].map((one) => (own.includes(one) ? one : TYPED[one] ?? one)).join("");
+}
+
+function unknown(operator, { operations }) {
+  if (operator === "/" && Object.hasOwn(operations, "//")) {
+    return `Division is written //, as in ${operations["//"].example}.`;
+  }
+  const known = Object.keys(operations).join(" ");
+  return `This model has no ${shortened(operator)}: it was trained on ${known}.`;
 }
 
 /** The tokens that the model is given. */
@@ -159,11 +182,15 @@ function exampleOf({ operations }) {
 }
 
 /** A problem that begins with its operator; null if this one does not. */
-function called(text, { operations }) {
+function called(text, design) {
+  const { operations } = design;
   const match = text.match(/^([^\d\s(),]+)\s*\((.*)\)$/) ?? text.match(/^([a-z_]\w*)(?:\s+(.*))?$/i);
   if (!match) return null;
   const inner = (match[2] ?? "").trim();
   const operator = Object.hasOwn(operations, match[1]) ? match[1] : match[1].toLowerCase();
+  if (!Object.hasOwn(operations, operator) && /[^\w\s,#]/.test(inner)) {
+    throw new Mistake(`Write the problem alone, such as ${exampleOf(design)}.`);
+  }
   return { operator, numbers: inner.split(inner.includes(",") ? /\s*,\s*/ : /\s+/) };
 }
 
@@ -178,7 +205,7 @@ function compound(text, { operations, machine }) {
     const nearest = completed(form, operator, text, alone);
     if (nearest) throw new Mistake(`Every part of a number is written, as in ${nearest}.`);
     if (alone || text.split(" ")[0] === operator) {
-      throw new Mistake(`${shortened(text)} is no such problem; write ${example}.`);
+      throw new Mistake(`${shortened(text)} is no problem of this model; write ${example}.`);
     }
   }
   return null;
@@ -190,8 +217,9 @@ function infix(text, design) {
   const strange = [...parts.join("")].find((one) => !known.includes(one.trim()));
   const signs = [...new Set(parts.filter(Boolean))], [operator, other] = signs;
   const write = `; write ${exampleOf(design)}.`;
-  if (strange) throw new Mistake(`${strange} is no digit and no operator${write}`);
-  if (negative(text, operators)) throw new Mistake("Operands are whole numbers from 0 up.");
+  if (strange in HINTS) throw new Mistake(`${HINTS[strange]}, as in ${exampleOf(design)}.`);
+  if (strange) throw new Mistake(`${strange} is neither a digit nor an operator${write}`);
+  if (negative(text, operators)) throw new Mistake(`Numbers are not below 0 here${write}`);
   if (parts.slice(1, -1).includes("")) {
     throw new Mistake(`Two numbers have no operator between them${write}`);
   }
@@ -209,22 +237,22 @@ function check(operator, numbers, { operations, machine, digits, operands }) {
   const { example } = operations[operator];
   const wrong = numbers.find((number) => !valueOf(number));
   if (wrong !== undefined) {
-    const what = wrong ? `${shortened(wrong)} is no whole number from 0 up` : "An operand is missing";
+    const what = wrong ? `${shortened(wrong)} is no whole number from 0 up` : "A number is missing";
     throw new Mistake(`${what}; write ${example}.`);
   }
   const givens = givensOf(machine.formats[operator]);
   const least = givens.length, most = givens.at(-1).many ? operands : least;
   if (numbers.length < least || numbers.length > most) {
     const count = least === most ? `${least}` : `${least} to ${most}`;
-    const what = most === 1 ? "operand" : "operands";
+    const what = most === 1 ? "number" : "numbers";
     throw new Mistake(`${operator} takes ${count} ${what}, not ${numbers.length}; write ${example}.`);
   }
   const longest = Math.max(...numbers.map((number) => number.length));
   if (longest > digits) {
-    throw new Mistake(`Operands have at most ${digits} digits here, not ${longest}.`);
+    throw new Mistake(`Numbers have at most ${digits} digits here, not ${longest}.`);
   }
   const bare = numbers.find((number, n) => !accepted(number, givens[Math.min(n, least - 1)]));
-  if (bare) throw new Mistake(`Operands of ${operator} are written as in ${example}.`);
+  if (bare) throw new Mistake(`Numbers of ${operator} are written as in ${example}.`);
 }
 
 function shortened(text) {

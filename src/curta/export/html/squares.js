@@ -124,6 +124,11 @@ export class Sheet {
     return [made];
   }
 
+  /** Scrolls a paper that is wider than its board to the end on which numbers are lowest. */
+  showLowDigits() {
+    this.board.scrollLeft = this.board.scrollWidth;
+  }
+
   /** Scrolls the paper, and nothing around it, so that an element of it is seen. */
   follow(item) {
     const { board } = this, outer = board.getBoundingClientRect(), inner = item.getBoundingClientRect();

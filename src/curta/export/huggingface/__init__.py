@@ -58,10 +58,9 @@ def family_of(recipe: Recipe) -> Family:
 def _content(member: Exported) -> dict[str, bytes | str]:
     """Every file of the folder."""
     recipe, model, family = member.recipe, member.model, family_of(member.recipe)
-    made = family.parts(model)
+    made, code = family.parts(model), family.code(model)
     config = _config(member, family)
     generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(member)}
-    generation |= {"use_cache": config["use_cache"]}
     return {
         "model.safetensors": safetensors.numpy.save(
             parts.write(made, model), metadata={"format": "pt"}
@@ -70,8 +69,8 @@ def _content(member: Exported) -> dict[str, bytes | str]:
         "generation_config.json": files.json_text(generation),
         "recipe.toml": dump(recipe),
         "README.md": card(member, family, made, config),
-        **tokenizer.written(model.layout, config.get("n_positions")),
-        **family.code(model),
+        **tokenizer.written(model.layout, config.get("n_positions"), own=bool(code)),
+        **code,
     }
 
 
@@ -93,7 +92,6 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
         "dtype": "float32",
         "vocab_size": len(model.layout.characters),
         "tie_word_embeddings": model.config.tie_embeddings,
-        "use_cache": family.code(model) == {},
         **_ends(model.layout),
         **family.config(member.recipe, model),
         "curta": run,

@@ -19,7 +19,9 @@ def prompt(machine: dict[str, Any], operator: str, operands: Sequence[int]) -> l
         raise ValueError(f"operator {operator!r} is none of {', '.join(machine['formats'])}")
     numbers = {_key(token): number for number, token in enumerate(machine["tokens"])}
     parts, axes, keys = machine["formats"][operator]["parts"], machine["axes"], list[Key]()
-    rest = _operands([part for part in parts if part["kind"] == "given"], operands)
+    given = [part for part in parts if part["kind"] == "given"]
+    _check(operator, given, operands)
+    rest = _operands(given, operands)
     for part in parts:
         if part["kind"] == "sign":
             keys.append(_sign(part, axes))
@@ -27,7 +29,20 @@ def prompt(machine: dict[str, Any], operator: str, operands: Sequence[int]) -> l
         several, rest = ([rest[0]], rest[1:]) if part["many"] is None else (rest, [])
         for number, digits in enumerate(several):
             keys += _number(part, digits, number, axes)
+    for symbol, role, *_ in (key for key in keys if key not in numbers):
+        raise ValueError(f"{symbol!r} as {role} is no token of this model: it never met one there")
     return [numbers[key] for key in keys]
+
+
+def _check(operator: str, parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> None:
+    """Raises ValueError for operands that cannot be written, or too many or too few."""
+    for value in operands:
+        if not isinstance(value, int) or value < 0:
+            raise ValueError(f"operand {value!r} is no whole number from 0 on")
+    many = any(part["many"] for part in parts)
+    if len(operands) < len(parts) or (len(operands) > len(parts) and not many):
+        least = "at least " if many else ""
+        raise ValueError(f"{operator!r} has {least}{len(parts)} operands, not {len(operands)}")
 
 
 def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: int) -> Any:

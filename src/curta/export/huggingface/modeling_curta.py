@@ -1,31 +1,34 @@
 """A transformer that calculates, exported by Curta, for the transformers library.
 
-Besides the tokens the model is given what the layout of its texts says: the part that each
-token plays (its kind) and where it stands (its coordinates). Both are found from `input_ids`
-alone (`positions_curta.py`), for each text of a batch.
-
-Keys and values are not remembered from one call to the next, only what was read of the texts.
+Besides the tokens the model is given what the layout of its texts says: the role of each token
+and where it stands (its coordinates). Both are found from `input_ids` alone
+(`reading_curta.py`), for each text of a batch. All that is known of a text lies in the cache of
+keys and values, so one model may write any number of texts at the same time.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel
+from transformers import DynamicCache, GenerationMixin, PretrainedConfig, PreTrainedModel
+from transformers.activations import ReLUSquaredActivation
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
+from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast
+from transformers.utils import can_return_tuple
 
 from .asking_curta import answer, prompt
-from .positions_curta import POSITIONS, Positions, Readers, Spot
+from .positions_curta import POSITIONS, Positions
+from .reading_curta import Constants, Context, Reading, remembered
 
 EPSILON = 1e-6
 
 ACTIVATIONS = {
-    "relu": functional.relu,
-    "relu2": lambda x: functional.relu(x).square(),
-    "gelu": lambda x: functional.gelu(x, approximate="tanh"),
-    "silu": functional.silu,
+    "relu": nn.ReLU,
+    "relu2": ReLUSquaredActivation,
+    "gelu": partial(nn.GELU, approximate="tanh"),
+    "silu": nn.SiLU,
 }
 
 
@@ -36,6 +39,7 @@ class CurtaConfig(PretrainedConfig):
     """
 
     model_type = "curta"
+    keys_to_ignore_at_inference = ["past_key_values"]  # noqa: RUF012
 
     def __init__(
         self,
@@ -44,10 +48,11 @@ class CurtaConfig(PretrainedConfig):
         layout: dict[str, Any] | None = None,
         vectors: int = 0,
         parts: list[list[int]] | None = None,
+        use_cache: bool = True,
         **rest: Any,
     ) -> None:
         self.model, self.positions, self.layout = model or {}, positions or {}, layout or {}
-        self.vectors, self.parts = vectors, parts
+        self.vectors, self.parts, self.use_cache = vectors, parts, use_cache
         super().__init__(**rest)
 
 
@@ -61,9 +66,10 @@ class Norm(nn.Module):
         self.weight = nn.Parameter(torch.ones(settings["width"])) if gained else None
 
     def forward(self, x: Tensor) -> Tensor:
+        wide = x.float()
         if self.centred:
-            x = x - x.mean(dim=-1, keepdim=True)
-        x = x * (x.square().mean(dim=-1, keepdim=True) + EPSILON).rsqrt()
+            wide = wide - wide.mean(dim=-1, keepdim=True)
+        x = (wide * (wide.square().mean(dim=-1, keepdim=True) + EPSILON).rsqrt()).to(x.dtype)
         return x if self.weight is None else x * self.weight
 
 
@@ -93,28 +99,39 @@ class Attention(SubLayer):
         self.value = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.out = nn.Linear(width, width, bias=False)
 
-    def forward(self, x: Tensor, block: int, positions: Positions, spot: Spot) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        block: int,
+        layer: int,
+        positions: Positions,
+        context: Context,
+        cache: DynamicCache | None,
+    ) -> tuple[Tensor, Tensor]:
+        """The state after attention, and the weights that `Positions.attend` gave."""
         h = self.norm(x)
         query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
-        query, key = positions.rotate(query, spot), positions.rotate(key, spot)
+        query, key = positions.rotate(query, context), positions.rotate(key, context)
         query = query if self.scaled else query * self.head_dim**0.5
-        key, value = self._repeat_kv(key), self._repeat_kv(value)
-        seen = positions.attend(block, spot, query, key, value)
-        return self.added(x, self.out(seen.flatten(-2)))
+        key, value = map(self._repeat_kv, remembered(cache, layer, key, value))
+        seen, weights = positions.attend(block, context, query, key, value)
+        return self.added(x, self.out(seen.flatten(-2))), weights
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.head_dim))
+        """Batch x heads x queries x features."""
+        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
 
     def _repeat_kv(self, heads: Tensor) -> Tensor:
         """Keys or values, each as often as there are queries that share it."""
-        return heads.repeat_interleave(self.heads // heads.shape[2], dim=2)
+        shared = self.heads // heads.shape[1]
+        return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)
 
 
 class FeedForward(SubLayer):
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)
         width, wide = settings["width"], settings["width"] * settings["mlp_ratio"]
-        self.activate = ACTIVATIONS[settings["activation"]]
+        self.activate = ACTIVATIONS[settings["activation"]]()
         self.up = nn.Linear(width, wide, bias=False)
         self.gate = nn.Linear(width, wide, bias=False) if settings["gated"] else None
         self.down = nn.Linear(wide, width, bias=False)
@@ -135,12 +152,32 @@ class Block(GradientCheckpointingLayer):
         self.attention = Attention(settings) if number < settings["num_attention_layers"] else None
         self.mlp = FeedForward(settings)
 
-    def forward(self, x: Tensor, entry: Tensor, positions: Positions, spot: Spot) -> Tensor:
-        x = x if self.input_injection == "none" else x + entry
+    def forward(
+        self,
+        x: Tensor,
+        entry: Tensor,
+        layer: int,
+        positions: Positions,
+        context: Context,
+        past_key_values: DynamicCache | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        x, weights = x if self.input_injection == "none" else x + entry, None
         if self.attention is not None:
-            x = self.attention(x, self.number, positions, spot)
+            x, weights = self.attention(x, self.number, layer, positions, context, past_key_values)
             x = x + entry if self.input_injection == "sublayer" else x
-        return self.mlp(x)
+        return self.mlp(x), weights
+
+
+class Spelling(Constants):
+    """Of which vectors the vector of each token is the sum, where tokens are made of parts."""
+
+    def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
+        return {} if config.parts is None else {"parts": torch.tensor(config.parts)}
+
+    def forward(self, tokens: Tensor, vectors: nn.Embedding) -> Tensor:
+        if not self._buffers:
+            return vectors(tokens)
+        return vectors(functional.embedding(tokens, self.parts)).sum(dim=-2)
 
 
 class CurtaPreTrainedModel(PreTrainedModel):
@@ -148,6 +185,11 @@ class CurtaPreTrainedModel(PreTrainedModel):
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
     _no_split_modules = ["Block"]  # noqa: RUF012
+
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, Constants):
+            module.fill()
 
 
 class CurtaModel(CurtaPreTrainedModel):
@@ -166,41 +208,70 @@ class CurtaModel(CurtaPreTrainedModel):
         self.blocks = nn.ModuleList(Block(settings, i) for i in range(settings["num_layers"]))
         self.norm = Norm(settings)
         self.scale = width**-0.5 if settings["tie_embeddings"] else 1.0
-        self.readers = Readers(config)
+        self.reading, self.spelling = Reading(config), Spelling(config)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
         return self.tokens
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
-        position_ids: Tensor | None = None,
+        past_key_values: DynamicCache | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = None,
+        output_attentions: bool | None = None,
         **rest: Any,
-    ) -> BaseModelOutput:
-        if position_ids is not None:
-            raise ValueError("no position_ids: where tokens stand follows from the tokens")
-        spot = self.readers.locate(input_ids, attention_mask)
-        entry = self.dropout(self._embed(input_ids, spot))
-        x = entry if self.config.model["input_injection"] == "none" else torch.zeros_like(entry)
-        for _ in range(self.config.model["num_recurrences"]):
+    ) -> BaseModelOutputWithPast:
+        """States of the new tokens, batch x time x width.
+
+        `attention_mask` is for all tokens so far, those in the cache included. Hidden states are
+        those before each block and the last, attentions batch x heads x queries x keys; both of
+        every recurrence.
+        """
+        _refuse(rest, past_key_values)
+        cache = self._cache(past_key_values, use_cache)
+        context = self.reading(input_ids, attention_mask, cache)
+        entry = self.dropout(self._embed(input_ids, context))
+        last, states, weights = self._blocks(entry, context, cache)
+        config = self.config
+        told = config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        seen = config.output_attentions if output_attentions is None else output_attentions
+        return BaseModelOutputWithPast(
+            last_hidden_state=last,
+            past_key_values=cache,
+            hidden_states=(*states, last) if told else None,
+            attentions=tuple(self.positions.shares(w, context) for w in weights) if seen else None,
+        )
+
+    def _cache(self, given: DynamicCache | None, use_cache: bool | None) -> DynamicCache | None:
+        """The cache to go on with; a new one if it is wanted, as it is outside of training."""
+        if use_cache is None:
+            use_cache = self.config.use_cache and not self.training
+        return DynamicCache() if given is None and use_cache else given
+
+    def _blocks(
+        self, entry: Tensor, context: Context, cache: DynamicCache | None
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """The last state, those before each block, and the weights of each attention."""
+        settings = self.config.model
+        x = entry if settings["input_injection"] == "none" else torch.zeros_like(entry)
+        states, weights = list[Tensor](), list[Tensor]()
+        for _ in range(settings["num_recurrences"]):
             for block in self.blocks:
-                x = block(x, entry, self.positions, spot)
-        return BaseModelOutput(last_hidden_state=self.norm(x) * self.scale)
+                states.append(x)
+                layer = 1 + len(weights)  # the cache's first is that of `reading`
+                x, found = block(x, entry, layer, self.positions, context, past_key_values=cache)
+                weights += [] if found is None else [found]
+        return self.norm(x) * self.scale, states, weights
 
-    def _embed(self, tokens: Tensor, spot: Spot) -> Tensor:
-        x = self._characters(tokens)
+    def _embed(self, tokens: Tensor, context: Context) -> Tensor:
+        x = self.spelling(tokens, self.tokens)
         if self.roles is not None:
-            x = x + self.roles(spot.role.clamp(min=0))
-        return x + self.positions.embed(spot)
-
-    def _characters(self, tokens: Tensor) -> Tensor:
-        """Vectors of tokens; of one that is made of parts, the sum of theirs."""
-        parts = self.config.parts
-        if parts is None:
-            return self.tokens(tokens)
-        return self.tokens(tokens.new_tensor(parts)[tokens]).sum(dim=-2)
+            x = x + self.roles(context.role.clamp(min=0))
+        return (x + self.positions.embed(context)).to(x.dtype)
 
 
 class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
@@ -222,6 +293,7 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     def get_output_embeddings(self) -> nn.Module:
         return self.head
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
@@ -229,23 +301,24 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
         labels: Tensor | None = None,
         logits_to_keep: int | Tensor = 0,
         num_items_in_batch: Tensor | int | None = None,
+        past_key_values: DynamicCache | None = None,
         **rest: Any,
-    ) -> CausalLMOutput:
-        state = self.model(input_ids, attention_mask, **rest).last_hidden_state
-        whole = isinstance(logits_to_keep, int)
+    ) -> CausalLMOutputWithPast:
+        found = self.model(input_ids, attention_mask, past_key_values, **rest, return_dict=True)
+        state, whole = found.last_hidden_state, isinstance(logits_to_keep, int)
         logits = self.head(state[:, -logits_to_keep:] if whole else state[:, logits_to_keep])
-        if labels is None:
-            return CausalLMOutput(logits=logits)
-        loss = self.loss_function(
-            logits, labels, self.config.vocab_size, num_items_in_batch=num_items_in_batch
+        loss = None
+        if labels is not None:
+            loss = self.loss_function(
+                logits, labels, self.config.vocab_size, num_items_in_batch=num_items_in_batch
+            )
+        return CausalLMOutputWithPast(
+            loss=loss,
+            logits=logits,
+            past_key_values=found.past_key_values,
+            hidden_states=found.hidden_states,
+            attentions=found.attentions,
         )
-        return CausalLMOutput(loss=loss, logits=logits)
-
-    def prepare_inputs_for_generation(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **rest: Any
-    ) -> dict[str, Any]:
-        """The whole text, at every token."""
-        return {"input_ids": input_ids, "attention_mask": attention_mask}
 
     def prompt(self, operator: str, *operands: int) -> Tensor:
         """The tokens of a problem, as a batch of one."""
@@ -255,3 +328,14 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     def answer(self, operator: str, text: Tensor, start: int) -> Any:
         """The answer in a text that was written from token `start` on; None if there is none."""
         return answer(self.config.curta["machine"], operator, text.tolist(), start)
+
+
+def _refuse(rest: dict[str, Any], cache: Any) -> None:
+    """Raises ValueError for what the model is not made for."""
+    for name, value in rest.items():
+        if value is not None:
+            raise ValueError(
+                f"no {name}: where tokens stand follows from input_ids and attention_mask alone"
+            )
+    if cache is not None and not isinstance(cache, DynamicCache):
+        raise ValueError(f"past_key_values must be a DynamicCache, not {type(cache).__name__}")

@@ -23,6 +23,9 @@ from curta.model.transformer import Transformer
 
 MODULE = "modeling_curta"
 
+CODE = ("modeling", "reading", "positions", "asking", "tokenization")
+"""The files `..._curta.py` that travel with a model."""
+
 POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "learned": lambda encoding: {},
     "nope": lambda encoding: {},
@@ -87,7 +90,7 @@ class Own(Family):
         return found
 
     def code(self, model: Transformer) -> dict[str, str]:
-        shipped = (f"{MODULE}.py", "positions_curta.py", "asking_curta.py")
+        shipped = [f"{name}_curta.py" for name in CODE]
         return {name: (resources.files(__package__) / name).read_text("utf-8") for name in shipped}
 
 

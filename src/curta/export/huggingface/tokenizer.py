@@ -3,7 +3,7 @@
 `tokenizer.json` is a word-level vocabulary over a text that is split at every character, or
 after every line, so it needs no code of its own. A token of a program is a line, such as
 `7 sum +1`: its symbol, its role and its move. What is not in the vocabulary is an error, not a
-token. The end sign ends a text and fills batches up.
+token; a class with code of its own names it. The end sign ends a text and fills batches up.
 """
 
 from typing import Any
@@ -22,11 +22,16 @@ def texts(layout: Layout) -> list[str]:
     return [text + ending for text in layout.vocabulary]
 
 
-def written(layout: Layout, length: int | None = None) -> dict[str, str]:
-    """The tokenizer's files; `length` is the most tokens that a text may have, None any number."""
+def written(layout: Layout, length: int | None = None, *, own: bool = False) -> dict[str, str]:
+    """The tokenizer's files; `length` is the most tokens that a text may have, None any number.
+
+    With `own` its class is `tokenization_curta.py`, which names what it does not know.
+    """
+    settings = _settings(texts(layout)[layout.end], length)
+    code = {"auto_map": {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]}}
     return {
         "tokenizer.json": files.json_text(_model(layout)),
-        "tokenizer_config.json": files.json_text(_settings(texts(layout)[layout.end], length)),
+        "tokenizer_config.json": files.json_text(settings | (code if own else {})),
     }
 
 

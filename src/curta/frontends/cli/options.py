@@ -17,6 +17,8 @@ class Bounded(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and len(value) > LETTERS_OF_A_NUMBER:
             self.fail(f"{quoted(value)} is not in the range {self._describe_range()}.", param, ctx)
+        if isinstance(value, str) and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", value):
+            self.fail(f"{quoted(value)} is no whole number.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -240,8 +242,3 @@ def of_probe(given: dict[str, Any]) -> list[Further]:
         )
         for name, says, kind, default in options(given["probe"])
     ]
-
-
-def _kind(kind: type) -> Any:
-    """Of what sort a probe's option is; numbers are bounded by the probe itself."""
-    return SIGNED if kind is int else kind

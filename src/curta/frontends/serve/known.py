@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from curta.config.errors import UserError
+from curta.export import html
 from curta.runs import comparison, folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.results import STAGES, RunInfo
@@ -31,6 +33,8 @@ class Row:
     evaluated: float | None = None
     """Exact match in the hardest row of the evaluation, median over members."""
     slices: int = 0
+    calculates: bool = False
+    """Whether there can be a page in which a member calculates."""
 
     @property
     def running(self) -> bool:
@@ -45,6 +49,7 @@ class Compared:
     name: Name
     title: str
     entries: tuple[str, ...]
+    """Folders of its runs; none where the comparison is damaged, which the title then says."""
     rows: tuple[Row, ...]
 
     @property
@@ -87,13 +92,15 @@ def row(name: Name, path: Path) -> Row:
         folder = Folder(path)
         info, last = folder.read_info(), metrics.read_last(folder.metrics)
         found = _evaluated(*_version(folder.evaluation))
+        recipe = _recipe(*_version(folder.recipe))
     except UserError as error:
         return Row(name, None, str(error))
     return Row(
-        name, info, "", _summary(*_version(path / "recipe.toml")),
+        name, info, "", str(recipe.get("summary", "")),
         max((line.step for line in last), default=0),
         max((line.seconds for line in last), default=None),
         _median([line.exact_match for line in last]), min(found, default=None), len(found),
+        bool(info.checkpoint) and _calculates(recipe),
     )  # fmt: skip
 
 
@@ -122,12 +129,20 @@ def _evaluated(path: Path, written: Version) -> tuple[float, ...]:
 
 
 @lru_cache(4096)
-def _summary(path: Path, written: Version) -> str:
-    """The recipe's own line; none in a recipe that is not there or cannot be read."""
+def _recipe(path: Path, written: Version) -> dict[str, Any]:
+    """The fields of a recipe; none of one that is not there or cannot be read."""
     try:
-        return str(tomllib.loads(Folder(path.parent).read_recipe_text()).get("summary", ""))
+        return tomllib.loads(Folder(path.parent).read_recipe_text())
     except (OSError, ValueError, RecursionError):
-        return ""
+        return {}
+
+
+def _calculates(recipe: dict[str, Any]) -> bool:
+    """Whether a page can calculate models of the recipe, which has every field that was used."""
+    match recipe:
+        case {"positions": {"name": str(name)}, "model": {"num_recurrences": int(count)}}:
+            return html.reason(name, count) is None
+    return False
 
 
 @lru_cache(4096)

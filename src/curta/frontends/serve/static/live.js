@@ -28,13 +28,14 @@ async function renew() {
 }
 
 function show(run) {
-  const steps = run.ended ?? run.steps, share = steps ? curves.step / steps : 0;
+  const steps = run.ended ?? run.steps, done = `${steps ? Math.floor((100 * curves.step) / steps) : 0}%`;
   at("progress").value = curves.step;
   at("progress").max = steps;
+  at("progress").setAttribute("aria-valuetext", done);
   at("status").textContent = run.status;
-  at("now").textContent = line(run, steps);
-  document.title = run.status === "training" ? `${Math.floor(100 * share)}% ${name}` : name;
-  say(run, share);
+  at("now").textContent = line(run, steps, done);
+  document.title = run.status === "training" ? `${done} ${name}` : name;
+  say(run);
   for (const chart of charts) chart.show(curves, shown(curves.step, steps));
   members(run);
 }
@@ -44,20 +45,19 @@ function shown(step, steps) {
   return [0.1, 0.25, 0.5].map((part) => part * steps).find((end) => step <= end) ?? Math.max(step, steps, 1);
 }
 
-function line(run, steps) {
-  const done = `step ${curves.step.toLocaleString("en")} of ${steps.toLocaleString("en")}`;
-  if (!curves.rate) return `${done}, compiling`;
-  const parts = [done, `${Number(curves.rate.toPrecision(3))} steps a second`];
+function line(run, steps, done) {
+  const step = `step ${curves.step.toLocaleString("en")} of ${steps.toLocaleString("en")} (${done})`;
+  if (!curves.rate) return `${step}, compiling`;
+  const parts = [step, `${Number(curves.rate.toPrecision(3))} steps a second`];
   if (run.status === "training") parts.push(`${duration((steps - curves.step) / curves.rate)} left`);
   return parts.join(", ");
 }
 
-// Said aloud at every tenth of the way, and when something has happened.
-function say(run, share) {
+// Said aloud when something has happened.
+function say(run) {
   const stopped = Object.keys(run.stopped).length;
   const said = {
-    training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.`
-      : share >= 0.1 ? `${10 * Math.floor(10 * share)}% of the steps are done.` : "",
+    training: run.idle > Math.max(LOST, 5 * curves.stretch) ? `Nothing new for ${duration(run.idle)}: it may have been interrupted.` : "",
     created: "It is not trained yet.",
     evaluating: "Training is finished; it is being evaluated.",
     certifying: "Training is finished; its certificate is being made.",

@@ -1,0 +1,34 @@
+"""The tokenizer of `tokenizer.json`, which says what it does not know: goes with a model."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from transformers import PreTrainedTokenizerFast
+
+
+class CurtaTokenizer(PreTrainedTokenizerFast):
+    """A token is a character, or a line of a program; any other text is a ValueError."""
+
+    def _encode_plus(self, text: Any, *rest: Any, **more: Any) -> Any:
+        try:
+            return super()._encode_plus(text, *rest, **more)
+        except Exception as error:  # the library's own error has no class, and names nothing
+            for piece in self._pieces(text):
+                if piece not in self.get_vocab():
+                    raise ValueError(self._unknown(piece)) from error
+            raise
+
+    def _pieces(self, text: Any) -> Iterator[str]:
+        """What is looked up in the vocabulary, of one text or of several."""
+        if not isinstance(text, str):
+            for part in text:
+                yield from self._pieces(part)
+        else:
+            splits = self.backend_tokenizer.pre_tokenizer.pre_tokenize_str(text)
+            yield from (piece for piece, _ in splits)
+
+    def _unknown(self, piece: str) -> str:
+        known = sorted(self.get_vocab(), key=self.get_vocab().__getitem__)
+        if all(len(token) == 1 for token in known):
+            return f"{piece!r} is no character of this model: it knows {''.join(known)}"
+        return f"{piece!r} is no token of this model: it knows {len(known)}, such as {known[0]!r}"

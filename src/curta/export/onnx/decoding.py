@@ -1,0 +1,130 @@
+"""What a graph calculates: logits for new tokens, with what is kept of those before.
+
+No array has a size that depends on lengths alone, and nothing is cut out at an end: a converter
+that knows neither a text's length nor that of its past can follow all of it.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from curta.layouts import Layout, ShapeBounds, TokenPositions
+from curta.layouts.automaton import Automaton
+from curta.layouts.program import ProgramLayout
+from curta.model.blocks import Attended, Block, BlockContext
+from curta.model.inspection import all_logits
+from curta.model.layers import Flat
+from curta.model.states import KVHeads, Logits, Tokens
+from curta.model.transformer import Transformer
+
+UNBOUNDED = ShapeBounds(0, 0, ())
+"""No encoding that goes into a graph needs to know how long texts are."""
+
+
+KV = tuple[KVHeads, KVHeads]
+"""Keys and values of one layer."""
+
+
+def forward(model: Transformer, tokens: Tokens) -> tuple[Logits, Int[Array, "batch time columns"]]:
+    """Logits at each token of whole texts, and its place; of a model that is not causal."""
+    index = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
+    start = jnp.zeros((1, 1 + len(model.layout.axes)), jnp.int32)
+    state, where = followed(model.layout, tokens, index, start)
+    return all_logits(model, tokens, where, UNBOUNDED), _places(state, where)
+
+
+def decode(
+    model: Transformer,
+    tokens: Tokens,
+    places: Int[Array, "batch past columns"],
+    keys: Float[Array, "layers batch past kv_heads features"],
+    values: Float[Array, "layers batch past kv_heads features"],
+) -> tuple[Logits, Array, Array, Array]:
+    """Logits for what follows each of the new tokens; places, keys and values with theirs.
+
+    What is kept of a token is its place, and keys and values of each layer of each recurrence.
+    """
+    begun = jnp.sum(jnp.ones_like(places[..., 0]), axis=1, keepdims=True)
+    index = begun + jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
+    newest = jnp.where(places[..., :1] == begun[..., None] - 1, places[..., 2:], 0)
+    state, where = followed(model.layout, tokens, index, jnp.sum(newest, axis=1))
+    places = jnp.concatenate([places, _places(state, where)], axis=1)
+    seen = TokenPositions(places[..., 0], places[..., 1], places[..., 3:])
+    context = model.context(tokens, where, seen)
+    x, present = _recur(model, context, list(zip(keys, values, strict=True)))
+    keys, values = (jnp.stack(part) for part in zip(*present, strict=True))
+    return model.logits(x, tokens), places, keys, values
+
+
+def _recur(model: Transformer, context: BlockContext, past: list[KV]) -> tuple[Flat, list[KV]]:
+    """The state after all recurrences, and each layer's keys and values."""
+    x, present, count = model.begin(context.entry), list[KV](), model.config.num_attention_layers
+    for _ in range(model.config.num_recurrences):
+        layers = past[len(present) :][:count]
+        x, found = model.in_turn(x, context, [partial(_attend, model, past=kv) for kv in layers])
+        present += found
+    return x, present
+
+
+def _attend(model: Transformer, block: Block, x: Flat, context: BlockContext, past: KV) -> Attended:
+    """New tokens attend to all so far, themselves included; what is found are all of these."""
+    pairs = zip(past, model.keys_values(block, x, context.where), strict=True)
+    keys, values = (jnp.concatenate(pair, axis=1) for pair in pairs)
+    return x, context, model.heads(block, x, context.visible_keys, keys, values), (keys, values)
+
+
+def followed(
+    layout: Layout,
+    tokens: Tokens,
+    index: Int[Array, "batch time"],
+    start: Int[Array, "#batch states"],
+) -> tuple[Int[Array, "batch time"], TokenPositions]:
+    """The state after every token and where it stands; all are written, none is padding.
+
+    `start` is the state before the first, and then its coordinates.
+    """
+    follow = _summed if isinstance(layout, ProgramLayout) else _stepped
+    state, role, coordinates = follow(layout.automaton, tokens, start)
+    return state, TokenPositions(index, role, coordinates)
+
+
+def _places(
+    state: Int[Array, "batch time"], where: TokenPositions
+) -> Int[Array, "batch time columns"]:
+    """The index of each token, its role, the layout's state after it, and its coordinates."""
+    columns = [part[..., None] for part in (where.index, where.role, state)]
+    return jnp.concatenate([*columns, where.coordinates], axis=-1)
+
+
+def _summed(
+    automaton: Automaton, tokens: Tokens, start: Int[Array, "#batch states"]
+) -> tuple[Array, Array, Array]:
+    """As `_stepped`, for a single state: the offsets since the last home are summed.
+
+    As `Machine.positions`; a graph of any length has no running maximum, so the last home is
+    looked for among all earlier tokens.
+    """
+    role, home, offset = (jnp.asarray(part[0])[tokens] for part in automaton[1:])
+    local = jnp.cumsum(jnp.ones_like(tokens), axis=1) - 1
+    earlier = local[:, None, :] <= local[:, :, None]
+    homes = jnp.where(earlier[..., None] & home[:, None], local[:, None, :, None], -1)
+    since, total = jnp.max(homes, axis=2), jnp.cumsum(offset, axis=1)
+    before = jnp.take_along_axis(total - offset, jnp.maximum(since, 0), axis=1)
+    position = total - jnp.where(since < 0, -start[:, None, 1:], before)
+    return jnp.zeros_like(tokens), role, position
+
+
+def _stepped(
+    automaton: Automaton, tokens: Tokens, start: Int[Array, "#batch states"]
+) -> tuple[Array, Array, Array]:
+    """State, role and coordinates of every token, from the first to the last."""
+
+    def one(state: Array, token: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+        state, role, coordinates = automaton.step(state, token)
+        return state, (state[..., 0], role, coordinates)
+
+    start = jnp.broadcast_to(start, (tokens.shape[0], start.shape[1]))
+    states, roles, coordinates = jax.lax.scan(one, start, tokens.T)[1]
+    return states.T, roles.T, jnp.swapaxes(coordinates, 0, 1)

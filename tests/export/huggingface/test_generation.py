@@ -1,0 +1,185 @@
+"""The class that travels with a model: its cache, its types, and what the library asks of it."""
+
+import io
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import tiny
+
+from ..made import PRODUCTS, asked, drawn, rows
+from .made import COUPLED, folder, opened, tokenizer, told
+from .test_logits import OWN
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One that writes products, of two axes."""
+    return opened(folder(tmp_path_factory.mktemp("model") / "own", tiny.recipe(**PRODUCTS)))
+
+
+def batch(at: Path, of: Any, count: int = 4) -> Any:
+    """Whole texts of different lengths, filled up on the left."""
+    curta = drawn(of)
+    texts = told(curta, rows(curta, asked(of.tasks[0].operator)[:count]))
+    return tokenizer(at)(texts, return_tensors="pt", padding=True)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_cache_changes_nothing(tmp_path: Path, name: str) -> None:
+    """Logits in pieces of any size, and what is written after padded texts."""
+    import torch
+
+    of = tiny.recipe(**OWN[name])
+    at = folder(tmp_path / "own", of)
+    there, given = opened(at), batch(at, of)
+    tokens, mask = given["input_ids"], given["attention_mask"]
+    whole, cache, pieces, end = there(**given, use_cache=False), None, [], 0
+    assert whole.past_key_values is None
+    for size in (5, 1, 1, tokens.shape[1] - 7):
+        begin, end = end, end + size
+        found = there(tokens[:, begin:end], mask[:, :end], past_key_values=cache)
+        cache, pieces = found.past_key_values, [*pieces, found.logits]
+    real = mask.bool()
+    torch.testing.assert_close(torch.cat(pieces, dim=1)[real], whole.logits[real])
+    written = [there.generate(**given, max_new_tokens=9, use_cache=use) for use in (True, False)]
+    assert written[0].tolist() == written[1].tolist()
+
+
+def test_a_cache_that_is_cut_or_reordered_goes_on(model: Any) -> None:
+    """As beams do, and guesses that are taken back."""
+    import torch
+
+    given = torch.cat([model.prompt("*", 97, 58), model.prompt("*", 14, 36)])
+    cache = model(given[:, :-2]).past_key_values
+    cache.reorder_cache(torch.tensor([1, 0]))
+    cache.crop(-3)
+    found = model(given.flip(0)[:, -5:], past_key_values=cache).logits
+    torch.testing.assert_close(found, model(given.flip(0)).logits[:, -5:])
+    beams = model.generate(given, max_new_tokens=5, num_beams=3, attention_mask=given * 0 + 1)
+    assert beams.shape == (2, given.shape[1] + 5)
+
+
+def test_threads_share_a_model(model: Any) -> None:
+    problems = [(10**size + size, 7 * size) for size in range(1, 9)]
+    alone = [model.generate(model.prompt("*", *p), max_new_tokens=20).tolist() for p in problems]
+    found: dict[int, Any] = {}
+    barrier = threading.Barrier(len(problems))
+
+    def write(number: int) -> None:
+        given = model.prompt("*", *problems[number])
+        barrier.wait()
+        found[number] = model.generate(given, max_new_tokens=20).tolist()
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(len(problems))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found.get(number) for number in range(len(problems))] == alone
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", OWN)
+def test_half_precision(tmp_path: Path, name: str, dtype: str) -> None:
+    import torch
+
+    of = tiny.recipe(**OWN[name])
+    at = folder(tmp_path / "own", of)
+    there, given = opened(at), batch(at, of)
+    real = given["attention_mask"].bool()
+    with torch.no_grad():
+        expected = there(**given).logits[real]
+        found = there.to(getattr(torch, dtype))(**given).logits[real]
+    assert found.dtype == getattr(torch, dtype)
+    far = (found.float() - expected).abs().max() / expected.abs().max()
+    assert far < (0.02 if dtype == "float16" else 0.1)
+
+
+def test_a_pickled_model_is_the_same(model: Any) -> None:
+    import torch
+
+    given, file = model.prompt("*", 12, 34), io.BytesIO()
+    pickle.dump(model, file)
+    again = pickle.loads(file.getvalue())
+    torch.testing.assert_close(again(given).logits, model(given).logits)
+
+
+@pytest.mark.parametrize("name", ["window, two axes", "abacus", "fire", "coupled, looped"])
+def test_the_forward_pass_is_exported_for_any_length(tmp_path: Path, name: str) -> None:
+    import torch
+
+    of = tiny.recipe(**OWN[name])
+    at = folder(tmp_path / "own", of)
+    there, given = opened(at), batch(at, of)
+    there.config.use_cache = False
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
+    shapes = dict.fromkeys(given, sizes)
+    program = torch.export.export(there, (), dict(given), dynamic_shapes=shapes).module()
+    for each in (dict(given), {name: value[:3, -6:] for name, value in given.items()}):
+        real = each["attention_mask"].bool()
+        torch.testing.assert_close(program(**each).logits[real], there(**each).logits[real])
+
+
+@pytest.mark.parametrize("name", ["window, two axes", "coupled, looped"])
+def test_states_and_attentions_are_handed_out(tmp_path: Path, name: str) -> None:
+    import torch
+
+    of = tiny.recipe(**OWN[name])
+    at = folder(tmp_path / "own", of)
+    there, given = opened(at), batch(at, of, 2)
+    batched, time = given["input_ids"].shape
+    wanted = {"output_hidden_states": True, "output_attentions": True}
+    with torch.no_grad():
+        found = there(**given, **wanted)
+        plain = there(**given, return_dict=False)
+    recurrences = of.model.num_recurrences
+    assert len(found.hidden_states) == recurrences * of.model.num_layers + 1
+    assert len(found.attentions) == recurrences * of.model.num_attention_layers
+    assert {w.shape for w in found.attentions} == {(batched, of.model.heads, time, time)}
+    shares = torch.stack(found.attentions).transpose(2, 3)[:, given["attention_mask"].bool()]
+    assert shares.min() >= 0
+    assert shares.sum(-1).max() <= 1 + 1e-5
+    torch.testing.assert_close(there.head(found.hidden_states[-1]), found.logits)
+    assert isinstance(plain, tuple)
+    torch.testing.assert_close(plain[0], found.logits)
+
+
+@pytest.mark.parametrize("name", ["window", "window, spelled", "abacus"])
+@pytest.mark.parametrize("token", [-1, 999])
+def test_an_unknown_token_is_an_error(tmp_path: Path, name: str, token: int) -> None:
+    import torch
+
+    model = opened(folder(tmp_path / "own", tiny.recipe(**OWN[name])))
+    with pytest.raises(IndexError, match="out of"):
+        model(torch.tensor([[1, token, 2]]))
+
+
+def test_what_the_model_does_not_take_is_named(model: Any) -> None:
+    import torch
+    from transformers import StaticCache
+
+    given = model.prompt("*", 12, 34)
+    for name in ("position_ids", "inputs_embeds", "token_type_ids"):
+        with pytest.raises(ValueError, match=f"no {name}: where tokens stand follows"):
+            model(given, **{name: given})
+    with pytest.raises(ValueError, match="must be a DynamicCache, not StaticCache"):
+        model(given, past_key_values=StaticCache(config=model.config, max_cache_len=40))
+    with pytest.raises(ValueError, match=r"attention_mask is \(1, 3\), not \(1, \d+\)"):
+        model(given, attention_mask=torch.ones(1, 3))
+
+
+def test_a_trained_model_keeps_no_cache(tmp_path: Path) -> None:
+    of = tiny.recipe(**COUPLED)
+    at = folder(tmp_path / "own", of)
+    there, given = opened(at).train(), batch(at, of)
+    there.activation_checkpointing_enable()
+    found = there(**given, labels=given["input_ids"])
+    assert found.past_key_values is None
+    found.loss.backward()
+    assert all(weight.grad is not None for weight in there.parameters())
