@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from curta.config import locks
+from curta.config import locks, system
 from curta.config.errors import UserError
 
 
@@ -38,14 +38,19 @@ def write(path: Path, content: bytes | str) -> None:
 
 def append(path: Path, text: str) -> None:
     """Adds lines to `path`; they outlast a power failure once they are `sync`ed."""
-    with _writing(path), os.fdopen(_appended(path), "a", encoding="utf-8") as file:
+    with _writing(path), os.fdopen(_appended(path), "a", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
 def sync(path: Path) -> None:
-    """Returns once a file, or the names in a folder, would outlast a power failure."""
+    """Returns once a file, or the names in a folder, would outlast a power failure.
+
+    Where folders cannot be opened, the system itself sees to the names.
+    """
+    if path.is_dir() and not system.OPENS_FOLDERS:
+        return
     with _writing(path):
-        handle = os.open(path, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY if system.OPENS_FOLDERS else os.O_RDWR)
         try:
             os.fsync(handle)
         except OSError as error:
@@ -194,8 +199,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 def _appended(path: Path) -> int:
     """A descriptor to write at the end; OSError for what may lie elsewhere too, such as a link."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    handle = os.open(path, flags, 0o644)
+    handle = system.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
         os.close(handle)
@@ -205,9 +209,8 @@ def _appended(path: Path) -> int:
 
 def _regular(path: Path, most: int) -> int:
     """A descriptor of the file; one that waits for a writer is opened without waiting."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        handle = os.open(path, flags)
+        handle = system.open_file(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a link") from None

@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curta.config import files, typed
+from curta.config import files, system, typed
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
@@ -235,7 +235,7 @@ def _fill(folder: Folder, recipe: Recipe, layout: "Layout", info: RunInfo) -> No
 def find(name: str) -> Folder:
     """The run of that name in the runs folder, or at that path; checked to be whole."""
     check_path(name)
-    path = Path(name) if os.sep in name or Path(name, "run.json").exists() else root() / name
+    path = Path(name) if system.is_path(name) or Path(name, "run.json").exists() else root() / name
     if not path.is_dir():
         if not existing():
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from curta.config import files, locks
+from curta.config import files, locks, system
 from curta.config.errors import UserError
 from curta.config.printable import printable
 
@@ -73,7 +73,7 @@ def is_owned(folder: Path) -> bool:
 def _claimed(folder: Path) -> _Held:
     path = folder / LOCK
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644))
+        os.close(system.open_file(path, os.O_WRONLY | os.O_CREAT))
         handle = locks.claim(path)
     except OSError as error:
         raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
@@ -87,9 +87,9 @@ def _claimed(folder: Path) -> _Held:
 
 
 def _about() -> dict[str, object]:
-    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
     now = time.strftime("%H:%M:%S")
-    return {"process": os.getpid(), "on": socket.gethostname(), "command": words[:4], "at": now}
+    return {"process": os.getpid(), "on": socket.gethostname(), "command": words[:6], "at": now}
 
 
 def _owner(path: Path) -> str:

@@ -8,6 +8,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from curta.config import system
 from curta.runs.results import Checkout
 
 WORDS, LETTERS = 100, 500
@@ -28,7 +29,7 @@ def versions() -> dict[str, str]:
 
 def command() -> tuple[str, ...]:
     """The words of the command line, as they were typed; the program without its folder."""
-    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []
+    words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]
     return tuple(word[:LETTERS] for word in words[:WORDS])
 
 

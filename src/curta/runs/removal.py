@@ -3,9 +3,10 @@
 import os
 import shutil
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
-from curta.config import files
+from curta.config import files, system
 from curta.config.errors import UserError, unknown
 from curta.runs import folders, ownership
 
@@ -18,7 +19,7 @@ def path_of(name: str) -> Path:
 
     Raises UserError for what is neither, and for a link to one.
     """
-    path = Path(name) if os.sep in name else folders.root() / name
+    path = Path(name) if system.is_path(name) else folders.root() / name
     if path.is_symlink():
         raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
     if not any(os.path.lexists(path / file) for file in KNOWN):
@@ -31,15 +32,22 @@ def remove(path: Path) -> None:
     """Removes the folder and all in it; UserError if a process works on it, or on a run in it.
 
     It is renamed first, so that a removal that is broken off leaves nothing that looks like a run.
+    On Windows no folder with an open file in it can be renamed, so the lock is given back before.
     """
-    for inner in sorted(path.iterdir()):
-        if not inner.is_symlink() and (inner / "run.json").exists():
-            with ownership.owned(inner):
-                pass
-    with ownership.owned(path):
-        try:
-            aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
-            path.rename(aside / path.name)
-        except OSError as error:
-            raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
+    inner = (one for one in sorted(path.iterdir()) if not one.is_symlink())
+    for one in (*(one for one in inner if (one / "run.json").exists()), path):
+        with ownership.owned(one):
+            pass
+    with ownership.owned(path) if system.OPENS_FOLDERS else nullcontext():
+        aside = _renamed(path)
     shutil.rmtree(aside)
+
+
+def _renamed(path: Path) -> Path:
+    """The new folder in which it lies now."""
+    try:
+        aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=".", suffix=files.PART))
+        path.rename(aside / path.name)
+    except OSError as error:
+        raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
+    return aside

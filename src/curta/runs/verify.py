@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from curta.config import files, typed
+from curta.config import files, system, typed
 from curta.config.errors import UserError, unknown
 from curta.evaluation.results import CERTIFICATE, WINDOWS, read_windows
 from curta.model import recipes
@@ -75,7 +75,7 @@ def verify(name: str, read_probe: Read = lambda path: files.read_json(path, "it"
 
 def _place(name: str) -> Path:
     path = Path(name)
-    if os.sep not in name and not os.path.lexists(path / "run.json"):
+    if not system.is_path(name) and not os.path.lexists(path / "run.json"):
         path = folders.comparison_path(name)
     if not os.path.isdir(path):  # noqa: PTH112, it is False for what cannot be asked
         known = [*folders.existing(), *folders.comparisons()]

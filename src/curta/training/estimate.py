@@ -4,13 +4,13 @@ Counted from shapes, so that nothing is drawn and nothing recorded but a few sho
 for telling what cannot work from what can, not for planning: within a factor of three.
 """
 
-import os
 from dataclasses import replace
 from math import log2
 from typing import NamedTuple
 
 import jax
 
+from curta.config import system
 from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -105,7 +105,7 @@ def memory() -> int:
     devices = jax.devices()
     found = [device.memory_stats() for device in devices if device.platform != "cpu"]
     limits = [one["bytes_limit"] for one in found if one and "bytes_limit" in one]
-    return sum(limits) or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return sum(limits) or system.memory()
 
 
 def speed() -> float:

@@ -293,39 +293,9 @@ def test_installed_packages_bring_programs(
     assert parse("gcd 12,18").truth == 6
 
 
-DECAY = '''
-"""An encoding: scores fall with the distance."""
-from dataclasses import dataclass
-
-import equinox as eqx
-import jax.numpy as jnp
-
-from curta import Encoding
-
-
-@dataclass(frozen=True)
-class Decay:
-    """Scores fall by `strength` with each token between."""
-
-    name: str = "decay"
-    strength: float = 0.5
-
-    def build(self, shape):
-        return DecayEncoding(self.strength)
-
-
-class DecayEncoding(Encoding):
-    strength: float = eqx.field(static=True)
-
-    def bias(self, layer, links):
-        far = links.queries.index[:, :, None] - links.keys.index[:, None, :]
-        return -self.strength * far[:, None].astype(jnp.float32)
-'''
-
-
 @pytest.mark.slow
 def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written_file(tmp_path, DECAY, "decay.py")
+    path = Path(shutil.copy(EXAMPLES / "decay.py", tmp_path))
     options = ["--positions.name", str(path), "--positions.strength", "0.25"]
     options += ["--training.steps", "4", "--evaluation.digits", "[2]", "--evaluation.count", "4"]
     assert main(["train", "addition-reversed", "--run", "own", "--no-evaluation", *options]) == 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import files, limits, sections
+from curta.config import files, limits, sections, system
 from curta.config.errors import UserError, quoted
 from curta.config.printable import letters, printable
 from curta.frontends.cli import options
@@ -90,7 +90,7 @@ def demo() -> int:
     for text, written in zip(hard, run.write(hard), strict=True):
         problem = parse(text)
         console().print(answer_line(problem, run.layout.answer(problem, written)))
-    command = f'{sys.argv[0]} ask {run.name} "12+34"'
+    command = f'{" ".join(system.command())} ask {run.name} "12+34"'
     console().print(Text.assemble("\nAsk it yourself: ", (command, "bold")))
     return 0
 

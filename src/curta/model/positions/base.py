@@ -155,8 +155,12 @@ class Encoding(eqx.Module):
 
 
 def queries_at_once(queries: int, keys: int) -> int:
-    """Queries of a text that are scored together: all of a short one."""
-    return queries if queries * keys <= LONG else max(1, PAIRS // keys)
+    """Queries of a text that are scored together: all of a short one.
+
+    So they are where a length is no number, as in a graph for texts of any length.
+    """
+    short = not isinstance(queries * keys, int) or queries * keys <= LONG
+    return queries if short else max(1, PAIRS // keys)
 
 
 def _parts(

@@ -1,0 +1,105 @@
+"""What differs between systems; on this one, with what Windows lacks taken away."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.config import system
+from curta.config.limits import INT32
+
+ROOT = Path(__file__).parents[2]
+
+FILES = """
+from pathlib import Path
+from tests.config import windows
+windows.begin()
+from curta.config import files, locks
+place = Path({place!r})
+with files.new_folder(place / "run") as folder:
+    files.write(folder / "one", "1")
+    files.append(folder / "lines", "a\\n")
+    files.append(folder / "lines", "b\\n")
+    files.sync(folder / "lines")
+assert files.read_bytes(place / "run" / "lines") == b"a\\nb\\n"
+held = locks.claim(place / "run" / "one")
+assert held is not None and not locks.is_free(place / "run" / "one")
+assert files.read_bytes(place / "run" / "one") == b"1"
+locks.release(held)
+assert locks.is_free(place / "run" / "one")
+assert locks.claim(place / "run") is None and not locks.is_free(place / "run")
+(place / "link").symlink_to(place / "run" / "one")
+try:
+    files.read_bytes(place / "link")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def _python(*words: str, runs: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False,
+        env=os.environ | {"CURTA_RUNS": str(runs)},
+    )  # fmt: skip
+
+
+def test_files_and_locks_do_without_what_posix_has(tmp_path: Path) -> None:
+    done = _python("-c", FILES.format(place=str(tmp_path)), runs=tmp_path)
+    assert (done.stderr, done.stdout) == ("", "it is a link\n")
+
+
+def test_a_folder_that_may_still_be_filled_stays_where_nobody_can_tell(tmp_path: Path) -> None:
+    (tmp_path / ".other.1.part").mkdir()
+    assert not _python("-c", FILES.format(place=str(tmp_path)), runs=tmp_path).returncode
+    assert (tmp_path / ".other.1.part").is_dir()
+
+
+@pytest.mark.slow
+def test_a_run_goes_all_its_way_without_what_posix_has(tmp_path: Path) -> None:
+    def curta(*words: str) -> str:
+        done = _python("-m", "tests.config.windows", *words, runs=tmp_path)
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    steps = (
+        "--training.steps",
+        "20",
+        "--evaluation.digits",
+        "[3]",
+        "--evaluation.certificate",
+        "0",
+    )
+    assert "Report: " in curta("train", "copying", *steps)
+    assert "copying" in curta("runs")
+    assert "whole" in curta("verify", "copying")
+    assert "Removed" in curta("rm", "copying", "--yes")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_is_counted_or_has_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert system.memory() > INT32 // 8
+    monkeypatch.delattr("os.sysconf")
+    assert system.memory() == sys.maxsize
+
+
+@pytest.mark.parametrize(("name", "path"), [("addition", False), ("runs/addition", True)])
+def test_a_path_has_a_folder(name: str, path: bool) -> None:
+    assert system.is_path(name) == path
+
+
+@pytest.mark.parametrize(
+    ("words", "called"),
+    [
+        (["/a/bin/curta", "ask"], ["/a/bin/curta"]),
+        (["/a/curta/__main__.py", "ask"], ["python", "-m", "curta"]),
+        (["/a/pytest/__main__.py"], ["/a/pytest/__main__.py"]),
+        ([], []),
+    ],
+)
+def test_how_it_was_called(
+    words: list[str], called: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", words)
+    assert system.command() == called
