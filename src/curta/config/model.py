@@ -30,6 +30,13 @@ class ModelConfig:
     `role_embeddings` add a vector for the part that each token plays in its layout, and with
     `compositional_embeddings` the vector of a digit that carries is the sum of the digit's and
     the carry's: structure that a plain model would have to find.
+
+    With `embedding` "arc" all tokens' vectors lie on an arc of a circle, in the order of the
+    vocabulary: radius, angle of the first and angle between two are all that is learned. With
+    `qk_input` "positions" queries and keys are made of the vectors of positions alone, which are
+    not added to the embeddings, so attention weights do not depend on the tokens. `norm` "none"
+    leaves the norms out. Source of these three: AdderBoard, github.com/anadim/AdderBoard, where
+    entries add two ten-digit numbers with as few parameters as they can.
     """
 
     width: Annotated[int, Ge(1), Le(WIDTH)] = 32
@@ -42,7 +49,7 @@ class ModelConfig:
     mlp_ratio: Annotated[int, Ge(1), Le(RATIO)] = 4
     gated: bool = False
     activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
-    norm: Literal["rms", "layer", "plain"] = "rms"
+    norm: Literal["rms", "layer", "plain", "none"] = "rms"
     norm_placement: Literal["pre", "post_residual"] = "pre"
     attention_scale: bool = True
     init: Literal["fan_in", "normal"] = "fan_in"
@@ -52,6 +59,8 @@ class ModelConfig:
     tie_embeddings: bool = False
     role_embeddings: bool = False
     compositional_embeddings: bool = False
+    embedding: Literal["table", "arc"] = "table"
+    qk_input: Literal["state", "positions"] = "state"
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -68,10 +77,21 @@ class ModelConfig:
                 f" model.num_layers {self.num_layers}"
             )
 
+        if self.embedding == "arc" and (self.width != 2 or self.compositional_embeddings):
+            raise UserError(
+                "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
+                " model.compositional_embeddings"
+            )
+
     @property
     def kv_heads(self) -> int:
         """Heads of keys and values."""
         return self.num_kv_heads or self.heads
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether norms multiply by a learned gain."""
+        return self.norm in ("rms", "layer")
 
     @property
     def head_dim(self) -> int:

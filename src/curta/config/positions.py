@@ -119,6 +119,14 @@ class Coupled:
 
 
 @dataclass(frozen=True)
+class CoupledSinusoidal:
+    """Fixed waves of the coordinate; the slowest pair of features has this period, in places."""
+
+    name: Literal["coupled-sinusoidal"] = "coupled-sinusoidal"
+    period: Factor = 16.0
+
+
+@dataclass(frozen=True)
 class PositionCoupling:
     """A learned vector for each of `max_position` ids, with a start of each problem's own."""
 
@@ -149,6 +157,6 @@ class UserEncoding:
 
 Positions = (
     Learned | NoPE | Sinusoidal | Randomised | RoPE | ALiBi | T5 | FIRE
-    | Abacus | Coupled | PositionCoupling | Window | UserEncoding
+    | Abacus | Coupled | CoupledSinusoidal | PositionCoupling | Window | UserEncoding
 )  # fmt: skip
 """Settings of every encoding."""

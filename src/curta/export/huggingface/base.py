@@ -48,6 +48,17 @@ def shared(recipe: Recipe) -> dict[str, bool]:
         f"model.num_recurrences {config.num_recurrences}": config.num_recurrences > 1,
         f"model.input_injection {config.input_injection!r}": config.input_injection != "none",
         f"model.norm_placement {config.norm_placement!r}": config.norm_placement != "pre",
+        **bare(recipe),
+    }
+
+
+def bare(recipe: Recipe) -> dict[str, bool]:
+    """What no class has."""
+    config = recipe.model
+    return {
+        f"model.embedding {config.embedding!r}": config.embedding != "table",
+        f"model.qk_input {config.qk_input!r}": config.qk_input != "state",
+        f"model.norm {config.norm!r}": config.norm == "none",
     }
 
 
