@@ -122,7 +122,7 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
                 "positions.name": "rope",
                 "model.compositional_embeddings": False,
             },
-            "layout 'reversed' (it knows programs)",
+            "layout 'reversed' (it knows programs, and 'columns')",
         ),
         ({"positions.name": "rope"}, "positions.name 'rope' (it knows 'window')"),
         ({"program": "multiplication", "task.operator": "*"}, "it does not add"),

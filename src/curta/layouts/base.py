@@ -99,7 +99,7 @@ class Layout(ABC):
     longest: int | None = None
     """How many digits an operand may have; None is any number."""
     end_sign: str = END
-    """What ends a text; empty if all completions have one length, and end by it."""
+    """What ends a text; empty where all completions have one length, by which they end."""
 
     @property
     def title(self) -> str:
@@ -149,8 +149,7 @@ class Layout(ABC):
     def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
         text, end, _ = completion.partition(END)
-        ended = end or not self.end_sign
-        numbers = self.answer_pattern(operator).read(text) if ended else None
+        numbers = self.answer_pattern(operator).read(text) if end else None
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 
     @abstractmethod

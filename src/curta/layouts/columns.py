@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import ShapeBounds, Text
 from curta.layouts.direct import ANSWER, EQUALS, FIRST, SECOND, SumLayout
+from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
@@ -44,6 +45,10 @@ class Columns(SumLayout):
     def completion(self, problem: Problem) -> str:
         assert isinstance(problem.truth, int)
         return to_text(problem.truth)[::-1].ljust(DIGITS + 1, "0")
+
+    def read(self, operator: str, completion: str) -> int | None:
+        numbers = AnswerPattern(f"()([0-9]{{{DIGITS + 1}}})").read(completion)
+        return None if numbers is None else numbers[0]
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.fit(digits)
