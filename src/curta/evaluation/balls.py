@@ -18,6 +18,9 @@ from jaxtyping import Float
 
 from curta.evaluation.rounding import FUNCTION, UNIT
 
+UNDERFLOW = 2.0**-125
+"""What is lost where a result is so small that it becomes zero, or has fewer digits."""
+
 Numbers = Float[np.ndarray, "..."]
 
 
@@ -31,7 +34,7 @@ class Ball:
     @property
     def size(self) -> Numbers:
         """The largest absolute value."""
-        return np.abs(self.middle) + self.radius
+        return np.asarray(np.abs(self.middle) + self.radius)
 
     @property
     def T(self) -> "Ball":  # noqa: N802, as NumPy calls it
@@ -63,8 +66,8 @@ def units(roundings: int) -> float:
 
 
 def rounded(ball: Ball, roundings: int = 1) -> Ball:
-    """The same after roundings: 1 becomes 1, off by 2^-23."""
-    return Ball(ball.middle, ball.radius + units(roundings) * ball.size)
+    """The same after roundings: 1 is off by 2^-23 after one."""
+    return Ball(ball.middle, ball.radius + units(roundings) * ball.size + UNDERFLOW)
 
 
 def added(*balls: Ball) -> Ball:
@@ -83,25 +86,23 @@ def scaled(x: Ball, y: Ball) -> Ball:
 def product(x: Ball, y: Ball) -> Ball:
     """The matrix product, its sums taken in any order."""
     radius = np.abs(x.middle) @ y.radius + x.radius @ y.size
-    return Ball(x.middle @ y.middle, radius + units(x.middle.shape[-1]) * (x.size @ y.size))
+    terms = x.middle.shape[-1]
+    radius = radius + units(terms) * (x.size @ y.size) + terms * UNDERFLOW
+    return Ball(x.middle @ y.middle, radius)
 
 
 def wave(x: Ball, function: Callable[[Numbers], Numbers]) -> Ball:
     """`np.sin` or `np.cos`: their slope is 1 at most."""
     middle = function(x.middle)
-    return Ball(middle, x.radius + (FUNCTION + 1) * UNIT)
+    return Ball(middle, x.radius + units(FUNCTION))
 
 
 def softmax(scores: Ball) -> Ball:
-    """Shares along the last axis, all of them positive.
-
-    A share's relative error is that of its exponential and that of their sum.
-    """
+    """Shares along the last axis: the least is that of least weights among the largest others."""
     shifted = added(scores, exact(-scores.middle.max(axis=-1, keepdims=True)))
-    weights = np.exp(shifted.middle)
-    relative = np.expm1(shifted.radius) + (FUNCTION + 1) * UNIT
-    keys = scores.middle.shape[-1]
-    total = weights.sum(axis=-1, keepdims=True)
-    moved = (weights * relative).sum(axis=-1, keepdims=True) / total + units(keys)
-    shares = weights / total
-    return rounded(Ball(shares, shares * (relative + moved) / (1 - moved)))
+    weights, keys = np.exp(shifted.middle), units(scores.middle.shape[-1])
+    more = np.exp(shifted.radius) * (1 + units(FUNCTION))
+    high, low = weights * more + UNDERFLOW, np.maximum(weights / more - UNDERFLOW, 0.0)
+    top = high / (low.sum(axis=-1, keepdims=True) * (1 - keys))
+    bottom = low / (high.sum(axis=-1, keepdims=True) * (1 + keys))
+    return rounded(Ball((top + bottom) / 2, (top - bottom) / 2))

@@ -88,7 +88,7 @@ def parts(model: Transformer) -> Parts:
         product(values[:, mine], exact(layer.out[0][own]))
         for mine, own in zip(shared, features, strict=True)
     ]
-    scale = rounded(exact(config.width**-0.5))
+    scale = rounded(exact([config.width**-0.5]))
     tied = scaled(characters.T, scale)
     head = tied if model.head is None else exact(model.head)
     return Parts(characters, head, stacked(passed), _positions(model))
@@ -116,7 +116,7 @@ def vectors(model: Transformer, found: Parts, place: int) -> Vectors:
 
 def _handed(weights: Ball, passed: Ball) -> Ball:
     """What all heads hand on of each token, seen with these weights."""
-    return added(*(scaled(weights[head], passed[head]) for head in range(len(weights.middle))))
+    return added(*(scaled(weights[[head]], passed[head]) for head in range(len(weights.middle))))
 
 
 def _association(each: list[Ball], found: Parts) -> np.ndarray:
@@ -130,7 +130,7 @@ def _weights(model: Transformer, positions: Ball, columns: np.ndarray, place: in
     config, layer = model.config, model.attention
     query = product(positions[[place]], exact(layer.query[0]))
     keys = product(positions[columns], exact(layer.key[0]))
-    factor = rounded(exact(config.head_dim**-0.5 if config.attention_scale else 1.0), 3)
+    factor = rounded(exact([config.head_dim**-0.5 if config.attention_scale else 1.0]), 3)
     found = []
     for head in range(config.heads):
         mine = slice(head * config.head_dim, (head + 1) * config.head_dim)
@@ -155,7 +155,7 @@ def _characters(model: Transformer) -> Ball:
     """The vector of each token."""
     if model.config.embedding == "table":
         return exact(model.tokens)
-    radius, start, step = (exact(value) for value in model.tokens)
+    radius, start, step = (exact([value]) for value in model.tokens)
     angles = added(start, scaled(step, exact(np.arange(len(model.layout.characters)))))
     waves = stacked([wave(angles, np.cos), wave(angles, np.sin)])
     return scaled(radius, waves.T)

@@ -19,7 +19,7 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int, Shaped
 
 from curta.evaluation.balls import Ball, added
 from curta.evaluation.constant_attention import Vectors, parts, vectors
@@ -61,7 +61,8 @@ class Cases(NamedTuple):
     carry: Int[np.ndarray, " cases"]
     state: Ball
 
-    def only(self, which: Bool[np.ndarray, " cases"]) -> "Cases":
+    def only(self, which: Shaped[np.ndarray, " chosen"]) -> "Cases":
+        """Those of a mask, or of indices."""
         return Cases(self.digits[which], self.target[which], self.carry[which], self.state[which])
 
 

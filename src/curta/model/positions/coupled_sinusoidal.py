@@ -31,6 +31,6 @@ class CoupledSinusoidalEncoding(Encoding):
 
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         frequencies = jnp.arange(1.0, self.width // 2 + 1) * (2 * math.pi / self.period)
-        angles = where.coordinates[..., None].astype(jnp.float32) * frequencies
+        angles = where.coordinates[..., None].astype(jnp.float32) * frequencies[None, None, None]
         pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
         return jnp.sum(pairs, axis=-3).reshape(*where.index.shape, self.width)
