@@ -17,14 +17,21 @@ from typing import Any
 
 from shared import arguments, keep, markdown, read, scratch_runs, write_tables
 
-from curta.config.typed import as_json
-
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "adderboard.json"
 PAGE = FOLDER / "adderboard.md"
 
+WIDE = {
+    "model.width": 4, "model.embedding": "table", "positions.period": 32.0, "training.batch": 64
+}  # fmt: skip
+LONG = {"training.steps": 16_000}
+
 MODELS: dict[str, tuple[int, dict[str, Any]]] = {
-    "adderboard": (8, {}),
+    "width 4": (8, {"training.steps": 10_000, **WIDE}),
+    "width 2": (8, {"model.mlp_ratio": 16}),
+    "mlp_ratio 8": (8, {}),
+    "mlp_ratio 4": (8, {"model.mlp_ratio": 4}),
+    "mlp_ratio 2": (12, {"model.mlp_ratio": 2, **LONG}),
 }
 """Seeds of each model, and what it changes in the recipe."""
 
@@ -82,10 +89,15 @@ def _seed(run: Any, number: int) -> dict[str, Any]:
     found = {
         "seed": run.seeds[number],
         "exact_match": float(exact_match(run.load_models().only(number), problems).mean()),
-        **as_json(proof),
+        "grade": proof.grade,
+        "margin": proof.margin if proof.grade == "proved" else None,
+        "cases": proof.cases,
+        "wrong": proof.wrong,
     }
     if proof.grade == "proved":
         found["file"] = _asked(run, number)
+    if proof.wrong:
+        found["written"] = str(run.ask(proof.wrong, member=number).answer)
     print(run.name, found, flush=True)
     return found
 
@@ -98,10 +110,9 @@ def board() -> list[tuple[int, int]]:
 
 def _asked(run: Any, number: int) -> dict[str, Any]:
     """The exported file on the board's sums: how many are right, and parameters as it counts."""
-    from curta.frontends import api
+    from curta.export import write
 
-    path = run.folder.path / f"adderboard-{number}.py"
-    api.export(run.name, "adderboard", path, number)
+    path = write(run, "adderboard", None, number)
     spec = importlib.util.spec_from_file_location("adder", path)
     assert spec is not None
     assert spec.loader is not None

@@ -4,10 +4,10 @@ For models of layout `columns` whose queries and keys are made of positions alon
 weights are then constants, and the state at an answer digit is a sum of one vector for each digit
 of the text, which depends on that digit alone. Column by column, the digits that matter are
 enumerated, those of the column that is written, then of those beside it with the largest weight;
-all other columns count as a ball that holds whatever their digits are. Below the lowest enumerated
-column there may be a carry or not. The ball goes through the feed-forward, whose activation is
-enclosed between two parallel lines, and the right token's logit must exceed each other one's. Cases
-in which it does not are divided further, by the digits of one more column.
+all other columns count as a ball that holds whatever their digits are. Below the lowest column of
+an unbroken row there may be a carry or not. The ball goes through the feed-forward, whose
+activation is enclosed between two parallel lines, and the right token's logit must exceed each
+other one's. Cases in which it does not are divided further, by the digits of one more column.
 
 True digits before each answer digit give the right one, so by induction greedy decoding gives all.
 All that is calculated is enclosed with its rounding (`balls`): the proof holds for single
@@ -80,24 +80,28 @@ def every_sum(model: Transformer) -> EverySum:
 
 def _digit(found: Vectors, after: Feedforward, place: int) -> EverySum:
     """The same for the answer's digit of one place."""
-    cases, low, high = _first(found, place), place - 1, place + 1
-    least, count = np.inf, 0
+    cases, low, least, count = _first(found, place), place - 1, np.inf, 0
+    unknown, real = set(range(DIGITS)) - {place}, True
     while True:
-        state = added(cases.state, *_unknown(found, low, high))
+        state = added(cases.state, *(_any(found, column) for column in unknown))
         sure, possible = margins(after, state, cases.target)
-        if (wrong := possible < 0).any():
+        if real and (wrong := possible < 0).any():
             return EverySum("wrong", least, count, _problem(cases.only(wrong), low))
         least = min(least, float(sure.min(initial=np.inf, where=sure > 0)))
         count += int((sure > 0).sum())
         cases = cases.only(sure <= 0)
         if not len(cases.target):
             return EverySum("proved", least, count)
-        if len(cases.target) * len(PAIRS) > CASES or (low < 0 and high >= DIGITS):
+        if not unknown or len(cases.target) * len(PAIRS) * 10 > CASES:
             return EverySum("open", least, count)
-        if low >= 0 and _width(found, low) >= _width(found, high):
-            cases, low = _lower(found, low, cases), low - 1
+        column = max(unknown, key=lambda one: float(_any(found, one).radius.sum()))
+        unknown.remove(column)
+        if column > place:
+            cases = _upper(found, column, cases)
+        elif column == low:
+            cases, low = _lower(found, column, cases), low - 1
         else:
-            cases, high = _upper(found, high, cases), high + 1
+            cases, real = _apart(found, column, cases), False
 
 
 def _first(found: Vectors, place: int) -> Cases:
@@ -130,17 +134,23 @@ def _lower(found: Vectors, column: int, cases: Cases) -> Cases:
     return more._replace(carry=carry[fits], state=state)
 
 
+def _apart(found: Vectors, column: int, cases: Cases) -> Cases:
+    """Each case with all digits of a lower column that is not the next one.
+
+    Its answer's digit may be any, whatever its operands' are: more than can occur.
+    """
+    shape = (len(cases.target), len(PAIRS), 10)
+    old, pair, answer = (part.ravel() for part in np.indices(shape))
+    more = _with(found, column, cases.only(old), PAIRS[pair])
+    return more._replace(state=added(more.state, found.answer[column, answer]))
+
+
 def _with(found: Vectors, column: int, cases: Cases, pairs: Int[np.ndarray, "cases 2"]) -> Cases:
     """The cases with these digits of the operands in a column."""
     digits = cases.digits.copy()
     digits[:, :, column] = pairs
     both = (found.operand[column, pairs[:, operand]] for operand in (0, 1))
     return cases._replace(digits=digits, state=added(cases.state, *both))
-
-
-def _unknown(found: Vectors, low: int, high: int) -> list[Ball]:
-    """A ball for each column up to `low` and from `high` on, whatever its digits are."""
-    return [_any(found, column) for column in range(DIGITS) if not low < column < high]
 
 
 def _any(found: Vectors, column: int) -> Ball:
@@ -153,11 +163,6 @@ def _hull(some: Ball) -> Ball:
     """One ball around all rows."""
     low, high = (some.middle - some.radius).min(axis=0), (some.middle + some.radius).max(axis=0)
     return Ball((low + high) / 2, (high - low) / 2)
-
-
-def _width(found: Vectors, column: int) -> float:
-    """How much a column leaves open."""
-    return float(_any(found, column).radius.sum()) if column < DIGITS else -1.0
 
 
 def _problem(cases: Cases, low: int) -> str:
