@@ -32,6 +32,8 @@ def reason(model: Transformer) -> str | None:
     """The first reason for which a page cannot calculate a model; None if it can."""
     if not isinstance(model.positions, WindowEncoding):
         return "a page has positions 'window' only"
+    if model.config.norm == "none":
+        return "a page has norms"
     if model.config.num_recurrences > 1:
         return f"model.num_recurrences {model.config.num_recurrences} is more than a page runs"
     return None
