@@ -92,9 +92,10 @@ def _digit(found: Vectors, after: Feedforward, place: int) -> EverySum:
         cases = cases.only(sure <= 0)
         if not len(cases.target):
             return EverySum("proved", least, count)
-        if not unknown or len(cases.target) * len(PAIRS) * 10 > CASES:
+        column = max(unknown, key=lambda one: _any(found, one).radius.sum(), default=place)
+        more = len(PAIRS) if column >= low else 10 * len(PAIRS)
+        if not unknown or len(cases.target) * more > CASES:
             return EverySum("open", least, count)
-        column = max(unknown, key=lambda one: float(_any(found, one).radius.sum()))
         unknown.remove(column)
         if column > place:
             cases = _upper(found, column, cases)
