@@ -27,7 +27,6 @@ from curta.export.base import Exported, Exporter, machine_data
 from curta.export.inlined import inlined
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.automaton import Automaton
-from curta.layouts.base import END
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import all_logits
 from curta.model.transformer import Transformer
@@ -162,7 +161,7 @@ def _about(member: Exported) -> dict[str, str]:
     written = (
         {"machine": json.dumps(machine, ensure_ascii=False)}
         if machine
-        else {"characters": "".join(layout.characters), "end": END}
+        else {"characters": "".join(layout.characters), "end": layout.end_sign}
     )
     return written | {
         "layout": layout.name,

@@ -5,6 +5,7 @@ from typing import Any
 
 from curta.config.recipe import Recipe
 from curta.export.huggingface.parts import Parts
+from curta.layouts import layout_named
 from curta.model.transformer import Transformer
 
 
@@ -55,7 +56,9 @@ def shared(recipe: Recipe) -> dict[str, bool]:
 def bare(recipe: Recipe) -> dict[str, bool]:
     """What no class has."""
     config = recipe.model
+    endless = recipe.layout is not None and not layout_named(recipe.layout).end_sign
     return {
+        f"layout {recipe.layout!r} (its texts have no end sign)": endless,
         f"model.embedding {config.embedding!r}": config.embedding != "table",
         f"model.qk_input {config.qk_input!r}": config.qk_input != "state",
         f"model.norm {config.norm!r}": config.norm == "none",
