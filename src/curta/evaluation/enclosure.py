@@ -15,9 +15,6 @@ from curta.evaluation.balls import Ball, Numbers, exact, product, units
 from curta.evaluation.constant_attention import Parts
 from curta.model.transformer import Transformer
 
-TOGETHER = 20_000
-"""Cases that are calculated at once."""
-
 Margins = Float[np.ndarray, " cases"]
 
 
@@ -56,15 +53,6 @@ def margins(
     Of the other tokens the nearest counts: where the second number is below zero, another token
     is likelier for every state of the ball.
     """
-    parts = [slice(at, at + TOGETHER) for at in range(0, len(target), TOGETHER)]
-    found = [_margins(after, state[part], target[part]) for part in parts]
-    sure, possible = (np.concatenate(part) for part in zip(*found, strict=True))
-    return sure, possible
-
-
-def _margins(
-    after: Feedforward, state: Ball, target: Int[np.ndarray, " cases"]
-) -> tuple[Margins, Margins]:
     lines, logits = enclosed(after, state), after.logits.middle.T
     wanted = logits[target][:, None] - logits  # cases tokens width
     down = wanted @ after.down.T  # cases tokens hidden

@@ -16,10 +16,10 @@ precision, in any order of summation, and for anything more exact.
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Int
 
 from curta.evaluation.balls import Ball, added
 from curta.evaluation.constant_attention import Vectors, parts, vectors
@@ -31,8 +31,11 @@ from curta.problems.problem import Problem
 PAIRS = np.array(list(combinations_with_replacement(range(10), 2)))
 """Digits of a column, in whatever order: both operands' have the same weight."""
 
-CASES = 1_000_000
-"""Cases of one answer digit that are looked at together; with more, the proof is given up."""
+TOGETHER = 5_000
+"""Cases that are looked at, and divided, at once."""
+
+CASES = 20_000_000
+"""Proved cases of one answer digit after which the proof is given up: some minutes."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +55,22 @@ class EverySum:
 class Cases(NamedTuple):
     """Some columns' digits, the sum of all that they add to the state, and what should follow.
 
-    `carry` is what must come into the lowest of these columns. Digits that are not chosen
-    yet are zeros.
+    `carry` is what must come out of column `low`, the next one below an unbroken row. Digits of
+    `unknown` columns are not chosen yet, and zeros here. Not `real`: some may not occur.
     """
 
     digits: Int[np.ndarray, "cases 2 columns"]
     target: Int[np.ndarray, " cases"]
     carry: Int[np.ndarray, " cases"]
     state: Ball
+    unknown: frozenset[int]
+    low: int
+    real: bool = True
 
-    def only(self, which: Shaped[np.ndarray, " chosen"]) -> "Cases":
-        """Those of a mask, or of indices."""
-        return Cases(self.digits[which], self.target[which], self.carry[which], self.state[which])
+    def only(self, which: Any) -> "Cases":
+        """Those of a mask, of indices, or of a slice."""
+        names = ("digits", "target", "carry", "state")
+        return self._replace(**{name: getattr(self, name)[which] for name in names})
 
 
 def every_sum(model: Transformer) -> EverySum:
@@ -80,36 +87,47 @@ def every_sum(model: Transformer) -> EverySum:
 
 def _digit(found: Vectors, after: Feedforward, place: int) -> EverySum:
     """The same for the answer's digit of one place."""
-    cases, low, least, count = _first(found, place), place - 1, np.inf, 0
-    unknown, real = set(range(DIGITS)) - {place}, True
-    while True:
-        state = added(cases.state, *(_any(found, column) for column in unknown))
-        sure, possible = margins(after, state, cases.target)
-        if real and (wrong := possible < 0).any():
-            return EverySum("wrong", least, count, _problem(cases.only(wrong), low))
+    todo, least, count = [_first(found, place)], np.inf, 0
+    while todo:
+        cases = todo.pop()
+        if len(cases.target) > TOGETHER:
+            todo += [cases.only(slice(TOGETHER)), cases.only(slice(TOGETHER, None))]
+            continue
+        sure, possible = margins(after, _state(found, cases), cases.target)
+        if cases.real and (wrong := possible < 0).any():
+            return EverySum("wrong", least, count, _problem(cases.only(wrong)))
         least = min(least, float(sure.min(initial=np.inf, where=sure > 0)))
         count += int((sure > 0).sum())
-        cases = cases.only(sure <= 0)
-        if not len(cases.target):
-            return EverySum("proved", least, count)
-        column = max(unknown, key=lambda one: _any(found, one).radius.sum(), default=place)
-        more = len(PAIRS) if column >= low else 10 * len(PAIRS)
-        if not unknown or len(cases.target) * more > CASES:
+        if (sure > 0).all():
+            continue
+        if not cases.unknown or count > CASES:
             return EverySum("open", least, count)
-        unknown.remove(column)
-        if column > place:
-            cases = _upper(found, column, cases)
-        elif column == low:
-            cases, low = _lower(found, column, cases), low - 1
-        else:
-            cases, real = _apart(found, column, cases), False
+        todo.append(_divided(found, cases.only(sure <= 0), place))
+    return EverySum("proved", least, count)
+
+
+def _divided(found: Vectors, cases: Cases, place: int) -> Cases:
+    """Each case with all digits of the column that leaves most open."""
+    column = max(cases.unknown, key=lambda one: _any(found, one).radius.sum())
+    cases = cases._replace(unknown=cases.unknown - {column})
+    if column > place:
+        return _upper(found, column, cases)
+    if column == cases.low:
+        return _lower(found, column, cases)._replace(low=column - 1)
+    return _apart(found, column, cases)._replace(real=False)
+
+
+def _state(found: Vectors, cases: Cases) -> Ball:
+    """A ball around the state of each case, whatever the other digits are."""
+    return added(cases.state, *(_any(found, column) for column in cases.unknown))
 
 
 def _first(found: Vectors, place: int) -> Cases:
     """The cases of the column that is written: its digits, and whether a carry comes in."""
     nothing = np.zeros((1, 2, DIGITS), int)
     carries = np.arange(2 if place else 1)
-    start = Cases(nothing, carries[:1], carries[:1], found.always[None])
+    unknown = frozenset(range(DIGITS)) - {place}
+    start = Cases(nothing, carries[:1], carries[:1], found.always[None], unknown, place - 1)
     if place < DIGITS:
         start = _upper(found, place, start)
     old, carry = (part.ravel() for part in np.indices((len(start.target), len(carries))))
@@ -166,10 +184,10 @@ def _hull(some: Ball) -> Ball:
     return Ball((low + high) / 2, (high - low) / 2)
 
 
-def _problem(cases: Cases, low: int) -> str:
+def _problem(cases: Cases) -> str:
     """A sum that belongs to the first case: 91 + 10 where a carry must come out of column 0."""
     digits = cases.digits[0].copy()
     if cases.carry[0]:
-        digits[:, low] = 9, 1
+        digits[:, cases.low] = 9, 1
     first, second = (sum(int(d) * 10**n for n, d in enumerate(row)) for row in digits)
     return str(Problem("+", (first, second)))
