@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -41,14 +42,33 @@ def test_a_trained_adder_is_right_on_every_sum() -> None:
     assert 1 < found.margin <= (wanted - rivals.max(axis=-1, keepdims=True)).min()
 
 
+def confirmed(model: Transformer, text: str) -> bool:
+    """Whether the model, asked token by token, writes another sum."""
+    problem = parse(text)
+    (written,) = completions(model, model.layout, [problem], model.layout.bounds_of([problem]))
+    return model.layout.answer(problem, written) != problem.truth
+
+
 def test_a_spoilt_adder_has_a_sum_that_it_writes_wrong() -> None:
-    model = adder.nearly()
-    found = every_sum(model)
+    found = every_sum(adder.nearly())
     assert found.grade == "wrong"
     assert found.wrong is not None
-    problem = parse(found.wrong)
-    (written,) = completions(model, model.layout, [problem], model.layout.bounds_of([problem]))
-    assert model.layout.answer(problem, written) != problem.truth
+    assert confirmed(adder.nearly(), found.wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_found_of_a_disturbed_adder_is_so(seed: int) -> None:
+    """Proved ones are right on random sums; wrong sums are written wrong."""
+    rng = np.random.default_rng(seed)
+    model, amount = adder.solved(), 10 ** rng.uniform(-3, -1)
+    model = jax.tree.map(lambda leaf: leaf * (1 + amount * rng.standard_normal(leaf.shape)), model)
+    model = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model)
+    found = every_sum(model)
+    assert found.wrong is None or confirmed(model, found.wrong)
+    if found.grade == "proved":
+        said, right = logits(model, SUMS + EDGES)
+        assert (said.argmax(axis=-1) == right).all()
 
 
 @pytest.mark.slow
