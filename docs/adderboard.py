@@ -24,14 +24,13 @@ PAGE = FOLDER / "adderboard.md"
 WIDE = {
     "model.width": 4, "model.embedding": "table", "positions.period": 32.0, "training.batch": 64
 }  # fmt: skip
-LONG = {"training.steps": 12_000}
 
 MODELS: dict[str, tuple[int, dict[str, Any]]] = {
     "width 4": (8, {"training.steps": 10_000, **WIDE}),
-    "width 2": (8, {"model.mlp_ratio": 16}),
     "mlp_ratio 8": (8, {}),
     "mlp_ratio 4": (8, {"model.mlp_ratio": 4}),
-    "mlp_ratio 2": (12, {"model.mlp_ratio": 2, **LONG}),
+    "mlp_ratio 2": (12, {"model.mlp_ratio": 2, "training.steps": 12_000}),
+    "mlp_ratio 2, longer": (8, {"model.mlp_ratio": 2, "training.steps": 20_000}),
 }
 """Seeds of each model, and what it changes in the recipe."""
 
