@@ -4,8 +4,9 @@ For models of layout `columns` whose queries and keys are made of positions alon
 weights are then constants, and the state at an answer digit is a sum of one vector for each digit
 of the text, which depends on that digit alone. Column by column, the digits that matter are
 enumerated, those of the column that is written, then of those beside it with the largest weight;
-all other columns count as a ball that holds whatever their digits are. Below the lowest column of
-an unbroken row there may be a carry or not. The ball goes through the feed-forward, whose
+all other columns count as a ball that holds whatever their digits are. Whether a carry comes into
+an enumerated column is enumerated too, so that neighbours fit; any two carries around a column that
+is not enumerated are those of some digits in it. The ball goes through the feed-forward, whose
 activation is enclosed between two parallel lines, and the right token's logit must exceed each
 other one's. Cases in which it does not are divided further, by the digits of one more column.
 
@@ -31,6 +32,9 @@ from curta.problems.problem import Problem
 PAIRS = np.array(list(combinations_with_replacement(range(10), 2)))
 """Digits of a column, in whatever order: both operands' have the same weight."""
 
+OPEN = -1
+"""A carry that may be there or not."""
+
 TOGETHER = 5_000
 """Cases that are looked at, and divided, at once."""
 
@@ -55,21 +59,19 @@ class EverySum:
 class Cases(NamedTuple):
     """Some columns' digits, the sum of all that they add to the state, and what should follow.
 
-    `carry` is what must come out of column `low`, the next one below an unbroken row. Digits of
-    `unknown` columns are not chosen yet, and zeros here. Not `real`: some may not occur.
+    `carry` is what comes into each column, and out of the last one; OPEN where no digit says it.
+    Digits of `unknown` columns are not chosen yet, and zeros here.
     """
 
     digits: Int[np.ndarray, "cases 2 columns"]
+    carry: Int[np.ndarray, "cases borders"]
     target: Int[np.ndarray, " cases"]
-    carry: Int[np.ndarray, " cases"]
     state: Ball
     unknown: frozenset[int]
-    low: int
-    real: bool = True
 
     def only(self, which: Any) -> "Cases":
         """Those of a mask, of indices, or of a slice."""
-        names = ("digits", "target", "carry", "state")
+        names = ("digits", "carry", "target", "state")
         return self._replace(**{name: getattr(self, name)[which] for name in names})
 
 
@@ -94,7 +96,7 @@ def _digit(found: Vectors, after: Feedforward, place: int) -> EverySum:
             todo += [cases.only(slice(TOGETHER)), cases.only(slice(TOGETHER, None))]
             continue
         sure, possible = margins(after, _state(found, cases), cases.target)
-        if cases.real and (wrong := possible < 0).any():
+        if (wrong := possible < 0).any():
             return EverySum("wrong", least, count, _problem(cases.only(wrong)))
         least = min(least, float(sure.min(initial=np.inf, where=sure > 0)))
         count += int((sure > 0).sum())
@@ -109,12 +111,9 @@ def _digit(found: Vectors, after: Feedforward, place: int) -> EverySum:
 def _divided(found: Vectors, cases: Cases, place: int) -> Cases:
     """Each case with all digits of the column that leaves most open."""
     column = max(cases.unknown, key=lambda one: _any(found, one).radius.sum())
-    cases = cases._replace(unknown=cases.unknown - {column})
     if column > place:
         return _upper(found, column, cases)
-    if column == cases.low:
-        return _lower(found, column, cases)._replace(low=column - 1)
-    return _apart(found, column, cases)._replace(real=False)
+    return _lower(found, column, cases)
 
 
 def _state(found: Vectors, cases: Cases) -> Ball:
@@ -124,44 +123,41 @@ def _state(found: Vectors, cases: Cases) -> Ball:
 
 def _first(found: Vectors, place: int) -> Cases:
     """The cases of the column that is written: its digits, and whether a carry comes in."""
-    nothing = np.zeros((1, 2, DIGITS), int)
-    carries = np.arange(2 if place else 1)
-    unknown = frozenset(range(DIGITS)) - {place}
-    start = Cases(nothing, carries[:1], carries[:1], found.always[None], unknown, place - 1)
-    if place < DIGITS:
-        start = _upper(found, place, start)
-    old, carry = (part.ravel() for part in np.indices((len(start.target), len(carries))))
-    column = start.digits[old, :, place].sum(axis=1) if place < DIGITS else 0
-    return start.only(old)._replace(target=(column + carry) % 10, carry=carry)
+    digits, carry = np.zeros((1, 2, DIGITS), np.int8), np.full((1, DIGITS + 1), OPEN, np.int8)
+    carry[:, 0] = 0
+    everything = frozenset(range(DIGITS))
+    cases = Cases(digits, carry, np.zeros(1, int), found.always[None], everything)
+    if place == DIGITS:
+        cases = cases.only([0, 0])
+        cases.carry[:, place] = cases.target[:] = 0, 1
+        return cases
+    cases, total = _columns(found, place, cases)
+    return cases._replace(target=total % 10)
 
 
 def _upper(found: Vectors, column: int, cases: Cases) -> Cases:
-    """Each case with all digits of a column above."""
+    """Each case with all digits of a column above, whose carries do not matter."""
     old, pair = (part.ravel() for part in np.indices((len(cases.target), len(PAIRS))))
     return _with(found, column, cases.only(old), PAIRS[pair])
 
 
 def _lower(found: Vectors, column: int, cases: Cases) -> Cases:
-    """Each case with all digits of the next column below that give its carry."""
-    carries = 2 if column else 1
-    shape = (len(cases.target), len(PAIRS), carries)
+    """Each case with all digits of a column below, and that of the answer in it."""
+    more, total = _columns(found, column, cases)
+    return more._replace(state=added(more.state, found.answer[column, total % 10]))
+
+
+def _columns(found: Vectors, column: int, cases: Cases) -> tuple[Cases, Int[np.ndarray, " cases"]]:
+    """Each case with all digits of a column and a carry that fit its neighbours; their totals."""
+    shape = (len(cases.target), len(PAIRS), 2)
     old, pair, carry = (part.ravel() for part in np.indices(shape))
     total = PAIRS[pair].sum(axis=1) + carry
-    fits = total // 10 == cases.carry[old]
-    more = _with(found, column, cases.only(old[fits]), PAIRS[pair[fits]])
-    state = added(more.state, found.answer[column, total[fits] % 10])
-    return more._replace(carry=carry[fits], state=state)
-
-
-def _apart(found: Vectors, column: int, cases: Cases) -> Cases:
-    """Each case with all digits of a lower column that is not the next one.
-
-    Its answer's digit may be any, whatever its operands' are: more than can occur.
-    """
-    shape = (len(cases.target), len(PAIRS), 10)
-    old, pair, answer = (part.ravel() for part in np.indices(shape))
+    borders = cases.carry[old, column : column + 2]
+    fits = ((borders == OPEN) | (borders == np.stack([carry, total // 10], axis=1))).all(axis=1)
+    old, pair, carry, total = (part[fits] for part in (old, pair, carry, total))
     more = _with(found, column, cases.only(old), PAIRS[pair])
-    return more._replace(state=added(more.state, found.answer[column, answer]))
+    more.carry[:, column], more.carry[:, column + 1] = carry, total // 10
+    return more, total
 
 
 def _with(found: Vectors, column: int, cases: Cases, pairs: Int[np.ndarray, "cases 2"]) -> Cases:
@@ -169,7 +165,8 @@ def _with(found: Vectors, column: int, cases: Cases, pairs: Int[np.ndarray, "cas
     digits = cases.digits.copy()
     digits[:, :, column] = pairs
     both = (found.operand[column, pairs[:, operand]] for operand in (0, 1))
-    return cases._replace(digits=digits, state=added(cases.state, *both))
+    state = added(cases.state, *both)
+    return cases._replace(digits=digits, state=state, unknown=cases.unknown - {column})
 
 
 def _any(found: Vectors, column: int) -> Ball:
@@ -185,9 +182,9 @@ def _hull(some: Ball) -> Ball:
 
 
 def _problem(cases: Cases) -> str:
-    """A sum that belongs to the first case: 91 + 10 where a carry must come out of column 0."""
-    digits = cases.digits[0].copy()
-    if cases.carry[0]:
-        digits[:, cases.low] = 9, 1
+    """A sum that belongs to the first case: 99 + 90 where a carry must come out of column 0."""
+    digits, carry = cases.digits[0].copy(), cases.carry[0]
+    for column in cases.unknown:
+        digits[:, column] = 9 if carry[column + 1] == 1 else 0
     first, second = (sum(int(d) * 10**n for n, d in enumerate(row)) for row in digits)
     return str(Problem("+", (first, second)))
