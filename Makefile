@@ -41,6 +41,7 @@ pictures: $(VENV)/dev
 results: $(VENV)/base
 	$(BIN)/python docs/programs.py
 	$(BIN)/python docs/controls.py
+	$(BIN)/python docs/adderboard.py
 
 faults: $(VENV)/dev
 	$(BIN)/python -m tests.faults

@@ -45,6 +45,7 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "abacus": {"rows": 64, "max_offset": 8},
     "abacus, inside": {"name": "abacus", "rows": 64, "max_offset": 8, "inject": "queries_keys"},
     "coupled": {"rows": 64, "max_start": 8},
+    "coupled-sinusoidal": {},
     "position-coupling": {"max_position": 32},
     "window": {},
 }

@@ -15,6 +15,7 @@ from tests import tiny
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
+        ({"embedding": "arc"}, "model.embedding 'arc' lies in a plane: it needs model.width 2"),
         ({"width": 30, "heads": 4}, "model.width 30 is not divisible by model.heads 4"),
         (
             {"width": 32, "heads": 4, "num_kv_heads": 3},

@@ -19,7 +19,7 @@ from curta.frontends import api
 from curta.frontends.cli import main
 from curta.model.transformer import Transformer, parameters
 from curta.programs.machine.writing import write_one
-from tests import tiny
+from tests import adder, tiny
 
 from .made import SPELLED, begun, drawn, logits, rows
 from .made import asked as problems
@@ -122,7 +122,7 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
                 "positions.name": "rope",
                 "model.compositional_embeddings": False,
             },
-            "layout 'reversed' (it knows programs)",
+            "layout 'reversed' (it knows programs, and 'columns')",
         ),
         ({"positions.name": "rope"}, "positions.name 'rope' (it knows 'window')"),
         ({"program": "multiplication", "task.operator": "*"}, "it does not add"),
@@ -156,3 +156,15 @@ def test_an_unknown_form_and_an_unknown_member_are_one_line(
     words[1] = "other"
     assert main([*words, "adderboard", "--member", "1"]) == 2
     assert "no member 1" in capsys.readouterr().err
+
+
+def test_an_adder_of_columns_is_a_file_of_its_own_that_adds(tmp_path: Path) -> None:
+    of, model = adder.recipe(), adder.solved()
+    file = exported(of, model, tmp_path)
+    layout, sums = model.layout, tiny.random_sums(20, 10)
+    texts = [layout.tokens_of(problem)[0][:-1] for problem in sums]
+    found = told(file, texts, [*(problem.operands for problem in sums), (9_999_999_999, 1)])
+    for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):
+        np.testing.assert_allclose(np.array(theirs), ours, rtol=1e-4, atol=1e-2)
+    assert found["sums"] == [*(problem.truth for problem in sums), 10_000_000_000]
+    assert found["metadata"]["params"] == parameters(model) == 35

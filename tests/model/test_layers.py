@@ -39,6 +39,13 @@ def test_a_layer_norm_leaves_mean_0_and_deviation_1(gains: bool) -> None:
     np.testing.assert_allclose(found.std(-1), 2.0 if gains else 1.0, rtol=1e-5)
 
 
+def test_without_a_norm_a_state_stays_and_there_are_no_gains() -> None:
+    x, config = jnp.array([[3.0, 4.0]]), ModelConfig(norm="none")
+    assert layers.normed(config, x, None) is x
+    assert layers.attention(config).gain is None
+    assert layers.mlp(config).gain is None
+
+
 def deviations(settings: ModelConfig, positions: Positions) -> dict[str, float]:
     """The deviation of every weight that is drawn, by its path: what comes of drawing ones."""
     with mock.patch.object(jax.random, "normal", lambda key, shape: jnp.ones(shape)):

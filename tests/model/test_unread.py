@@ -20,6 +20,7 @@ UNREAD = [
     ("isqrt", "task.second", [1, 2], "it needs an operator of several operands"),
     (WINDOW, "task.split", 1, "it needs task.values"),
     (PLAIN, "model.compositional_embeddings", True, "it needs a program, not a layout"),
+    (WINDOW, "model.qk_input", "positions", "it needs positions that are vectors: learned,"),
     (PLAIN, "model.init_std", 0.1, "it needs model.init 'normal'"),
     ("sources/digit-encoder", "optimizer.final", 0.5, "it needs optimizer.schedule 'cosine' or"),
     (WINDOW, "training.loss", "all", "it needs other positions than 'window'"),

@@ -27,6 +27,7 @@ LOOPED = ROPE | {"model__num_recurrences": 3}
 PROGRESSIVE = LOOPED | {"training__recurrence_loss": "progressive"}
 INJECTED = ROPE | {"model__input_injection": "block"}
 TASKS = [{"operator": "+", "digits": [1, 3]}, {"operator": "-", "digits": [1, 3]}]
+PLACES = ROPE | {"positions__name": "coupled-sinusoidal"}
 GRID = ROPE | {"evaluation__grid": 2, "evaluation__grid_count": 2}
 
 
@@ -66,8 +67,11 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "positions.max_offset": [(with_positions("abacus"), 8)],
     "positions.inject": [(with_positions("abacus"), "queries_keys")],
     "positions.max_start": [(with_positions("coupled"), 8)],
+    "positions.period": [(PLACES, 8.0)],
     "positions.max_position": [(with_positions("position-coupling"), 32)],
     "positions.neighbours": [(WINDOW, {"sum": ["a place+1", "b place+1", "a", "b", "a place-1"]})],
+    "model.embedding": [(ROPE | {"model__width": 2, "model__heads": 1}, "arc")],
+    "model.qk_input": [(PLACES, "positions")],
     "model.width": [(WINDOW, 32)],
     "model.heads": [(WINDOW, 4)],
     "model.num_kv_heads": [(WINDOW, 1)],
@@ -81,7 +85,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "model.mlp_ratio": [(WINDOW, 3)],
     "model.gated": [(WINDOW, True)],
     "model.activation": [(WINDOW, "relu"), (WINDOW, "gelu"), (WINDOW, "silu")],
-    "model.norm": [(WINDOW, "layer"), (WINDOW, "plain")],
+    "model.norm": [(WINDOW, "layer"), (WINDOW, "plain"), (WINDOW, "none")],
     "model.norm_placement": [(WINDOW, "post_residual")],
     "model.attention_scale": [(WINDOW, False)],
     "model.init": [(WINDOW, "normal")],

@@ -36,8 +36,8 @@ class ModelConfig:
     """Whether the inner layer of the MLP is multiplied by a gate (Shazeer, arXiv 2002.05202)."""
     activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
     """Function within the MLP: relu, relu2 (its square), gelu (tanh form), silu."""
-    norm: Literal["rms", "layer", "plain"] = "rms"
-    """RMSNorm (rms), LayerNorm without bias (layer), or without parameters at all (plain)."""
+    norm: Literal["rms", "layer", "plain", "none"] = "rms"
+    """RMSNorm (rms), LayerNorm without bias (layer) or parameters (plain), or no norm (none)."""
     norm_placement: Literal["pre", "post_residual"] = "pre"
     """Normalise before each sub-layer (pre), or also the sum after it (post_residual)."""
     attention_scale: bool = True
@@ -68,6 +68,18 @@ class ModelConfig:
 
     This is structure that a plain model would have to find.
     """
+    embedding: Literal["table", "arc"] = "table"
+    """A learned vector for each token (table), or all on an arc of a circle (arc).
+
+    Of an arc the radius, the angle of the first token and that between two are learned; tokens
+    stand in the order of the vocabulary. Source: AdderBoard, github.com/anadim/AdderBoard.
+    """
+    qk_input: Literal["state", "positions"] = "state"
+    """What queries and keys are made of: the state, or positions' vectors alone (positions).
+
+    These are then not added to the embeddings, so attention weights do not depend on the tokens.
+    Source: AdderBoard, github.com/anadim/AdderBoard.
+    """
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -84,10 +96,21 @@ class ModelConfig:
                 f" model.num_layers {self.num_layers}"
             )
 
+        if self.embedding == "arc" and (self.width != 2 or self.compositional_embeddings):
+            raise UserError(
+                "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
+                " model.compositional_embeddings"
+            )
+
     @property
     def kv_heads(self) -> int:
         """Heads of keys and values."""
         return self.num_kv_heads or self.heads
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether norms multiply by a learned gain."""
+        return self.norm in ("rms", "layer")
 
     @property
     def head_dim(self) -> int:

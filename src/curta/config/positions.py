@@ -142,6 +142,15 @@ class Coupled(Common):
 
 
 @dataclass(frozen=True)
+class CoupledSinusoidal(Common):
+    """Fixed waves of the coordinate; the slowest pair of features has this period, in places."""
+
+    name: Literal["coupled-sinusoidal"] = "coupled-sinusoidal"
+    period: Factor = 16.0
+    """Places after which the slowest pair of features repeats itself."""
+
+
+@dataclass(frozen=True)
 class PositionCoupling(Common):
     """A learned vector for each of `max_position` ids, with a start of each problem's own."""
 
@@ -172,6 +181,6 @@ class UserEncoding(Common):
 
 Positions = (
     Learned | NoPE | Sinusoidal | Randomised | RoPE | ALiBi | T5 | FIRE
-    | Abacus | Coupled | PositionCoupling | Window | UserEncoding
+    | Abacus | Coupled | CoupledSinusoidal | PositionCoupling | Window | UserEncoding
 )  # fmt: skip
 """Settings of every encoding."""

@@ -1,6 +1,7 @@
 """One file of Python for the AdderBoard's checker, which needs nothing but NumPy.
 
-It is `standalone.py` with its constants filled in, and what it imports from here written out:
+It is `standalone.py` with its constants filled in, and what it imports from here written out, or
+`standalone_columns.py` for a model of layout `columns`:
 `build_model()` and `add(model, a, b)` for whole numbers from 0 to 9,999,999,999.
 Source: github.com/anadim/AdderBoard, README and submission template.
 """
@@ -9,6 +10,7 @@ import base64
 import json
 import re
 import textwrap
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
-from curta.config.positions import Window
 from curta.config.recipe import Recipe
+from curta.export import adderboard_columns as columns
 from curta.export.base import Exported, Exporter, machine_data, parts_of
+from curta.layouts.columns import Columns
 from curta.model.transformer import Transformer, parameters
 
 IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
@@ -40,42 +43,66 @@ class AdderBoard(Exporter):
     file = "adderboard-{member}.py"
 
     def refuse(self, recipe: Recipe) -> str | None:
+        if recipe.layout == Columns.name:
+            return _unknown(recipe, columns.POSITIONS, columns.NEEDED)
         if recipe.layout is not None:
-            return f"layout {recipe.layout!r} (it knows programs)"
+            return f"layout {recipe.layout!r} (it knows programs, and 'columns')"
         if "+" not in [task.operator for task in recipe.tasks]:
             return "it does not add"
-        if not isinstance(recipe.positions, Window):
-            return f"positions.name {recipe.positions.name!r} (it knows 'window')"
-        for field, known in NEEDED.items():
-            value = getattr(recipe.model, field)
-            if value not in known:
-                return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
-        return None
+        return _unknown(recipe, "window", NEEDED)
 
     def write(self, member: Exported, out: Path) -> None:
-        tensors = _tensors(member.model)
-        shapes = {name: tensor.shape for name, tensor in tensors.items()}
-        numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
-        text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
-        constants = {
-            "MACHINE": _literal(machine_data(member.model.layout)),
-            "SETTINGS": _literal(_settings(member)),
-            "METADATA": _literal(_metadata(member)),
-            "SHAPES": _literal(shapes),
-            "WEIGHTS": '"""\n' + "\n".join(textwrap.wrap(text, 99)) + '\n"""',
-        }
-        files.write(out, _filled(constants))
+        model = member.model
+        if isinstance(model.layout, Columns):
+            constants = _constants(member, columns.settings(model), columns.tensors(model))
+            files.write(out, _filled(_template(columns.TEMPLATE), constants))
+            return
+        constants = _constants(member, _settings(member), _tensors(model))
+        constants["MACHINE"] = _literal(machine_data(model.layout))
+        files.write(out, _filled(_complete(_template("standalone.py")), constants))
 
 
-def _filled(constants: dict[str, str]) -> str:
-    """The standalone program with its empty constants filled in, and with all that it needs."""
-    own = resources.files(__package__)
-    source = (own / "standalone.py").read_text("utf-8")
-    asking = (own / "huggingface" / "asking_curta.py").read_text("utf-8")
+def _unknown(recipe: Recipe, positions: str, needed: Mapping[str, tuple[Any, ...]]) -> str | None:
+    """The first setting that a template does not know."""
+    if recipe.positions.name != positions:
+        return f"positions.name {recipe.positions.name!r} (it knows {positions!r})"
+    for field, known in needed.items():
+        value = getattr(recipe.model, field)
+        if value not in known:
+            return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
+    return None
+
+
+def _constants(
+    member: Exported, settings: dict[str, Any], tensors: dict[str, np.ndarray]
+) -> dict[str, str]:
+    """What both templates are filled with."""
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    numbers = np.concatenate([tensor.ravel() for tensor in tensors.values()])
+    text = base64.b64encode(numbers.astype("<f4").tobytes()).decode()
+    return {
+        "SETTINGS": _literal(settings),
+        "METADATA": _literal(_metadata(member)),
+        "SHAPES": _literal(shapes),
+        "WEIGHTS": '"""\n' + "\n".join(textwrap.wrap(text, 99)) + '\n"""',
+    }
+
+
+def _template(name: str) -> str:
+    return (resources.files(__package__) / name).read_text("utf-8")
+
+
+def _complete(source: str) -> str:
+    """The program for texts of a machine, with what it imports from here written out."""
+    asking = (resources.files(__package__) / "huggingface" / "asking_curta.py").read_text("utf-8")
     head, _, inner = asking.partition(TYPING)
     imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
     source = source.replace(IMPORT, "").replace(TYPING, imports + TYPING)
-    source = source.replace("class Model:", f"{inner.strip()}\n\n\nclass Model:")
+    return source.replace("class Model:", f"{inner.strip()}\n\n\nclass Model:")
+
+
+def _filled(source: str, constants: dict[str, str]) -> str:
+    """A template with its empty constants filled in."""
     empty = re.compile(rf"^({'|'.join(constants)})(: [^=]+ = ).*$", flags=re.MULTILINE)
     source, count = empty.subn(lambda line: line[1] + line[2] + constants[line[1]], source)
     assert count == len(constants)
@@ -100,27 +127,29 @@ def _settings(member: Exported) -> dict[str, Any]:
 
 
 def _metadata(member: Exported) -> dict[str, Any]:
-    settings = member.model.config
+    model, settings = member.model, member.model.config
     return {
         "name": f"Curta: run {member.run}, seed {member.seed}",
         "author": "trained with Curta",
-        "params": parameters(member.model),
+        "params": parameters(model),
         "architecture": (
             f"decoder, {settings.num_layers} layers, {settings.num_attention_layers} attending,"
             f" width {settings.width}, {settings.heads} heads"
         ),
-        "tricks": [
-            "trained on the steps of column addition, least significant digit first",
-            "a token says where it stands: a digit, the part it plays and the move of a pen",
-            "attention limited to a window of squares near the query's own, with learned biases",
-            *(["an embedding of the part that a token plays"] if settings.role_embeddings else []),
-            *(
-                ["a token's vector is the sum of its parts'"]
-                if settings.compositional_embeddings
-                else []
-            ),
-        ],
+        "tricks": columns.tricks(model) if isinstance(model.layout, Columns) else _tricks(model),
     }
+
+
+def _tricks(model: Transformer) -> list[str]:
+    """What the board is told of a program under a window."""
+    config = model.config
+    return [
+        "trained on the steps of column addition, least significant digit first",
+        "a token says where it stands: a digit, the part it plays and the move of a pen",
+        "attention limited to a window of squares near the query's own, with learned biases",
+        *(["an embedding of the part that a token plays"] if config.role_embeddings else []),
+        *(["a token's vector is the sum of its parts'"] if config.compositional_embeddings else []),
+    ]
 
 
 def _tensors(model: Transformer) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "hints": "curta.layouts.hints:Hints",
         "coupled": "curta.layouts.coupled:Coupled",
         "position-coupling": "curta.layouts.position_coupling:PositionCoupling",
+        "columns": "curta.layouts.columns:Columns",
         "fields": "curta.layouts.fields:Fields",
         "framed": "curta.layouts.framed:Framed",
         "labelled": "curta.layouts.labelled:Labelled",

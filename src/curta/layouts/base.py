@@ -98,6 +98,8 @@ class Layout(ABC):
     """How many operands there may be; None is any number."""
     longest: int | None = None
     """How many digits an operand may have; None is any number."""
+    end_sign: str = END
+    """What ends a text; empty where all completions have one length, by which they end."""
 
     @property
     def title(self) -> str:
@@ -142,7 +144,7 @@ class Layout(ABC):
 
     def write(self, problem: Problem) -> str:
         """The whole text: prompt, completion and the end sign."""
-        return self.prompt(problem) + self.completion(problem) + END
+        return self.prompt(problem) + self.completion(problem) + self.end_sign
 
     def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
@@ -220,8 +222,8 @@ class Layout(ABC):
 
     @property
     def end(self) -> int:
-        """The token that ends a text."""
-        return self.code(END)
+        """The token that ends a text; -1, which is none, if its length does."""
+        return self.code(self.end_sign) if self.end_sign else -1
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
         """The tokens that are given to the model."""
@@ -230,7 +232,7 @@ class Layout(ABC):
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
         """The tokens of the whole text, and how many of them are the prompt's."""
         prompt = self.prompt_tokens(problem)
-        return prompt + self.encode(self.completion(problem) + END).tolist(), len(prompt)
+        return prompt + self.encode(self.completion(problem) + self.end_sign).tolist(), len(prompt)
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
         """The answer in the tokens that a model wrote after the prompt; None if malformed."""

@@ -63,7 +63,7 @@ def mlp(config: ModelConfig) -> MLP:
 
 def _gains(config: ModelConfig, count: int) -> tuple[Gains, Gains]:
     """Gains of the norms before a sub-layer and after it, where there are any."""
-    gains = None if config.norm == "plain" else jnp.ones((count, config.width))
+    gains = jnp.ones((count, config.width)) if config.has_gains else None
     return gains, gains if config.norm_placement == "post_residual" else None
 
 
@@ -78,8 +78,11 @@ def feedforward(config: ModelConfig, mlp: MLP, x: Flat) -> Flat:
 def normed(config: ModelConfig, x: Flat, gain: Float[Array, " width"] | None) -> Flat:
     """`x` with each token's root mean square 1, and its mean 0 unless the norm is "rms".
 
-    [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with the others, times `gain`.
+    [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with the others, times `gain`; with "none"
+    it stays as it is.
     """
+    if config.norm == "none":
+        return x
     if config.norm != "rms":
         x = x - jnp.mean(x, axis=-1, keepdims=True)
     x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model import blocks, layers, recurrence
+from curta.model import arc, blocks, layers, recurrence
 from curta.model.blocks import Attend, Attended, Block, BlockContext, Going
 from curta.model.deferred_init import Weight, draw, normal, rescaled
 from curta.model.layers import MLP, Attention, DropoutMask, Flat
@@ -56,17 +56,18 @@ class Transformer(eqx.Module):
         """A model whose weights come from one draw. Raises UserError if positions do not fit it."""
         width, characters = config.width, len(layout.characters)
         vectors = layout.parts().shape[1] if config.compositional_embeddings else characters
+        is_arc = config.embedding == "arc"
         shape = Shape(layout, width, config.heads, config.num_attention_layers)
         roles = normal(len(layout.roles), width, scale=1.0)
         head = normal(width, characters, scale=width**-0.5)
         with jax.ensure_compile_time_eval():  # what is not drawn is constant
             model = cls(
-                tokens=normal(vectors, width, scale=1.0),
+                tokens=arc.first() if is_arc else normal(vectors, width, scale=1.0),
                 roles=roles if config.role_embeddings else None,
                 positions=build_positions(positions, shape),
                 attention=layers.attention(config),
                 mlp=layers.mlp(config),
-                gain=None if config.norm == "plain" else jnp.ones(width),
+                gain=jnp.ones(width) if config.has_gains else None,
                 head=None if config.tie_embeddings else head,
                 config=config,
                 layout=layout,
@@ -133,6 +134,8 @@ class Transformer(eqx.Module):
 
     def characters(self) -> Float[Array, "characters width"]:
         """The vector of each character."""
+        if self.config.embedding == "arc":
+            return arc.vectors(self.tokens, len(self.layout.characters))
         if not self.config.compositional_embeddings:
             return self.tokens
         return jnp.asarray(self.layout.parts()) @ self.tokens
@@ -148,7 +151,9 @@ class Transformer(eqx.Module):
         x = rows_of(self.characters(), tokens)
         if self.roles is not None:
             x = x + rows_of(self.roles, where.role)
-        x = (x + self.positions.embed(where)).reshape(tokens.size, -1)
+        if self.config.qk_input == "state":
+            x = x + self.positions.embed(where)
+        x = x.reshape(tokens.size, -1)
         key = None if key is None else jax.random.fold_in(key, 0)
         return layers.dropout(self.config, x, layers.dropout_mask(key, self.config, *x.shape))
 
@@ -219,13 +224,24 @@ class Transformer(eqx.Module):
 
     def query(self, block: Block, x: Flat, where: TokenPositions) -> Heads:
         """The queries of all tokens of `x`."""
-        (query,) = self.project(block, x, where.index.shape, "query")
+        (query,) = self.project(block, self.located(x, where), where.index.shape, "query")
         return self.scaled(self.positions.rotate(query, where))
 
     def keys_values(self, block: Block, x: Flat, where: TokenPositions) -> tuple[KVHeads, KVHeads]:
         """Keys and values of all tokens of `x`."""
-        keys, values = self.project(block, x, where.index.shape, "key", "value")
+        shape = where.index.shape
+        if self.config.qk_input == "state":
+            keys, values = self.project(block, x, shape, "key", "value")
+        else:
+            (keys,) = self.project(block, self.located(x, where), shape, "key")
+            (values,) = self.project(block, x, shape, "value")
         return self.positions.rotate(keys, where), values
+
+    def located(self, x: Flat, where: TokenPositions) -> Flat:
+        """What queries and keys are made of: the state, or the vectors of positions alone."""
+        if self.config.qk_input == "state":
+            return x
+        return (jnp.zeros((*where.index.shape, 1)) + self.positions.embed(where)).reshape(x.shape)
 
     def project(self, block: Block, x: Flat, shape: tuple[int, ...], *names: str) -> list[Heads]:
         """norm(x) times weights of these names, (tokens, width), as (batch, time, heads, features).

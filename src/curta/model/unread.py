@@ -31,12 +31,20 @@ def _has_second(recipe: Recipe) -> bool:
 _PROGRAM = Need("a program, not a layout", lambda r: r.layout is None)
 _PAIRS = "an operator of two operands"
 
+VECTORS = (
+    "learned", "sinusoidal", "randomised", "coupled", "coupled-sinusoidal", "position-coupling"
+)  # fmt: skip
+"""Encodings that are added to the embeddings, if queries and keys are not made of them alone."""
+
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
     "task.second": Need("an operator of several operands", _has_second),
     "task.weight": Need("a second task", lambda r: len(r.tasks) > 1),
     "task.split": Need("task.values", lambda r: any(task.values for task in r.tasks)),
     "model.compositional_embeddings": _PROGRAM,
+    "model.qk_input": Need(
+        f"positions that are vectors: {', '.join(VECTORS)}", lambda r: r.positions.name in VECTORS
+    ),
     "model.init_std": Need("model.init 'normal'", lambda r: r.model.init == "normal"),
     "optimizer.final": Need(
         "optimizer.schedule 'cosine' or 'linear'", lambda r: r.optimizer.schedule != "constant"

@@ -275,6 +275,7 @@ FAMILIES = {
     "sources/ladder-3-rope": "curta",  # rotary, but norms without gains
     "sources/looped-abacus": "curta",
     "sources/spaced-addition": "gpt2",
+    "adderboard": None,
     "sources/digit-encoder": None,
     "sources/digit-encoder-sorting": None,
 }

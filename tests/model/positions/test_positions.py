@@ -1,5 +1,6 @@
 """Each encoding against its definition."""
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from curta.config.positions import (
     Abacus,
     ALiBi,
     Coupled,
+    CoupledSinusoidal,
     Learned,
     NoPE,
     PositionCoupling,
@@ -181,6 +183,17 @@ def test_coupled_gives_equal_places_equal_vectors() -> None:
     np.testing.assert_array_equal(
         encoding.embed(where_of("12+99=02$", "coupled")), rows(encoding.tables[0], expected)
     )
+
+
+def test_coupled_sinusoids_are_harmonics_of_the_place() -> None:
+    encoding = built(CoupledSinusoidal(period=8.0), "coupled")
+    places = [0, 1, 2, 0, 1, -1, 0, 1, 2]  # of 1 2 + 9 9 = 0 2 $
+    for place, found in zip(
+        places, encoding.embed(where_of("12+99=02$", "coupled"))[0], strict=True
+    ):
+        angles = [2 * math.pi * harmonic * place / 8 for harmonic in range(1, WIDTH // 2 + 1)]
+        expected = [part(angle) for angle in angles for part in (math.sin, math.cos)]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_coupled_displaces_all_tokens_by_one_start() -> None:

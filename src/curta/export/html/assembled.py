@@ -36,7 +36,7 @@ class Carried(NamedTuple):
     def refused(self) -> str | None:
         """Why a page cannot calculate with them, if it cannot."""
         config = self.members[0].config
-        return folded.reason(self.recipe.positions.name, config.num_recurrences)
+        return folded.reason(self.recipe.positions.name, config.norm, config.num_recurrences)
 
 
 def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> str:

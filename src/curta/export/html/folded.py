@@ -24,15 +24,17 @@ Tensors = dict[str, Float[np.ndarray, "..."]]
 
 def refuse(recipe: Recipe, model: Transformer) -> None:
     """Raises UserError for a model that a page cannot calculate."""
-    found = reason(recipe.positions.name, model.config.num_recurrences)
+    found = reason(recipe.positions.name, model.config.norm, model.config.num_recurrences)
     if found is not None:
         raise UserError(f"no page of this run: {found}")
 
 
-def reason(positions: str, num_recurrences: int) -> str | None:
+def reason(positions: str, norm: str, num_recurrences: int) -> str | None:
     """The first reason for which a page cannot calculate a model; None if it can."""
     if positions != "window":
         return f"positions are {positions!r}, and only models with 'window' calculate in a page"
+    if norm == "none":
+        return "model.norm is 'none', and a page calculates with norms"
     if num_recurrences > 1:
         return f"model.num_recurrences is {num_recurrences}, and a page calculates only once"
     return None

@@ -5,6 +5,7 @@ from typing import Any
 
 from curta.config.recipe import Recipe
 from curta.export.huggingface.parts import Parts
+from curta.layouts import layout_named
 from curta.model.transformer import Transformer
 
 
@@ -48,6 +49,19 @@ def shared(recipe: Recipe) -> dict[str, bool]:
         f"model.num_recurrences {config.num_recurrences}": config.num_recurrences > 1,
         f"model.input_injection {config.input_injection!r}": config.input_injection != "none",
         f"model.norm_placement {config.norm_placement!r}": config.norm_placement != "pre",
+        **bare(recipe),
+    }
+
+
+def bare(recipe: Recipe) -> dict[str, bool]:
+    """What no class has."""
+    config = recipe.model
+    endless = recipe.layout is not None and not layout_named(recipe.layout).end_sign
+    return {
+        f"layout {recipe.layout!r} (its texts have no end sign)": endless,
+        f"model.embedding {config.embedding!r}": config.embedding != "table",
+        f"model.qk_input {config.qk_input!r}": config.qk_input != "state",
+        f"model.norm {config.norm!r}": config.norm == "none",
     }
 
 

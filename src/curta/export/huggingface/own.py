@@ -13,7 +13,7 @@ import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.export.base import parts_of
-from curta.export.huggingface.base import Family, first
+from curta.export.huggingface.base import Family, bare, first
 from curta.export.huggingface.parts import Part, Parts, weights_of
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -55,6 +55,7 @@ class Own(Family):
             {
                 "model.causal False (all of an answer is written at once)": not config.causal,
                 f"positions.name {name!r}": name not in POSITIONS,
+                **bare(recipe),
                 "model.compositional_embeddings with model.tie_embeddings": (
                     config.compositional_embeddings and config.tie_embeddings
                 ),

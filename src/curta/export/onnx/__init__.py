@@ -23,7 +23,6 @@ from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.conversion import Axes, converted
 from curta.export.onnx.decoding import decode, forward
 from curta.export.onnx.refusals import limits, refuse
-from curta.layouts.base import END
 from curta.model.transformer import Transformer
 
 
@@ -78,7 +77,7 @@ def _about(member: Exported) -> dict[str, str]:
     written = (
         {"machine": json.dumps(machine, ensure_ascii=False)}
         if machine
-        else {"characters": "".join(layout.characters), "end": END}
+        else {"characters": "".join(layout.characters), "end": layout.end_sign}
     )
     return written | {
         "layout": layout.name,

@@ -140,8 +140,11 @@ def _recipe(path: Path, written: Version) -> dict[str, Any]:
 def _calculates(recipe: dict[str, Any]) -> bool:
     """Whether a page can calculate models of the recipe, which has every field that was used."""
     match recipe:
-        case {"positions": {"name": str(name)}, "model": {"num_recurrences": int(count)}}:
-            return html.reason(name, count) is None
+        case {
+            "positions": {"name": str(name)},
+            "model": {"norm": str(norm), "num_recurrences": int(count)},
+        }:
+            return html.reason(name, norm, count) is None
     return False
 
 

@@ -15,6 +15,7 @@ MODULES: dict[type, str] = {
     positions.Abacus: "abacus",
     positions.ALiBi: "alibi",
     positions.Coupled: "coupled",
+    positions.CoupledSinusoidal: "coupled_sinusoidal",
     positions.FIRE: "fire",
     positions.Learned: "learned",
     positions.NoPE: "nope",

@@ -1,0 +1,168 @@
+"""Trains the smallest adders and proves what they add: `python docs/adderboard.py [NAME ...]`.
+
+Models of recipe `adderboard`, smaller and smaller, all seeds of each, none left out, in
+docs/results/adderboard.json. Of every seed: the board's measure (ten edge cases and 10,000 random
+pairs of numbers below ten to the tenth), and whether it is proved for all pairs. The exported file
+of every proved seed is asked the board's sums too, in a process that has only NumPy. The tables of
+docs/adderboard.md are made from that file alone.
+"""
+
+import importlib.util
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from shared import arguments, keep, markdown, read, scratch_runs, write_tables
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results" / "adderboard.json"
+PAGE = FOLDER / "adderboard.md"
+
+WIDE = {
+    "model.width": 4, "model.embedding": "table", "positions.period": 32.0, "training.batch": 64
+}  # fmt: skip
+
+MODELS: dict[str, tuple[int, dict[str, Any]]] = {
+    "width 4": (8, {"training.steps": 10_000, **WIDE}),
+    "mlp_ratio 8": (8, {}),
+    "mlp_ratio 4": (8, {"model.mlp_ratio": 4}),
+    "mlp_ratio 2": (12, {"model.mlp_ratio": 2, "training.steps": 12_000}),
+    "mlp_ratio 2, longer": (8, {"model.mlp_ratio": 2, "training.steps": 20_000}),
+}
+"""Seeds of each model, and what it changes in the recipe."""
+
+LARGEST = 10**10 - 1
+EDGES = [
+    (0, 0), (0, 1), (1, LARGEST), (LARGEST, 0), (LARGEST, 1), (LARGEST, LARGEST),
+    (5 * 10**9, 5 * 10**9), (1_111_111_111, 8_888_888_889), (1_234_567_890, 9_876_543_210),
+    (9_090_909_090, 909_090_910),
+]  # fmt: skip
+
+HEADS = (
+    "model", "parameters", "seeds", "proved", "wrong", "open", "on the board's sums", "margin"
+)  # fmt: skip
+
+
+def main() -> None:
+    options = arguments(__doc__, "models").parse_args()
+    for name in () if options.tables else options.names or MODELS:
+        keep(RESULTS, name, measured(name))
+    rows = read(RESULTS)
+    tables = {"models": markdown(HEADS, map(_row, rows.items())), "seeds": _seeds(rows)}
+    write_tables(PAGE, tables)
+
+
+def measured(name: str) -> dict[str, Any]:
+    """All seeds of a model, trained, asked and proved."""
+    from curta.frontends import api
+
+    seeds, changes = MODELS[name]
+    with scratch_runs():
+        run = api.begin("adderboard", seeds, None, changes)
+        run.train()
+        info = run.folder.read_info()
+        words = [f"--{path} {value}" for path, value in changes.items()]
+        return {
+            "command": " ".join(["curta train adderboard", f"--seeds {seeds}", *words]),
+            "commit": _commit(),
+            "versions": info.versions,
+            "device": info.device,
+            "parameters": info.parameters,
+            "steps": run.recipe.training.steps,
+            "batch": run.recipe.training.batch,
+            "seeds": [_seed(run, number) for number in range(seeds)],
+        }
+
+
+def _seed(run: Any, number: int) -> dict[str, Any]:
+    """What one seed makes of the board's sums, and the proof."""
+    from curta.evaluation.every_sum import every_sum
+    from curta.evaluation.scoring import exact_match
+    from curta.problems.problem import Problem
+
+    problems = [Problem("+", pair) for pair in board()]
+    proof = every_sum(run.model(number))
+    found = {
+        "seed": run.seeds[number],
+        "exact_match": float(exact_match(run.load_models().only(number), problems).mean()),
+        "grade": proof.grade,
+        "margin": proof.margin if proof.grade == "proved" else None,
+        "cases": proof.cases,
+        "wrong": proof.wrong,
+    }
+    if proof.grade == "proved":
+        found["file"] = _asked(run, number)
+    if proof.wrong:
+        found["written"] = run.ask(proof.wrong, number)
+    print(run.name, found, flush=True)
+    return found
+
+
+def board() -> list[tuple[int, int]]:
+    """Edge cases, and random pairs, as the board's checker draws them with its seed 2025."""
+    drawn = random.Random(2025)
+    return EDGES + [(drawn.randint(0, LARGEST), drawn.randint(0, LARGEST)) for _ in range(10_000)]
+
+
+def _asked(run: Any, number: int) -> dict[str, Any]:
+    """The exported file on the board's sums: how many are right, and parameters as it counts."""
+    from curta.export import write
+
+    path = write(run, "adderboard", None, number)
+    spec = importlib.util.spec_from_file_location("adder", path)
+    assert spec is not None
+    assert spec.loader is not None
+    adder = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adder)
+    model, about = adder.build_model()
+    right = sum(adder.add(model, a, b) == a + b for a, b in board())
+    return {"right": right, "of": len(board()), "parameters": about["params"]}
+
+
+def _row(named: tuple[str, dict[str, Any]]) -> list[str]:
+    name, found = named
+    seeds = found["seeds"]
+    grades = [[one for one in seeds if one["grade"] == g] for g in ("proved", "wrong", "open")]
+    shares = [one["exact_match"] for one in seeds]
+    margins = [one["margin"] for one in grades[0]]
+    return [
+        f"`{name}`",
+        str(found["parameters"]),
+        str(len(seeds)),
+        *(str(len(grade)) for grade in grades),
+        f"{median(shares):.4f} ({min(shares):.4f} to {max(shares):.4f})",
+        f"{min(margins):.2f} to {max(margins):.2f}" if margins else "",
+    ]
+
+
+def _seeds(rows: dict[str, Any]) -> Iterator[str]:
+    """A line for every seed of every model."""
+    heads = ("model", "seed", "on the board's sums", "grade", "margin", "cases", "a wrong sum")
+    lines = []
+    for name, found in rows.items():
+        for one in found["seeds"]:
+            proved = one["grade"] == "proved"
+            lines.append(
+                [
+                    f"`{name}`",
+                    str(one["seed"]),
+                    f"{one['exact_match']:.4f}",
+                    one["grade"],
+                    f"{one['margin']:.3f}" if proved else "",
+                    f"{one['cases']:,}" if proved else "",
+                    f"`{one['wrong']}`" if one["wrong"] else "",
+                ]
+            )
+    return markdown(heads, lines)
+
+
+def _commit() -> str:
+    call = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What `standalone_columns.py` is filled with: a model of layout `columns` for the AdderBoard."""
+
+from typing import Any
+
+import numpy as np
+
+from curta.config.positions import CoupledSinusoidal
+from curta.model.positions.coupled_sinusoidal import CoupledSinusoidalEncoding
+from curta.model.transformer import Transformer
+
+TEMPLATE = "standalone_columns.py"
+
+POSITIONS = CoupledSinusoidal.name
+
+NEEDED = {
+    "qk_input": ("positions",),
+    "norm": ("none",),
+    "norm_placement": ("pre",),
+    "num_layers": (1,),
+    "num_recurrences": (1,),
+    "num_kv_heads": (None,),
+    "input_injection": ("none",),
+    "gated": (False,),
+    "causal": (True,),
+    "activation": ("relu", "relu2"),
+    "role_embeddings": (False,),
+}
+"""Settings of the model that the template knows."""
+
+
+def settings(model: Transformer) -> dict[str, Any]:
+    config, positions = model.config, model.positions
+    assert isinstance(positions, CoupledSinusoidalEncoding)
+    return {
+        "heads": config.heads,
+        "squared": config.activation == "relu2",
+        "scale": config.head_dim**-0.5 if config.attention_scale else 1.0,
+        "period": positions.period,
+    }
+
+
+def tricks(model: Transformer) -> list[str]:
+    """What the board is told of a design."""
+    arc = model.config.embedding == "arc"
+    return [
+        "trained from random weights, on sums of 1 to 10 digits",
+        "fixed sines and cosines of a digit's place, shared by both operands and the answer",
+        "queries and keys are made of positions alone",
+        "no norms",
+        *(["digits on an arc: radius, start and step"] if arc else []),
+        *(["head tied to the embedding"] if model.head is None else []),
+    ]
+
+
+def tensors(model: Transformer) -> dict[str, np.ndarray]:
+    """All that is learned, each once; the one block is not stacked."""
+    blocks = {
+        "query": model.attention.query,
+        "key": model.attention.key,
+        "value": model.attention.value,
+        "out": model.attention.out,
+        "up": model.mlp.up,
+        "down": model.mlp.down,
+    }
+    found = {"tokens": model.tokens, **{name: part[0] for name, part in blocks.items()}}
+    found |= {} if model.head is None else {"head": model.head}
+    return {name: np.asarray(part) for name, part in found.items()}

@@ -1,0 +1,97 @@
+"""A transformer that adds two numbers of ten digits, exported by Curta for the AdderBoard.
+
+It needs NumPy only. `model(tokens)` gives the logits of what follows each token: a decoder of one
+block, with causal attention. Tokens are the ten digits. A text is `0 a 0 0 b 0 0` and the answer,
+numbers least significant digit first, ten digits and eleven: zeros stand for signs.
+
+Positions are sines and cosines of the place of a digit, a fixed table that both operands and the
+answer share. Queries and keys are made of these vectors alone, values of the tokens.
+"""
+
+import base64
+import math
+from typing import Any
+
+import numpy as np
+
+SETTINGS: dict[str, Any] = {}
+METADATA: dict[str, Any] = {}
+SHAPES: dict[str, list[int]] = {}
+WEIGHTS: str = ""
+
+DIGITS = 10
+PLACES = [*range(-1, DIGITS + 1)] * 3
+"""Of each token: of both operands and of the answer, which the last zero of the prompt begins."""
+
+
+class Model:
+    """A decoder: its tensors by name, and its settings."""
+
+    def __init__(self, tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> None:
+        self.tensors = tensors
+        self.settings = settings
+        self.vocabulary = vocabulary(tensors["tokens"])
+
+    def __call__(self, tokens: np.ndarray) -> np.ndarray:
+        """Logits (time x 10) for what follows each token."""
+        w = self.tensors
+        x = self.vocabulary[tokens]
+        x = x + self.attention(x)
+        inner = np.maximum(x @ w["up"], 0.0)
+        x = x + (np.square(inner) if self.settings["squared"] else inner) @ w["down"]
+        head = w["head"] if "head" in w else self.vocabulary.T * x.shape[1] ** -0.5
+        return x @ head
+
+    def attention(self, x: np.ndarray) -> np.ndarray:
+        """Softmax attention of every token over itself and those before it."""
+        w, split = self.tensors, (len(x), self.settings["heads"], -1)
+        position = self.positions()[: len(x)]
+        query, key = ((position @ w[name]).reshape(split) for name in ("query", "key"))
+        scores = np.einsum("qhe,khe->hqk", query, key) * self.settings["scale"]
+        scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        value = (x @ w["value"]).reshape(split)
+        return np.einsum("hqk,khe->qhe", weights, value).reshape(x.shape) @ w["out"]
+
+    def positions(self) -> np.ndarray:
+        """The vector of every position, fixed: waves of the place, harmonics of one period."""
+        count = self.tensors["query"].shape[0] // 2
+        waves = np.arange(1, count + 1) * (2 * math.pi / self.settings["period"])
+        angles = np.array(PLACES)[:, None] * waves
+        return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
+
+
+def vocabulary(tokens: np.ndarray) -> np.ndarray:
+    """The vector of each digit: a row each, or on an arc by its radius, start and step."""
+    if tokens.ndim == 2:
+        return tokens
+    radius, start, step = tokens
+    angles = start + step * np.arange(10)
+    return radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def generate(model: Model, given: list[int]) -> list[int]:
+    """Greedy decoding: the likeliest token after the text so far, eleven times."""
+    text = list(given)
+    for _ in range(DIGITS + 1):
+        text.append(int(np.argmax(model(np.array(text))[-1])))
+    return text
+
+
+def build_model() -> tuple[Model, dict[str, Any]]:
+    """The model, and what the AdderBoard asks of it; parameters are counted, not quoted."""
+    numbers = np.frombuffer(base64.b64decode(WEIGHTS), "<f4")
+    ends = np.cumsum([math.prod(shape) for shape in SHAPES.values()])
+    parts = np.split(numbers, ends[:-1])
+    tensors = {
+        name: part.reshape(shape) for (name, shape), part in zip(SHAPES.items(), parts, strict=True)
+    }
+    return Model(tensors, SETTINGS), {**METADATA, "params": int(numbers.size)}
+
+
+def add(model: Model, a: int, b: int) -> int:
+    """The sum that the model writes."""
+    given = [int(digit) for number in (a, b) for digit in f"0{str(number)[::-1]:0<11}"] + [0]
+    written = generate(model, given)[len(given) :]
+    return int("".join(map(str, written[::-1])))

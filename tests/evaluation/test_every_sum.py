@@ -1,0 +1,108 @@
+"""A trained adder is proved right on all sums, and a spoilt one has a wrong sum named."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.evaluation.constant_attention import parts, vectors
+from curta.evaluation.every_sum import every_sum
+from curta.evaluation.generation import completions
+from curta.layouts import Text, layout_named
+from curta.layouts.batches import padded
+from curta.model.transformer import Transformer
+from curta.problems.problem import Problem, parse
+from tests import adder, tiny
+
+SUMS = tiny.random_sums(200, 10)
+EDGES = [Problem("+", pair) for pair in ((0, 0), (10**10 - 1, 1), (10**10 - 1, 10**10 - 1))]
+
+
+def logits(model: Transformer, problems: list[Problem]) -> tuple[np.ndarray, np.ndarray]:
+    """What the model says at each answer digit of true texts, and what is right."""
+    layout = model.layout
+    bounds, count = layout.bounds_of(problems), len(problems)
+    tokens = jnp.array([layout.tokens_of(problem)[0] for problem in problems])
+    text = Text(tokens, jnp.full(count, bounds.prompt), jnp.full(count, bounds.total))
+    batch = padded(text, layout.where(text), bounds)
+    found = model(batch.tokens, batch.where, batch.queries, bounds)
+    return np.asarray(found), np.asarray(batch.goals)
+
+
+@pytest.mark.slow
+def test_a_trained_adder_is_right_on_every_sum() -> None:
+    found = every_sum(adder.solved())
+    assert found.grade == "proved"
+    said, right = logits(adder.solved(), SUMS + EDGES)
+    wanted = np.take_along_axis(said, right[..., None], axis=-1)
+    rivals = np.where(np.arange(10) == right[..., None], -np.inf, said)
+    assert 1 < found.margin <= (wanted - rivals.max(axis=-1, keepdims=True)).min()
+
+
+def confirmed(model: Transformer, text: str) -> bool:
+    """Whether the model, asked token by token, writes another sum."""
+    problem = parse(text)
+    (written,) = completions(model, model.layout, [problem], model.layout.bounds_of([problem]))
+    return model.layout.answer(problem, written) != problem.truth
+
+
+def test_a_spoilt_adder_has_a_sum_that_it_writes_wrong() -> None:
+    found = every_sum(adder.nearly())
+    assert found.grade == "wrong"
+    assert found.wrong is not None
+    assert confirmed(adder.nearly(), found.wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_found_of_a_disturbed_adder_is_so(seed: int) -> None:
+    """Proved ones are right on random sums; wrong sums are written wrong."""
+    rng = np.random.default_rng(seed)
+    model, amount = adder.solved(), 10 ** rng.uniform(-3, -1)
+    model = jax.tree.map(lambda leaf: leaf * (1 + amount * rng.standard_normal(leaf.shape)), model)
+    model = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model)
+    found = every_sum(model)
+    assert found.wrong is None or confirmed(model, found.wrong)
+    if found.grade == "proved":
+        said, right = logits(model, SUMS + EDGES)
+        assert (said.argmax(axis=-1) == right).all()
+
+
+@pytest.mark.slow
+def test_states_are_sums_of_one_vector_for_each_digit() -> None:
+    model = adder.solved()
+    known, said = parts(model), logits(model, SUMS)[0]
+    for place in range(11):
+        found = vectors(model, known, place)
+        digits = np.array([[*map(int, f"{sum(p.operands):011d}"[::-1])] for p in SUMS])
+        state = np.tile(found.always.middle, (len(SUMS), 1))
+        radius = np.tile(found.always.radius, (len(SUMS), 1))
+        for column in range(10):
+            for operand in (0, 1):
+                mine = np.array([p.operands[operand] // 10**column % 10 for p in SUMS])
+                state += found.operand.middle[column, mine]
+                radius += found.operand.radius[column, mine]
+            state += found.answer.middle[column, digits[:, column]]
+            radius += found.answer.radius[column, digits[:, column]]
+        inner = np.square(np.maximum(state @ np.asarray(model.mlp.up[0]), 0))
+        ours = (state + inner @ np.asarray(model.mlp.down[0])) @ known.head.middle
+        np.testing.assert_allclose(ours, said[:, place], rtol=1e-4, atol=1e-2)
+        assert radius.max() < 0.1  # of states of some dozens
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("norm", "plain"), ("qk_input", "state"), ("activation", "gelu")]
+)
+def test_other_designs_are_refused_by_name(field: str, value: str) -> None:
+    model = adder.solved()
+    other = replace(model, config=replace(model.config, **{field: value}))
+    with pytest.raises(UserError, match=f"no proof for model.{field} '{value}'"):
+        every_sum(other)
+
+
+def test_other_layouts_are_refused_by_name() -> None:
+    with pytest.raises(UserError, match="no proof for layout 'coupled'"):
+        every_sum(tiny.drawn(tiny.dense(), layout_named("coupled")))

@@ -1,0 +1,49 @@
+"""Attention of positions alone, and digits on an arc, in a trained adder of 35 parameters."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from curta.evaluation.generation import completions
+from curta.layouts import TokenPositions
+from curta.model.inspection import attention_weights
+from curta.model.transformer import Transformer, parameters
+from tests import adder, tiny
+
+SUMS = tiny.random_sums(8, 10)
+
+
+def weights(model: Transformer) -> np.ndarray:
+    """Of all tokens of some true texts: texts by queries by keys."""
+    layout = model.layout
+    tokens = jnp.array([layout.tokens_of(problem)[0] for problem in SUMS])
+    where: TokenPositions = layout.follow(tokens, jnp.full(len(SUMS), tokens.shape[1]))[1]
+    bounds = layout.bounds_of(SUMS)
+    return np.asarray(attention_weights(model, tokens, where, bounds))[0, :, 0]
+
+
+def test_attention_of_positions_alone_is_the_same_in_all_texts() -> None:
+    found = weights(adder.solved())
+    np.testing.assert_array_equal(found, np.broadcast_to(found[:1], found.shape))
+    model = adder.solved()
+    other = replace(model, config=replace(model.config, qk_input="state"))
+    assert np.ptp(weights(other), axis=0).max() > 0.1
+
+
+def test_an_adder_written_token_by_token_is_right() -> None:
+    model = adder.solved()
+    written = completions(model, model.layout, SUMS, model.layout.bounds_of(SUMS))
+    for problem, tokens in zip(SUMS, written, strict=True):
+        assert model.layout.answer(problem, tokens) == problem.truth
+
+
+def test_digits_on_an_arc_have_three_parameters_and_learn() -> None:
+    model = adder.solved()
+    assert model.tokens.size == 3
+    assert parameters(model) == 35
+    lengths = jnp.linalg.norm(model.characters(), axis=1)
+    np.testing.assert_allclose(lengths, model.tokens[0], rtol=1e-6)
+    slopes = jax.grad(lambda m: jnp.sum(m.characters()[3]))(model).tokens
+    assert (np.abs(slopes) > 0).all()
