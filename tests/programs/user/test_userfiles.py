@@ -310,8 +310,8 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
         curta.load("own").write(["12+34"])
     assert curta.load("own", trust=True).write(["12+34"]) == run.write(["12+34"])
     capsys.readouterr()
-    assert main(["train", "addition-reversed", *options[:2], "--positions.speed", "1"]) == 2
-    assert "did you mean 'positions." in capsys.readouterr().err
+    assert main(["train", "addition-reversed", *options[:2], "--positions.strenght", "1"]) == 2
+    assert "did you mean 'positions.strength'" in capsys.readouterr().err
 
 
 PROBE = """

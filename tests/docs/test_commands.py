@@ -1,0 +1,145 @@
+"""Every command on a page is one: its name, its options, its recipes and their fields exist."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from curta.config import recipe
+from curta.frontends.cli import cli
+from curta.model import recipes
+from curta.probes import PROBES
+from curta.problems.operations import OPERATIONS
+from curta.programs import PROGRAMS
+from curta.programs.user import userfiles
+from curta.runs import comparison_spec
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+PAGES = [name for name in NAMES if name != "docs/log.md"]
+"""The log has commands of its time."""
+
+CALLED = re.compile(
+    r"(?:\$ )?(?:\.venv[/\\](?:bin|Scripts)[/\\])?(?:python -m )?curta((?: .*)?)", re.DOTALL
+)
+STANDS_FOR = {"gcd.py": "digit_sum.py"}
+"""A file that a page takes for granted, by one of docs/examples."""
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words after `curta` of every command in the code blocks of a page."""
+    for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in re.split(r" && | \| |; ", line.strip()):
+                if called := CALLED.fullmatch(part.strip()):
+                    yield shlex.split(called[1], comments=True)
+
+
+@pytest.fixture
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The current folder has what the pages take for granted; files of it are forgotten again."""
+    for path in (ROOT / "docs" / "examples").glob("*.py"):
+        shutil.copy(path, tmp_path)
+    for name, example in STANDS_FOR.items():
+        shutil.copy(ROOT / "docs" / "examples" / example, tmp_path / name)
+    shipped = Path(recipe.__file__).parent
+    shutil.copy(shipped / "recipes" / "addition.toml", tmp_path / "my-recipe.toml")
+    shutil.copy(shipped / "comparisons" / "encodings.toml", tmp_path / "mine.toml")
+    monkeypatch.chdir(tmp_path)
+    known = dict(OPERATIONS)
+    yield
+    userfiles.KNOWN.clear()
+    for symbol in set(OPERATIONS) - set(known):
+        del OPERATIONS[symbol]
+
+
+def _fields(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if "." in name}
+
+
+def _recipe(params: dict[str, Any]) -> None:
+    recipes.resolve(params["recipe"], _fields(params), "a page")
+
+
+def _comparison(params: dict[str, Any]) -> None:
+    if params["entries"]:
+        drafted = comparison_spec.draft(params["entries"])
+        comparison_spec.resolve(drafted, _fields(params), params["seeds"])
+
+
+def _sweep(params: dict[str, Any]) -> None:
+    comparison_spec.sweep(params["recipe"], _fields(params))
+
+
+def _probe(params: dict[str, Any]) -> None:
+    if params["probe"] and not params["probe"].endswith(".py"):
+        PROBES.check(params["probe"])
+
+
+def _program(params: dict[str, Any]) -> None:
+    assert params["program"] in PROGRAMS or Path(params["program"]).exists()
+
+
+EXIST: dict[str, Callable[[dict[str, Any]], None]] = {
+    "train": _recipe,
+    "data": _recipe,
+    "compare": _comparison,
+    "sweep": _sweep,
+    "probe": _probe,
+    "check": _program,
+}
+"""What else is looked up of a command's arguments, once they are read."""
+
+
+def read(words: list[str]) -> None:
+    """Reads a command as the command line does, and executes nothing; raises as it does."""
+    with click.Context(cli, info_name="curta") as top:
+        name, command, rest = cli.resolve_command(top, words)
+        assert name is not None
+        assert command is not None
+        with (
+            suppress(click.exceptions.Exit),  # --help
+            command.make_context(name, list(rest), parent=top) as context,
+        ):
+            EXIST.get(name, lambda params: None)(context.params)
+
+
+@pytest.mark.usefixtures("_files")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_can_be_typed(page: str) -> None:
+    for words in filter(None, commands((ROOT / page).read_text("utf-8"))):
+        try:
+            read(words)
+        except Exception as error:
+            raise AssertionError(f"curta {shlex.join(words)}: {error}") from error
+
+
+@pytest.mark.parametrize(("page", "least"), [("README", 20), ("first-steps", 8), ("cookbook", 30)])
+def test_the_commands_of_a_page_are_found(page: str, least: int) -> None:
+    path = ROOT / "README.md" if page == "README" else ROOT / "docs" / f"{page}.md"
+    assert len(list(commands(path.read_text("utf-8")))) >= least
+
+
+@pytest.mark.usefixtures("_files")
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "tran addition",
+        "train adition",
+        "train addition --model.widht 3",
+        "train addition --model.width wide",
+        "ask addition --quick 1+2",
+        "compare addition RoPE:adition",
+        "probe addition carrots",
+        "check nothing",
+    ],
+)
+def test_what_is_none_is_noticed(typed: str) -> None:
+    with pytest.raises((click.ClickException, ValueError, AssertionError)):
+        read(shlex.split(typed))
