@@ -24,6 +24,7 @@ PAGE = FOLDER / "adderboard.md"
 WIDE = {
     "model.width": 4, "model.embedding": "table", "positions.period": 32.0, "training.batch": 64
 }  # fmt: skip
+FAST = {"optimizer.learning_rate": 0.04, "training.steps": 24_000}
 
 MODELS: dict[str, tuple[int, dict[str, Any]]] = {
     "width 4": (8, {"training.steps": 10_000, **WIDE}),
@@ -31,6 +32,8 @@ MODELS: dict[str, tuple[int, dict[str, Any]]] = {
     "mlp_ratio 4": (8, {"model.mlp_ratio": 4}),
     "mlp_ratio 2": (12, {"model.mlp_ratio": 2, "training.steps": 12_000}),
     "mlp_ratio 2, longer": (8, {"model.mlp_ratio": 2, "training.steps": 20_000}),
+    "mlp_ratio 2, faster": (12, {"model.mlp_ratio": 2, **FAST}),
+    "mlp_ratio 1": (8, {"model.mlp_ratio": 1, **FAST}),
 }
 """Seeds of each model, and what it changes in the recipe."""
 
