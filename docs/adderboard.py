@@ -91,12 +91,11 @@ def _seed(run: Any, number: int) -> dict[str, Any]:
         "grade": proof.grade,
         "margin": proof.margin if proof.grade == "proved" else None,
         "cases": proof.cases,
-        "wrong": proof.wrong,
     }
     if proof.grade == "proved":
         found["file"] = _asked(run, number)
-    if proof.wrong:
-        found["written"] = run.ask(proof.wrong, number)
+    if proof.problem:
+        found |= {"problem": proof.problem, "written": run.ask(proof.problem, number)}
     print(run.name, found, flush=True)
     return found
 
@@ -122,17 +121,24 @@ def _asked(run: Any, number: int) -> dict[str, Any]:
     return {"right": right, "of": len(board()), "parameters": about["params"]}
 
 
+def _is_wrong(one: dict[str, Any]) -> bool:
+    """Whether the seed was asked the sum that the proof found, and wrote another."""
+    problem = one.get("problem")
+    return problem is not None and one["written"] != sum(map(int, problem.split("+")))
+
+
 def _row(named: tuple[str, dict[str, Any]]) -> list[str]:
     name, found = named
     seeds = found["seeds"]
-    grades = [[one for one in seeds if one["grade"] == g] for g in ("proved", "wrong", "open")]
+    proved = [one for one in seeds if one["grade"] == "proved"]
+    wrong = [one for one in seeds if _is_wrong(one)]
     shares = [one["exact_match"] for one in seeds]
-    margins = [one["margin"] for one in grades[0]]
+    margins = [one["margin"] for one in proved]
     return [
         f"`{name}`",
         str(found["parameters"]),
         str(len(seeds)),
-        *(str(len(grade)) for grade in grades),
+        *map(str, (len(proved), len(wrong), len(seeds) - len(proved) - len(wrong))),
         f"{median(shares):.4f} ({min(shares):.4f} to {max(shares):.4f})",
         f"{min(margins):.2f} to {max(margins):.2f}" if margins else "",
     ]
@@ -150,10 +156,10 @@ def _seeds(rows: dict[str, Any]) -> Iterator[str]:
                     f"`{name}`",
                     str(one["seed"]),
                     f"{one['exact_match']:.4f}",
-                    one["grade"],
+                    "wrong" if _is_wrong(one) else one["grade"],
                     f"{one['margin']:.3f}" if proved else "",
                     f"{one['cases']:,}" if proved else "",
-                    f"`{one['wrong']}`" if one["wrong"] else "",
+                    f"`{one['problem']}` = {one['written']}" if _is_wrong(one) else "",
                 ]
             )
     return markdown(heads, lines)

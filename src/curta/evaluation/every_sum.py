@@ -44,16 +44,17 @@ CASES = 20_000_000
 
 @dataclass(frozen=True)
 class EverySum:
-    """What the proof found: "proved", a `wrong` sum, or neither.
+    """What the proof found: "proved", "wrong", or "open".
 
-    `margin` is the least that the right token's logit is certain to exceed all others by, and
-    `cases` is how many were told apart.
+    `margin` is the least that the right token's logit is certain to exceed all others by, in so
+    many `cases` that were told apart. `problem` is a sum that is wrong in any precision, or where
+    the grade is open the one in most doubt: a case that rounding in single precision may decide.
     """
 
     grade: str
     margin: float
     cases: int
-    wrong: str | None = None
+    problem: str | None = None
 
 
 class Cases(NamedTuple):
@@ -83,7 +84,7 @@ def every_sum(model: Transformer) -> EverySum:
         one = _digit(vectors(model, known, place), after, place)
         margin, cases = min(margin, one.margin), cases + one.cases
         if one.grade != "proved":
-            return EverySum(one.grade, margin, cases, one.wrong)
+            return EverySum(one.grade, margin, cases, one.problem)
     return EverySum("proved", margin, cases)
 
 
@@ -103,7 +104,8 @@ def _digit(found: Vectors, after: Feedforward, place: int) -> EverySum:
         if (sure > 0).all():
             continue
         if not cases.unknown or count > CASES:
-            return EverySum("open", least, count)
+            doubtful = cases.only([int((sure + possible).argmin())])
+            return EverySum("open", least, count, _problem(doubtful))
         todo.append(_divided(found, cases.only(sure <= 0), place))
     return EverySum("proved", least, count)
 
