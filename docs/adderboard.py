@@ -50,7 +50,8 @@ def main() -> None:
     options = arguments(__doc__, "models").parse_args()
     for name in () if options.tables else options.names or MODELS:
         keep(RESULTS, name, measured(name))
-    rows = read(RESULTS)
+    known = read(RESULTS)
+    rows = {name: known[name] for name in MODELS if name in known}
     tables = {"models": markdown(HEADS, map(_row, rows.items())), "seeds": _seeds(rows)}
     write_tables(PAGE, tables)
 
