@@ -16,15 +16,19 @@ from pathlib import Path
 
 import pytest
 
-from curta.frontends import api
-from tests import tiny
-
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
-SMALL = tiny.overrides(layout="reversed", positions__name="rope", model__role_embeddings=False)
+SMALL = """
+layout = "reversed"
+task = { digits = [1, 4] }
+positions = { name = "rope" }
+model = { width = 16, heads = 2, num_layers = 2, mlp_ratio = 2 }
+training = { steps = 20, batch = 8 }
+evaluation = { digits = [3], count = 8, generated = 4 }
+"""
 CURTA = ("-m", "curta")
 
 
@@ -68,14 +72,13 @@ class Place:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """The base install, and a small run."""
+    """The base install, and a small run that it has trained."""
     folder = tmp_path_factory.mktemp("base")
     made = Place(folder / "environment", folder)
     subprocess.run([sys.executable, "-m", "venv", made.environment], check=True)
     made.install(".")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(folder / "runs"))
-        api.train("addition-reversed", 1, "small", SMALL)
+    (folder / "small.toml").write_text(SMALL, "utf-8")
+    made.run(*CURTA, "train", "small.toml")
     yield made
     shutil.rmtree(folder)
 

@@ -68,7 +68,10 @@ def trained(track: str) -> Run:
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_tracker_is_given_what_is_found_later(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     library = trackers.TRACKERS[name].library
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
@@ -80,6 +83,7 @@ def test_a_tracker_is_given_what_is_found_later(
     kept = {key: value for key, value in found.items() if key in expected}
     assert {key for key in found if key.startswith(("evaluation", "certificate"))} == set(expected)
     assert kept == pytest.approx(expected)
+    assert not capsys.readouterr().out  # where `--json` prints
 
 
 class Listening(trackers.Tracker):
