@@ -54,8 +54,12 @@ def whole(name: str, recipe: Recipe, members: int) -> Part:
     """The training and the evaluation of a recipe together."""
     layout = layout_of(recipe)
     training = estimate.estimate(recipe, members).operations / _speed()
-    evaluation = sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
-    return Part(name, training + evaluation)
+    return Part(name, training + total(recipe, layout, members))
+
+
+def total(recipe: Recipe, layout: Layout, members: int) -> float:
+    """Seconds of all that a recipe's evaluation asks for."""
+    return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
 
 
 Asked = tuple[str, str, tuple[int, ...], int]

@@ -277,16 +277,8 @@ class Session:
 
     def _pace(self, models: scoring.Models, settings: sections.Evaluation) -> expected.Pace:
         """How far such an evaluation is; not known of a program whose code is not."""
-        known = self.code_known
         given = (self.recipe, self.layout, settings, models.members)
-        return expected.Pace(expected.parts(*given) if known else [])
-
-    @property
-    def evaluation_seconds(self) -> float:
-        """About how long the evaluation of its recipe takes, all members together."""
-        settings = self.recipe.evaluation
-        parts = expected.parts(self.recipe, self.layout, settings, len(self.seeds))
-        return sum(part.seconds for part in parts)
+        return expected.Pace(expected.parts(*given) if self.code_known else [])
 
     def _parts(
         self, settings: sections.Evaluation, changed: dict[str, Any]

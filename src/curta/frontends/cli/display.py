@@ -48,10 +48,10 @@ def opening(run: "Run") -> Text:
 
 def _evaluation_line(run: "Run") -> str:
     """What an evaluation will take that is to follow, where that is long."""
-    from curta.evaluation.expected import duration
+    from curta.evaluation.expected import duration, total
 
     wanted = "evaluating" in run.missing()
-    seconds = run.evaluation_seconds if wanted else 0.0
+    seconds = total(run.recipe, run.layout, len(run.seeds)) if wanted else 0.0
     return f"\nevaluation: about {duration(seconds)}" if seconds > SILENT else ""
 
 
