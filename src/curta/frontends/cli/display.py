@@ -50,7 +50,7 @@ def _evaluation_line(run: "Run") -> str:
     """What an evaluation will take that is to follow, where that is long."""
     from curta.evaluation.expected import duration, total
 
-    wanted = "evaluating" in run.missing()
+    wanted = run.code_known and "evaluating" in run.missing()
     seconds = total(run.recipe, run.layout, len(run.seeds)) if wanted else 0.0
     return f"\nevaluation: about {duration(seconds)}" if seconds > SILENT else ""
 
