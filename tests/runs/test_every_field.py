@@ -28,6 +28,9 @@ PROGRESSIVE = LOOPED | {"training__recurrence_loss": "progressive"}
 INJECTED = ROPE | {"model__input_injection": "block"}
 TASKS = [{"operator": "+", "digits": [1, 3]}, {"operator": "-", "digits": [1, 3]}]
 PLACES = ROPE | {"positions__name": "coupled-sinusoidal"}
+FLAT = ROPE | {
+    "model__width": 2, "model__heads": 1, "model__compositional_embeddings": False,
+}  # fmt: skip
 GRID = ROPE | {"evaluation__grid": 2, "evaluation__grid_count": 2}
 
 
@@ -70,7 +73,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "positions.period": [(PLACES, 8.0)],
     "positions.max_position": [(with_positions("position-coupling"), 32)],
     "positions.neighbours": [(WINDOW, {"sum": ["a place+1", "b place+1", "a", "b", "a place-1"]})],
-    "model.embedding": [(ROPE | {"model__width": 2, "model__heads": 1}, "arc")],
+    "model.embedding": [(FLAT, "arc")],
     "model.qk_input": [(PLACES, "positions")],
     "model.width": [(WINDOW, 32)],
     "model.heads": [(WINDOW, 4)],

@@ -276,8 +276,11 @@ def test_a_looped_run_can_be_asked_and_evaluated_with_another_number_of_recurren
     assert other.write(asked) == completions(model, layout, [parse(p) for p in asked], bounds)
     assert other.write(asked) != run.write(asked)
     assert other.evaluate(digits=(3,), count=2).num_recurrences == 3
-    assert "Recurrences in the evaluation" in other.report.read_text()
-    assert run.evaluate(digits=(3,), count=2).num_recurrences is None
+    (name,) = other.evaluations
+    assert name.endswith("num_recurrences-3")
+    assert "num_recurrences 3" in other.report.read_text()
+    assert "Recurrences in the evaluation" in other.write_report(evaluation=name).read_text()
+    assert run.evaluate().num_recurrences is None
     assert "Recurrences in the evaluation" not in run.report.read_text()
     assert curta.load("run").recipe.model.num_recurrences == 2
 
