@@ -101,7 +101,7 @@ def test_logits_are_those_of_the_model(graphs: dict[str, tuple[Run, Path]], name
         np.testing.assert_allclose(found, ours, atol=1e-5 * max(1, np.abs(ours).max()), rtol=0)
 
 
-@pytest.mark.parametrize("name", set(DESIGNS) - {"encoder"})
+@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "encoder"])
 def test_a_text_may_be_read_in_pieces(graphs: dict[str, tuple[Run, Path]], name: str) -> None:
     run, graph = graphs[name]
     tokens = np.random.default_rng(1).integers(0, len(run.layout.characters), (3, 21))
