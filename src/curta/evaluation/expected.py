@@ -28,7 +28,7 @@ CPU, ACCELERATOR = 2e10, 1e13
 COMPILING = 4.0
 """Seconds that each part takes before it begins, for a model of whole texts."""
 
-LOOKED_UP = 5e5
+LOOKED_UP = 1e6
 """Tokens a second whose windows are looked up, for models that see nothing else."""
 
 
