@@ -1,9 +1,11 @@
 """A recipe that was changed does not claim what it was before."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curta.config import recipe
 from curta.config.recipe import shipped_names
 from curta.model import recipes
 
@@ -34,6 +36,12 @@ def test_what_changes_nothing_of_it_keeps_the_summary() -> None:
 
 def test_a_summary_of_ones_own_stands() -> None:
     assert summary(model__width=32, summary="mine") == "mine"
+
+
+def test_no_path_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text((Path(recipe.__file__).parent / "recipes" / "addition.toml").read_text())
+    assert summary(str(path), model__width=64).startswith("mine.toml with model.width 64: + of")
 
 
 def test_tables_and_layouts_are_described_as_such() -> None:

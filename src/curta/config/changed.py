@@ -3,6 +3,7 @@
 The summary that comes with a recipe tells what that recipe does, and no other.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -38,11 +39,23 @@ def described(
 def _summary(recipe: Recipe, name: str, changed: Mapping[str, Any]) -> str:
     """Such as `addition with model.width 32: + of 1 to 10 digits, program addition, positions
     window`."""
+    positions = recipe.positions.name
     changes = ", ".join(f"{path} {_value(value)}" for path, value in changed.items())
     tasks = ", ".join(map(_task, recipe.tasks))
-    how = f"layout {recipe.layout}" if recipe.layout else f"program {', '.join(recipe.programs)}"
-    text = f"{name} with {changes}: {tasks}, {how}, positions {recipe.positions.name}"
+    programs = ", ".join(map(_short, recipe.programs))
+    how = f"layout {_short(recipe.layout)}" if recipe.layout else f"program {programs}"
+    text = f"{_short(name)} with {changes}: {tasks}, {how}, positions {_short(positions)}"
     return shortened(text, LETTERS)
+
+
+def _short(name: str) -> str:
+    """A name; of a file, or of the tag of one, the file's own, as a run may be sent.
+
+    >>> _short("addition"), _short("/home/me/gcd.py"), _short("gcd.py@52e2092998dd")
+    ('addition', 'gcd.py', 'gcd.py')
+    """
+    file = re.fullmatch(r"(?:.*[/\\])?([^/\\]+\.(?:py|toml))(?:@[0-9a-f]+)?", name)
+    return file[1] if file else name
 
 
 def _task(task: Task) -> str:
@@ -57,4 +70,4 @@ def _value(value: Any) -> str:
         return " to ".join(map(str, value)) if len(value) == 2 else ", ".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return "not set" if value is None else str(value)
+    return "not set" if value is None else _short(str(value))
