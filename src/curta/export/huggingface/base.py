@@ -61,7 +61,7 @@ def bare(recipe: Recipe) -> dict[str, bool]:
         f"layout {recipe.layout!r} (its texts have no end sign)": endless,
         f"model.embedding {config.embedding!r}": config.embedding != "table",
         f"model.qk_input {config.qk_input!r}": config.qk_input != "state",
-        f"model.norm {config.norm!r}": config.norm == "none",
+        "model.norm 'none'": config.norm == "none",
     }
 
 
