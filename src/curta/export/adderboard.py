@@ -141,7 +141,7 @@ def _metadata(member: Exported) -> dict[str, Any]:
 
 
 def _tricks(model: Transformer) -> list[str]:
-    """What the board is told of a program under a window."""
+    """What the file says of a program under a window, in the board's words."""
     config = model.config
     return [
         "trained on the steps of column addition, least significant digit first",

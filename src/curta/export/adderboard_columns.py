@@ -40,7 +40,7 @@ def settings(model: Transformer) -> dict[str, Any]:
 
 
 def tricks(model: Transformer) -> list[str]:
-    """What the board is told of a design."""
+    """What the file says of its design, in the board's words."""
     arc = model.config.embedding == "arc"
     return [
         "trained from random weights, on sums of 1 to 10 digits",

@@ -2,6 +2,7 @@
 
 import json
 import os
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -102,11 +103,11 @@ def test_a_run_in_use_is_not_removed(three: Path, capsys: pytest.CaptureFixture[
     assert main(["rm", "--yes", "sum"]) == 0
 
 
-def hold(path: Path, there: "os.PathLike[str]", gone: "os.PathLike[str]") -> None:
+def hold(path: Path, there: Event, gone: Event) -> None:
     """Owns a run until it is told to let go."""
     with ownership.owned(path):
-        there.set()  # type: ignore[attr-defined]
-        gone.wait(60)  # type: ignore[attr-defined]
+        there.set()
+        gone.wait(60)
 
 
 def test_a_damaged_run_can_be_removed(three: Path) -> None:
