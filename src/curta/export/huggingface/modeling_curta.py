@@ -237,14 +237,12 @@ class CurtaModel(CurtaPreTrainedModel):
         entry = self.dropout(self._embed(input_ids, context))
         last, states, weights = self._blocks(entry, context, cache)
         config = self.config
-        given = (
-            config.output_hidden_states if output_hidden_states is None else output_hidden_states
-        )
+        each = config.output_hidden_states if output_hidden_states is None else output_hidden_states
         seen = config.output_attentions if output_attentions is None else output_attentions
         return BaseModelOutputWithPast(
             last_hidden_state=last,
             past_key_values=cache,
-            hidden_states=(*states, last) if wanted else None,
+            hidden_states=(*states, last) if each else None,
             attentions=tuple(self.positions.shares(w, context) for w in weights) if seen else None,
         )
 
