@@ -42,3 +42,9 @@ def nearly() -> Transformer:
     """The same with a number changed by a tenth, so that some sums are wrong."""
     model = solved()
     return replace(model, mlp=replace(model.mlp, down=model.mlp.down.at[0, 1, 0].multiply(0.9)))
+
+
+def shared() -> Transformer:
+    """Drawn, not trained: keys are turned queries, values keys, and what leaves attention too."""
+    weight_sharing = ["key-query", "value-key", "out-query"]
+    return tiny.drawn(recipe(model__weight_sharing=weight_sharing), layout_named("columns"))

@@ -27,6 +27,12 @@ NEEDED = {
 }
 """Settings of the model that the template knows."""
 
+SHARED = {
+    "key-query": "keys' matrix is that of queries, turned by one angle",
+    "value-key": "values' matrix is that of keys",
+    "out-query": "what leaves attention goes through the queries' matrix, transposed",
+}
+
 
 def settings(model: Transformer) -> dict[str, Any]:
     config, positions = model.config, model.positions
@@ -49,19 +55,25 @@ def tricks(model: Transformer) -> list[str]:
         "no norms",
         *(["digits on an arc: radius, start and step"] if arc else []),
         *(["head tied to the embedding"] if model.head is None else []),
+        *(SHARED[name] for name in model.config.weight_sharing),
     ]
 
 
 def tensors(model: Transformer) -> dict[str, np.ndarray]:
-    """All that is learned, each once; the one block is not stacked."""
+    """All that is learned, each once; the one block is not stacked.
+
+    What is made of others is not there: see `model.weight_sharing`.
+    """
     blocks = {
         "query": model.attention.query,
         "key": model.attention.key,
         "value": model.attention.value,
         "out": model.attention.out,
+        "turn": model.attention.turn,
         "up": model.mlp.up,
         "down": model.mlp.down,
     }
-    found = {"tokens": model.tokens, **{name: part[0] for name, part in blocks.items()}}
+    learned = {name: part[0] for name, part in blocks.items() if part is not None}
+    found = {"tokens": model.tokens, **learned}
     found |= {} if model.head is None else {"head": model.head}
     return {name: np.asarray(part) for name, part in found.items()}
