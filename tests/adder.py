@@ -44,7 +44,11 @@ def nearly() -> Transformer:
     return replace(model, mlp=replace(model.mlp, down=model.mlp.down.at[0, 1, 0].multiply(0.9)))
 
 
-def shared() -> Transformer:
-    """Drawn, not trained: keys are turned queries, values keys, and what leaves attention too."""
-    weight_sharing = ["key-query", "value-key", "out-query"]
-    return tiny.drawn(recipe(model__weight_sharing=weight_sharing), layout_named("columns"))
+def shared(out: str) -> Transformer:
+    """Drawn, not trained: keys are turned queries, values keys, what leaves attention `out`."""
+    return tiny.drawn(sharing(out), layout_named("columns"))
+
+
+def sharing(out: str) -> Recipe:
+    """Of such a model."""
+    return recipe(model__weight_sharing=["key-query", "value-key", out])

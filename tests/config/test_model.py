@@ -34,12 +34,16 @@ from tests import tiny
             "model.weight_sharing 'norms': model.norm 'none' has no gains to share",
         ),
         (
-            {"weight_sharing": ("key-query",), "num_kv_heads": 2},
-            "model.weight_sharing 'key-query' turns pairs of features",
+            {"weight_sharing": ("out-value",), "num_kv_heads": 2},
+            "model.weight_sharing 'out-value' needs a key and value of each head",
         ),
         (
             {"weight_sharing": ("key-query",), "width": 12},
             "it needs a head's width that is even",
+        ),
+        (
+            {"weight_sharing": ("out-query", "out-value")},
+            "model.weight_sharing: choose one of 'out-query' and 'out-value'",
         ),
         (
             {"weight_sharing": ("norms", "norms")},

@@ -96,8 +96,9 @@ def test_states_are_sums_of_one_vector_for_each_digit() -> None:
         assert radius.max() < 0.1  # of states of some dozens
 
 
-def test_weights_that_stand_for_others_are_known_up_to_their_rounding() -> None:
-    shared = adder.shared()
+@pytest.mark.parametrize("out", ["out-query", "out-value"])
+def test_weights_that_stand_for_others_are_known_up_to_their_rounding(out: str) -> None:
+    shared = adder.shared(out)
     ours, theirs = parts(shared).attention, parts(unshared(shared)).attention
     for mine, written in zip(ours, theirs, strict=True):
         assert (np.abs(mine.middle - written.middle) <= mine.radius).all()
@@ -106,10 +107,10 @@ def test_weights_that_stand_for_others_are_known_up_to_their_rounding() -> None:
 
 
 def test_a_drawn_adder_with_shared_weights_has_a_sum_that_it_writes_wrong() -> None:
-    found = every_sum(adder.shared())
+    found = every_sum(adder.shared("out-value"))
     assert found.grade == "wrong"
     assert found.problem is not None
-    assert confirmed(adder.shared(), found.problem)
+    assert confirmed(adder.shared("out-value"), found.problem)
 
 
 @pytest.mark.parametrize(

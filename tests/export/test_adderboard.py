@@ -171,9 +171,10 @@ def test_an_adder_of_columns_is_a_file_of_its_own_that_adds(tmp_path: Path) -> N
     assert found["metadata"]["params"] == parameters(model) == 35
 
 
-def test_an_adder_with_shared_weights_has_each_of_them_once(tmp_path: Path) -> None:
-    of = adder.recipe(model__weight_sharing=["key-query", "value-key", "out-query"])
-    model, layout = adder.shared(), adder.shared().layout
+@pytest.mark.parametrize("out", ["out-query", "out-value"])
+def test_an_adder_with_shared_weights_has_each_of_them_once(tmp_path: Path, out: str) -> None:
+    of, model = adder.sharing(out), adder.shared(out)
+    layout = model.layout
     texts = [layout.tokens_of(problem)[0][:-1] for problem in tiny.random_sums(5, 10)]
     found = told(exported(of, model, tmp_path), texts, [])
     for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):

@@ -16,8 +16,10 @@ SHARED: dict[str, tuple[str, ...]] = {
     "turned": ("key-query",),
     "values": ("value-key",),
     "out": ("out-query",),
+    "negative": ("out-value",),
     "norms": ("norms",),
     "all": ("key-query", "value-key", "out-query", "norms"),
+    "all, negative": ("key-query", "value-key", "out-value", "norms"),
 }
 every = pytest.mark.parametrize("shared", SHARED.values(), ids=SHARED)
 SIZE = {"model__num_layers": 3, "model__num_attention_layers": 2}
@@ -42,9 +44,19 @@ def test_written_out_it_is_the_same_function_without_anything_shared(
 def test_as_many_weights_are_saved_as_are_shared() -> None:
     """Two attention layers of width 16, three MLPs, five norms before them and the last."""
     whole = parameters(made(()))
-    assert [whole - parameters(made(shared)) for shared in SHARED.values()] == [
-        2 * (16 * 16 - 1), 2 * 16 * 16, 2 * 16 * 16, 5 * 16, 2 * (3 * 16 * 16 - 1) + 5 * 16
-    ]  # fmt: skip
+    square, all_norms = 2 * 16 * 16, 5 * 16
+    both = 3 * square - 2 + all_norms
+    saved = [whole - parameters(made(shared)) for shared in SHARED.values()]
+    assert saved == [square - 2, square, square, square, all_norms, both, both]
+
+
+def test_attention_whose_way_out_is_negative_subtracts() -> None:
+    """What a value hands on is never along the value's own token: x V O x' is -|x V|^2."""
+    attention = unshared(made(("out-value",))).attention
+    assert attention.value is not None
+    assert attention.out is not None
+    both = np.asarray(attention.value[0] @ attention.out[0])
+    assert np.linalg.eigvalsh(both).max() < 1e-5
 
 
 def test_all_norms_have_the_last_ones_gains_where_they_stand_after_too() -> None:

@@ -156,7 +156,9 @@ def _matrices(model: Transformer) -> Matrices:
     query = exact(layer.query[0])
     key = _turned(query, layer.turn) if layer.key is None else exact(layer.key[0])
     value = key if layer.value is None else exact(layer.value[0])
-    return Matrices(query, key, value, query.T if layer.out is None else exact(layer.out[0]))
+    minus = Ball(-value.middle, value.radius)
+    leaves = minus if "out-value" in model.config.weight_sharing else query
+    return Matrices(query, key, value, leaves.T if layer.out is None else exact(layer.out[0]))
 
 
 def _turned(query: Ball, turn: Any) -> Ball:

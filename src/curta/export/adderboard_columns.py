@@ -31,6 +31,7 @@ SHARED = {
     "key-query": "keys' matrix is that of queries, turned by one angle",
     "value-key": "values' matrix is that of keys",
     "out-query": "what leaves attention goes through the queries' matrix, transposed",
+    "out-value": "what leaves attention goes through the values' matrix, transposed and negative",
 }
 
 
@@ -42,6 +43,7 @@ def settings(model: Transformer) -> dict[str, Any]:
         "squared": config.activation == "relu2",
         "scale": config.head_dim**-0.5 if config.attention_scale else 1.0,
         "period": positions.period,
+        "subtracts": "out-value" in config.weight_sharing,
     }
 
 

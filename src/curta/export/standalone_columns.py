@@ -28,7 +28,7 @@ class Model:
     """A decoder: its tensors by name, and its settings."""
 
     def __init__(self, tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> None:
-        self.tensors = unshared(tensors)
+        self.tensors = unshared(tensors, settings["subtracts"])
         self.settings = settings
         self.vocabulary = vocabulary(tensors["tokens"])
 
@@ -62,11 +62,12 @@ class Model:
         return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
 
 
-def unshared(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def unshared(tensors: dict[str, np.ndarray], subtracts: bool) -> dict[str, np.ndarray]:
     """With every matrix of attention: what is not there follows from another one."""
     query = tensors["query"]
     key = tensors["key"] if "key" in tensors else turned(query, tensors["turn"])
-    return {"key": key, "value": key, "out": query.T, **tensors}
+    value = tensors.get("value", key)
+    return {"key": key, "value": value, "out": -value.T if subtracts else query.T, **tensors}
 
 
 def turned(matrix: np.ndarray, angle: np.ndarray) -> np.ndarray:

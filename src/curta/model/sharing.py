@@ -28,7 +28,7 @@ def learned(config: ModelConfig, attention: Attention) -> Attention:
         attention,
         key=None if turns else attention.key,
         value=None if "value-key" in shared else attention.value,
-        out=None if "out-query" in shared else attention.out,
+        out=None if {"out-query", "out-value"} & set(shared) else attention.out,
         gain=None if "norms" in shared else attention.gain,
         after=None if "norms" in shared else attention.after,
         turn=normal(config.num_attention_layers, 1, scale=1.0) if turns else None,
@@ -47,13 +47,10 @@ def unshared(model: "Transformer") -> "Transformer":
         return model
     attention, mlp = model.attention, model.mlp
     key = turned(attention.query, attention.turn) if attention.key is None else attention.key
-    attention = replace(
-        attention,
-        key=key,
-        value=key if attention.value is None else attention.value,
-        out=attention.query.swapaxes(1, 2) if attention.out is None else attention.out,
-        turn=None,
-    )
+    value = key if attention.value is None else attention.value
+    leaves = -value if "out-value" in config.weight_sharing else attention.query
+    out = leaves.swapaxes(1, 2) if attention.out is None else attention.out
+    attention = replace(attention, key=key, value=value, out=out, turn=None)
     if "norms" in config.weight_sharing:
         attention = replace(attention, **_gains(model, config.num_attention_layers))
         mlp = replace(mlp, **_gains(model, config.num_layers))
