@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from curta.config.model import ModelConfig
-from curta.model.deferred_init import normal
+from curta.model.deferred_init import constant
 from curta.model.layers import MLP, Attention
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def learned(config: ModelConfig, attention: Attention) -> Attention:
         out=None if {"out-query", "out-value"} & set(shared) else attention.out,
         gain=None if "norms" in shared else attention.gain,
         after=None if "norms" in shared else attention.after,
-        turn=normal(config.num_attention_layers, 1, scale=1.0) if turns else None,
+        turn=constant(np.zeros((config.num_attention_layers, 1))) if turns else None,
     )
 
 
