@@ -11,7 +11,9 @@ from curta.model import recipes
 from curta.model.transformer import Transformer
 from tests import tiny
 
-CHANGES = {"model.mlp_ratio": 2, "model.activation": "relu2", "positions.period": 16.0}
+CHANGES = {
+    "model.mlp_ratio": 2, "model.activation": "relu2", "model.weight_sharing": [],
+}  # fmt: skip
 ARC = [8.209, -1.072, 0.147]
 ATTENTION = {
     "query": [[-6.386, -5.64], [8.394, -5.527]],
