@@ -4,9 +4,10 @@
 so it needs no code of its own. A token of a program is a line, such as `7 sum +1`: its symbol, its
 role and its move. The end sign ends a text and fills batches up.
 
-What is not in the vocabulary is an error, not a token. None of the library's errors quotes the text
-that it cannot read. That of byte pair encoding quotes the name of the unknown token, so the name
-says what the model knows; no pairs are ever merged. A class with code of its own names what is wrong.
+What is not in the vocabulary is an error, not a token. None of the library's errors quotes the
+text that it cannot read. That of byte pair encoding quotes the name of the unknown token, so the
+name says what the model knows; no pairs are ever merged. A class with code of its own names what is
+wrong.
 """
 
 from typing import Any
