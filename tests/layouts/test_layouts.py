@@ -12,7 +12,7 @@ from curta.config.errors import UserError
 from curta.layouts import LAYOUTS, Layout, ShapeBounds, Text, TokenPositions, layout_named
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
-from tests import tiny
+from tests import covering, tiny
 
 BATCH, WIDTH, SEVERAL = 8, 6, 4
 
@@ -25,7 +25,9 @@ COUNTING = (
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 every_pair = pytest.mark.parametrize(
     ("layout", "symbol"),
-    [(layout, symbol) for layout in LAYOUTS.values() for symbol in layout.operators],
+    covering.parameters(
+        [(layout, symbol) for layout in LAYOUTS.values() for symbol in layout.operators]
+    ),
     ids=lambda value: getattr(value, "name", value),
 )
 

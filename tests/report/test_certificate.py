@@ -23,7 +23,7 @@ from curta.report import certified, learned, write_report
 from curta.report.certified import headline
 
 from .certified import write_certified
-from .parsed import Page, report, visible, written
+from .parsed import Page, told, visible, written
 
 WRONG = ((0, 50), (2, 700), (2, 900))
 
@@ -114,7 +114,7 @@ def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() ->
 def test_a_run_without_a_certificate_has_no_such_section(tmp_path: Path) -> None:
     from . import sample
 
-    assert 'id="part-certificate"' not in report(sample.write_run(tmp_path)).source
+    assert 'id="part-certificate"' not in told(sample.write_run(tmp_path)).source
 
 
 @pytest.mark.parametrize(("form", "says"), [(1, "certify it anew"), (3, "update curta")])
@@ -147,8 +147,8 @@ def test_without_the_programs_code_the_window_itself_is_told(tmp_path: Path) -> 
     recipe = tmp_path / "recipe.toml"
     text = recipe.read_text("utf-8").replace('program = "addition"', 'program = "my-own"')
     recipe.write_text(text, "utf-8")
-    assert 'class="query"' not in report(tmp_path).source
-    assert "; ".join(made["wrong"][0]["window"]) in visible(report(tmp_path))
+    assert 'class="query"' not in told(tmp_path).source
+    assert "; ".join(made["wrong"][0]["window"]) in visible(told(tmp_path))
 
 
 def test_the_page_stays_within_its_policy_and_small(page: Page, wrong: Path) -> None:
@@ -185,7 +185,7 @@ def test_maps_hold_every_window_once(page: Page, wrong: Path) -> None:
 
 
 def test_a_map_tells_symbols_seen_and_what_is_right(right: Path) -> None:
-    (first, *_) = held(report(right))
+    (first, *_) = held(told(right))
     columns = unpacked(first)
     names = [name for name, _ in first["cells"]]
     assert names == ["a place+1", "b place+1"]
@@ -195,9 +195,9 @@ def test_a_map_tells_symbols_seen_and_what_is_right(right: Path) -> None:
 
 
 def test_larger_lists_are_summed_up(right: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = held(report(right))
+    whole = held(told(right))
     monkeypatch.setattr(learned, "ROOM", 2_000)
-    small = held(report(right))
+    small = held(told(right))
     assert sum(len(one["packed"]) for one in small) < sum(len(one["packed"]) for one in whole)
     assert [len(one["cells"]) for one in small] == [2, 2]
     for one, other in zip(whole, small, strict=True):

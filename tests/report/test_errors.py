@@ -11,7 +11,7 @@ from curta.evaluation.results import FirstError
 from curta.report import errors
 
 from . import sample
-from .parsed import Page, report, visible
+from .parsed import Page, told, visible
 
 
 def error(problem: str, written: str, right: str, member: int = 0) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def page(folder: Path, *found: list[dict[str, Any]]) -> Page:
     for number, row in enumerate(data["lengths"]):
         row["errors"] = found[number] if number < len(found) else []
     sample.write_json(folder / "evaluation.json", data)
-    return report(folder)
+    return told(folder)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_no_errors_are_told_too_but_not_without_an_evaluation(tmp_path: Path) ->
         page(tmp_path / "all")
     )
     sample.write_young_run(tmp_path)
-    assert 'id="part-errors"' not in report(tmp_path).source
+    assert 'id="part-errors"' not in told(tmp_path).source
 
 
 def test_what_was_written_is_text(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pytest
 from curta.report import examples
 
 from . import sample
-from .parsed import Page, report, visible
+from .parsed import Page, told, visible
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return report(sample.write_run(tmp_path_factory.mktemp("examples")))
+    return told(sample.write_run(tmp_path_factory.mktemp("examples")))
 
 
 def test_examples_show_wrong_answers_first_with_wrong_digits_marked(page: Page) -> None:
@@ -34,7 +34,7 @@ def test_long_writing_is_cut_and_says_so(tmp_path: Path) -> None:
            "first_error": None}  # fmt: skip
     data = sample.evaluation(3, 5) | {"examples": [one]}
     sample.write_json(tmp_path / "evaluation.json", data)
-    page = report(tmp_path)
+    page = told(tmp_path)
     assert "7" * 4_000 in page.source
     assert "7" * 4_001 not in page.source
     assert "and 5,000 more" in visible(page)
@@ -50,7 +50,7 @@ def test_examples_come_from_every_part_of_the_evaluation(tmp_path: Path) -> None
     ]  # fmt: skip
     data = sample.evaluation(3, 5) | {"examples": found}
     sample.write_json(tmp_path / "evaluation.json", data)
-    rows = [row for row in report(tmp_path).rows if row[-3:-2] == ["1 place wrong"]]
+    rows = [row for row in told(tmp_path).rows if row[-3:-2] == ["1 place wrong"]]
     shown = [int(row[1]) for row in rows]
     assert len(shown) == 24
     assert shown[0] == 199

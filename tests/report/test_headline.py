@@ -11,7 +11,7 @@ from curta.report.run_folder import Trained, read_run
 from curta.report.summary import percent
 
 from . import sample
-from .parsed import report, visible
+from .parsed import told, visible
 
 
 def row(size: str, digits: int, name: str = "random", share: float = 1.0) -> dict[str, Any]:
@@ -52,11 +52,11 @@ def test_without_either_it_is_what_training_counted_and_says_so(tmp_path: Path) 
     last = [line["exact_match"] for line in sample.metrics(2, 200)[-2:]]
     assert one.inside is not None
     assert one.inside == Score(last, "problems of the last training steps")
-    assert "not evaluated" not in visible(report(tmp_path)).partition("Structure given")[0]
+    assert "not evaluated" not in visible(told(tmp_path)).partition("Structure given")[0]
     window = sample.RECIPE + '[positions]\nname = "window"\n'
     (tmp_path / "recipe.toml").write_text(window, encoding="utf-8")
     said = f"not evaluated{percent(median(last))}%, worst {percent(min(last))}% of the windows"
-    assert said in visible(report(tmp_path))
+    assert said in visible(told(tmp_path))
 
 
 def test_a_side_that_was_not_evaluated_is_none(tmp_path: Path) -> None:

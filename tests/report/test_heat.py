@@ -12,7 +12,7 @@ from curta.report import figures
 from curta.report.heat import LEFT, SIDE
 
 from . import sample
-from .parsed import Page, report
+from .parsed import Page, told
 
 RECTS = re.compile(r'<rect class="band-(\d)" x="(\d+)" y="(\d+)" width="(\d+)" height="1">')
 
@@ -20,7 +20,7 @@ RECTS = re.compile(r'<rect class="band-(\d)" x="(\d+)" y="(\d+)" width="(\d+)" h
 def page(folder: Path, grid: Any) -> Page:
     sample.write_run(folder)
     sample.write_json(folder / "evaluation.json", sample.evaluation(3, 5) | {"grids": [grid]})
-    return report(folder)
+    return told(folder)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from . import sample
-from .parsed import Page, report, visible
+from .parsed import Page, told, visible
 
 
 def wrote(text: str, answer: str | None) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def page(folder: Path, **changes: object) -> Page:
     data = sample.evaluation(2, 5) | {"named": [ROW | changes]}
     sample.write_run(folder, 2)
     sample.write_json(folder / "evaluation.json", data)
-    return report(folder)
+    return told(folder)
 
 
 def test_every_member_is_shown_with_its_verdict(tmp_path: Path) -> None:
@@ -47,4 +47,4 @@ def test_long_malformed_writing_is_folded(tmp_path: Path) -> None:
 
 def test_a_run_without_them_has_no_such_section(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
-    assert "Named problems" not in visible(report(tmp_path))
+    assert "Named problems" not in visible(told(tmp_path))

@@ -10,6 +10,7 @@ import curta
 from curta.frontends import api
 from curta.report.notebook import Rows
 from tests import tiny
+from tests.shared import Shared
 
 
 class Cells(HTMLParser):
@@ -39,11 +40,16 @@ def test_rows_are_drawn_as_a_table_and_escaped() -> None:
     assert Rows()._repr_html_() == "No rows yet."
 
 
-def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(runs_folder: Path) -> None:
-    run = curta.train("addition", 2, overrides=tiny.overrides(), evaluate=False)
+def test_a_run_that_is_not_evaluated_has_no_rows(shared_runs: Shared) -> None:
+    run = shared_runs.trained()
     assert run.read_rows() == []
     assert "No rows yet." in run._repr_html_()
-    found, rows = run.evaluate(), run.read_rows()
+
+
+def test_a_run_shows_its_evaluation_its_pictures_and_its_probes(shared_runs: Shared) -> None:
+    run = shared_runs.finished()
+    found, rows = run.folder.read_evaluation(), run.read_rows()
+    assert found is not None
     worst = min(min(row.exact_match) for row in found.lengths)
     assert repr(run).endswith(f"digits, worst slice {worst:.3f}>")
     assert [row["slice"] for row in rows] == [row.slice_name for row in found.lengths]

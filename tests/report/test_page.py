@@ -22,7 +22,7 @@ from curta.report.slices import SLICES
 from curta.runs.results import RunInfo
 
 from . import sample
-from .parsed import Page, report, visible, written
+from .parsed import Page, report, told, visible, written
 
 NAMES = ("learning", "lengths", "grid")
 PICTURES = {f"{name}.{form}" for name in NAMES for form in ("png", "svg")}
@@ -135,7 +135,7 @@ def test_rows_of_one_size_are_found_wherever_the_file_has_them(page: Page, tmp_p
     rows = data["lengths"]
     data["lengths"] = rows[:1] + rows[9:] + rows[3:9] + rows[1:3]
     sample.write_json(tmp_path / "evaluation.json", data)
-    assert report(tmp_path).rows == page.rows
+    assert told(tmp_path).rows == page.rows
 
 
 def test_answers_that_generation_does_not_confirm_are_told(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_answers_that_generation_does_not_confirm_are_told(tmp_path: Path) -> No
     data = sample.evaluation(3, 5)
     data["lengths"][0]["generated"] |= {"agrees": False, "exact_match": [0.5, 0.5, 0.25]}
     sample.write_json(tmp_path / "evaluation.json", data)
-    rows = [row for row in report(tmp_path).rows if "200" in row]
+    rows = [row for row in told(tmp_path).rows if "200" in row]
     assert rows[0][8:12] == ["25.0", "8", "no", "123,456"]
 
 
@@ -175,7 +175,7 @@ def test_perfect_sizes_stand_in_one_row_with_all_of_them_behind_it(tmp_path: Pat
     data["lengths"][1]["perplexity"] = [1.0, 1.25, 1.25]
     data["lengths"][2]["generated"]["tokens_per_second"] = 99
     sample.write_json(tmp_path / "evaluation.json", data)
-    found = report(tmp_path)
+    found = told(tmp_path)
     start = found.rows.index(["+"])
     assert found.rows[start + 1] == [
         "10 to 20", "all 6 rows", "1,200", *["100.0"] * 4, "1.250", "100.0", "48", "yes", "99",
@@ -200,11 +200,11 @@ def test_a_grid_of_equal_cells_is_one_line(tmp_path: Path) -> None:
 
 def test_only_sizes_that_occur_are_explained(tmp_path: Path) -> None:
     sample.write_run(tmp_path)
-    for size, told in (("50/25", [True, False]), ("20x5", [False, True]), ("20", [False, False])):
+    for size, named in (("50/25", [True, False]), ("20x5", [False, True]), ("20", [False, False])):
         data = sample.evaluation(3, 5) | {"lengths": [sample.length("+", size, "random", 3)]}
         sample.write_json(tmp_path / "evaluation.json", data)
-        text = visible(report(tmp_path))
-        assert ["“50/25” means" in text, "“20x5” means" in text] == told
+        text = visible(told(tmp_path))
+        assert ["“50/25” means" in text, "“20x5” means" in text] == named
 
 
 def test_every_slice_of_every_operation_is_described(page: Page) -> None:
@@ -224,7 +224,7 @@ def test_lowest_cell_of_the_grid_is_told(tmp_path: Path) -> None:
     data = sample.evaluation(3, 6)
     data["grids"][0]["exact_match"][2][4][1] = 0.35
     sample.write_json(tmp_path / "evaluation.json", data)
-    page = report(tmp_path)
+    page = told(tmp_path)
     assert "The lowest cell of any member is 35.0%: member 2, 5 by 2 digits." in visible(page)
     assert ["2", "98.2", "35 of 36", "35.0", "5 by 2"] in page.rows
     assert "Exact match of + for every pair of operand lengths" in visible(page)
@@ -235,7 +235,7 @@ def test_tables_that_were_counted_whole_are_shown(tmp_path: Path) -> None:
     tables = [{"operator": "+", "limit": 999, "count": 10**6, "correct": [10**6, 999_998, 10**6]}]
     data = sample.evaluation(3, 5) | {"tables": tables}
     sample.write_json(tmp_path / "evaluation.json", data)
-    page = report(tmp_path)
+    page = told(tmp_path)
     counts = ["1,000,000", "999,998", "1,000,000"]
     assert ["+", "0 to 999", "1,000,000", *counts] in page.rows
     assert '<td class="miss">999,998</td>' in page.source
@@ -266,7 +266,7 @@ def test_validation_is_told_member_by_member(tmp_path: Path, page: Page) -> None
         "validation_token_accuracy": 0.7,
     }
     sample.write_metrics(tmp_path, lines)
-    found = report(tmp_path)
+    found = told(tmp_path)
     heading = next(row for row in found.rows if row[-1:] == ["Validation, %"])
     assert heading[-3:] == ["Validated at", "Validation loss", "Validation, %"]
     start = found.rows.index(heading)
@@ -282,7 +282,7 @@ def test_right_tokens_and_perplexity_are_told(tmp_path: Path) -> None:
     for row in data["lengths"]:
         row |= {"token_accuracy": [1.0, 0.5, 0.75], "perplexity": [1.0, 5e6, 1.25]}
     sample.write_json(tmp_path / "evaluation.json", data)
-    found = report(tmp_path)
+    found = told(tmp_path)
     row = next(row for row in found.rows if row[:2] == ["10", "random"])
     assert row[2:9] == ["200", "100.0", "98.0", "100.0", "75.0", "1.250", "100.0"]
     heading = next(row for row in found.rows if row[:2] == ["Digits", "Slice"])
@@ -308,7 +308,7 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     data["examples"] = [{"problem": EVIL, "truth": EVIL, "answer": EVIL[:30]}]
     data["examples"][0] |= {"text": EVIL, "member": 0, "first_error": None}
     sample.write_json(tmp_path / "evaluation.json", data)
-    page = report(tmp_path)
+    page = told(tmp_path)
     assert not page.all("img")
     assert {script["type"] for script in page.all("script")} == {"module", "application/json"}
     assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
@@ -316,10 +316,10 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
 
 
 def test_torn_last_line_is_ignored(tmp_path: Path) -> None:
-    whole = report(sample.write_young_run(tmp_path)).source
+    whole = told(sample.write_young_run(tmp_path)).source
     with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"step": 210, "member": 0, "lo')
-    assert report(tmp_path).source == whole
+    assert told(tmp_path).source == whole
 
 
 def test_last_line_counts_without_its_newline(tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ def test_long_run_of_many_members_stays_small(tmp_path: Path) -> None:
 
 
 def test_import_is_free_and_no_global_figure_state_is_used(tmp_path: Path) -> None:
-    sample.write_run(tmp_path)
+    sample.write_young_run(tmp_path)
     program = (
         "import json, pathlib, sys\n"
         "from curta.report import write_report\n"

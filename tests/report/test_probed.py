@@ -10,7 +10,7 @@ from curta.probes.pictures import Heat, Lines, Paths, Picture
 from curta.report import charts, figures
 
 from . import sample
-from .parsed import Page, report, visible, written
+from .parsed import Page, told, visible, written
 from .test_figures import drawn, legend
 
 HEAT: Heat = {
@@ -71,7 +71,7 @@ def test_a_report_shows_what_every_probe_found(page: Page, tmp_path: Path) -> No
 
 
 def test_without_probes_a_report_has_no_section_for_them(tmp_path: Path) -> None:
-    assert "Probes" not in visible(report(sample.write_run(tmp_path)))
+    assert "Probes" not in visible(told(sample.write_run(tmp_path)))
 
 
 def test_a_heat_map_has_its_values_and_texts() -> None:

@@ -13,7 +13,7 @@ from curta.report import rendering
 from curta.report.rendering import environment, render
 
 from . import sample
-from .parsed import Page, report, visible
+from .parsed import Page, told, visible
 
 EVIL = "<script>alert(1)</script>"
 
@@ -53,7 +53,7 @@ def test_data_of_a_script_cannot_end_it() -> None:
 
 def test_the_name_of_a_program_is_text_in_a_report(tmp_path: Path) -> None:
     sample.write_run(tmp_path, recipe=EVIL, operators=[EVIL])
-    found = report(tmp_path)
+    found = told(tmp_path)
     assert EVIL in visible(found)
     assert EVIL not in found.source
 

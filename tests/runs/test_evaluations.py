@@ -1,6 +1,7 @@
 """Evaluations with other settings stand beside the recipe's own, and change nothing of it."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.runs import comparison, evaluations, verify
-from tests import tiny
+from tests.shared import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -20,10 +21,24 @@ OWN = sections.Evaluation(digits=(20, 100), count=50)
 
 
 @pytest.fixture
-def run(runs_folder: Path) -> Run:
-    made = api.begin("addition", 2, "run", tiny.overrides(), evaluate=True)
-    made.complete()
-    return made
+def run(runs_folder: Path, shared_runs: Shared) -> Run:
+    return shared_runs.finished()
+
+
+@pytest.fixture(scope="module")
+def both(brief: None, shared_runs: Shared) -> Path:
+    """The folder of that run with another evaluation, and a report that has both."""
+
+    def make() -> None:
+        shared_runs.finished().evaluate(digits=(6,), count=2)
+
+    return shared_runs.made("evaluated", make) / "run"
+
+
+@pytest.fixture
+def evaluated(both: Path, runs_folder: Path) -> Run:
+    shutil.copytree(both, runs_folder / "run")
+    return curta.load("run")
 
 
 @pytest.mark.parametrize(
@@ -68,15 +83,14 @@ def test_the_recipes_evaluation_stays(run: Run) -> None:
 
 def test_asking_as_the_recipe_does_is_its_own_evaluation(run: Run) -> None:
     run.folder.evaluation.unlink()
-    found = run.evaluate(count=run.recipe.evaluation.count)
+    found = run.evaluate(count=run.recipe.evaluation.count, report=False)
     assert (found.changes, run.evaluations) == ({}, [])
     assert run.folder.read_evaluation() == found
     assert found.step == run.step
 
 
-def test_the_report_has_both_and_another_can_be_in_front(run: Run) -> None:
-    run.evaluate(digits=(6,), count=2)
-    text = run.report.read_text()
+def test_the_report_has_both_and_another_can_be_in_front(evaluated: Run) -> None:
+    run, text = evaluated, evaluated.report.read_text()
     assert "Further evaluations" in text
     assert "digits 6, count 2" in text
     path = Path(api.report("run", evaluation="digits-6.count-2"))
@@ -86,31 +100,29 @@ def test_the_report_has_both_and_another_can_be_in_front(run: Run) -> None:
     assert {part.state for part in verify.verify("run")} == {"whole"}
 
 
-def test_an_evaluation_that_is_not_there_is_named(run: Run) -> None:
-    run.evaluate(digits=(6,), count=2)
+def test_an_evaluation_that_is_not_there_is_named(evaluated: Run) -> None:
     with pytest.raises(UserError, match="unknown evaluation of run 'run'"):
         api.report("run", evaluation="digits-7.count-2")
 
 
-def test_what_is_damaged_is_refused_in_a_line(run: Run) -> None:
-    run.evaluate(digits=(6,), count=2)
-    (run.folder.evaluations / "digits-6.count-2.json").write_text("{")
+def test_what_is_damaged_is_refused_in_a_line(evaluated: Run) -> None:
+    (evaluated.folder.evaluations / "digits-6.count-2.json").write_text("{")
     with pytest.raises(UserError, match="evaluation of run 'run'"):
         api.report("run")
     (damaged,) = [part for part in verify.verify("run") if part.state != "whole"]
     assert (damaged.name, damaged.state) == ("evaluations/digits-6.count-2.json", "damaged")
 
 
-def test_a_comparison_shows_either(run: Run) -> None:
-    other = api.begin("addition", 2, "other", tiny.overrides(), evaluate=True)
-    other.complete()
-    for one in (run, other):
-        one.evaluate(digits=(6,), count=2)
-    folders = [one.folder for one in (run, other)]
-    for name, size in (("", "3"), ("digits-6.count-2", "6")):
-        rows = comparison.beside(folders, name).rows
-        assert {one.size for row in rows for one in row.lengths} == {size}
-        assert api.report(["run", "other"], evaluation=name).exists()
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("digits-6.count-2", "6"), pytest.param("", "3", marks=pytest.mark.slow)],
+)
+def test_a_comparison_shows_either(evaluated: Run, runs_folder: Path, name: str, size: str) -> None:
+    shutil.copytree(evaluated.folder.path, runs_folder / "other")
+    folders = [curta.load(run).folder for run in ("run", "other")]
+    rows = comparison.beside(folders, name).rows
+    assert {one.size for row in rows for one in row.lengths} == {size}
+    assert api.report(["run", "other"], evaluation=name).exists()
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from curta.runs import life
 from curta.runs.folders import Folder
 from curta.runs.results import RunInfo
 from tests import tiny
+from tests.shared import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -29,6 +30,7 @@ import os, sys
 from curta.frontends import api
 from curta.runs.folders import Folder
 from tests import tiny
+from tests.shared import Shared
 
 stage, update = sys.argv[1], Folder.update
 
@@ -40,6 +42,10 @@ def dying(folder, **fields):
 Folder.update = dying
 api.begin("addition", 1, "mine", tiny.overrides(), evaluate=True).complete()
 """
+
+
+SIZES = {"evaluation__digits": [1, 2, 3], "evaluation__certificate": 0}
+"""What is to follow the training that several tests begin with."""
 
 
 def begin(**changes: Any) -> Run:
@@ -123,9 +129,10 @@ def test_killed_in_any_stage_it_is_interrupted_and_resume_does_what_is_missing(
     assert (runs_folder / "mine" / "report.html").exists()
 
 
-def test_an_interrupted_evaluation_goes_on_size_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = {"evaluation__digits": [1, 2, 3], "evaluation__certificate": 0}
-    run, asked = begin(**sizes), list[object]()
+def test_an_interrupted_evaluation_goes_on_size_by_size(
+    monkeypatch: pytest.MonkeyPatch, shared_runs: Shared
+) -> None:
+    run, asked = shared_runs.wanting("mine", 1, **SIZES), list[object]()
     stopped = interrupting(monkeypatch, KeyboardInterrupt(), after=2)
     with pytest.raises(KeyboardInterrupt):
         run.complete()
@@ -139,7 +146,7 @@ def test_an_interrupted_evaluation_goes_on_size_by_size(monkeypatch: pytest.Monk
     again.complete()
     assert asked == [3]
     before = found(again)
-    again.evaluate()
+    again.evaluate(report=False)
     assert asked == [3, 1, 2, 3]
     assert found(again) == before
     assert not (again.folder.path / "evaluating.jsonl").exists()
@@ -157,8 +164,10 @@ def test_what_was_found_with_other_settings_is_found_anew(monkeypatch: pytest.Mo
     )
 
 
-def test_a_stage_that_fails_says_why_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = begin(evaluation__certificate=0)
+def test_a_stage_that_fails_says_why_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, shared_runs: Shared
+) -> None:
+    run = shared_runs.wanting("mine", 1, **SIZES)
     mended = interrupting(monkeypatch, RuntimeError("no way\nat all"), after=0)
     with pytest.raises(RuntimeError):
         run.complete()
@@ -169,9 +178,10 @@ def test_a_stage_that_fails_says_why_and_is_tried_again(monkeypatch: pytest.Monk
     assert (status(), run.folder.read_info().failure) == ("finished", "")
 
 
-def test_what_is_gone_is_done_again(capsys: pytest.CaptureFixture[str]) -> None:
-    run = begin(evaluation__certificate=0)
-    run.complete()
+def test_what_is_gone_is_done_again(
+    capsys: pytest.CaptureFixture[str], shared_runs: Shared
+) -> None:
+    run = shared_runs.finished("mine", 1, **SIZES)
     assert main(["resume", "mine"]) == 0
     assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.report.unlink()
@@ -180,9 +190,8 @@ def test_what_is_gone_is_done_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.report.exists()
 
 
-def test_a_finished_run_whose_weights_are_damaged_is_trained_again() -> None:
-    run = begin(evaluation__certificate=0)
-    run.complete()
+def test_a_finished_run_whose_weights_are_damaged_is_trained_again(shared_runs: Shared) -> None:
+    run = shared_runs.finished("mine", 1, **SIZES)
     last = run.folder.checkpoints / "00000020.safetensors"
     whole = last.read_bytes()
     last.write_bytes(whole[:-1])
@@ -194,9 +203,8 @@ def test_a_finished_run_whose_weights_are_damaged_is_trained_again() -> None:
     assert curta.load("mine").missing() == []
 
 
-def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew() -> None:
-    run = begin(evaluation__certificate=0)
-    run.train()
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(shared_runs: Shared) -> None:
+    run = shared_runs.wanting("mine", 1, **SIZES)
     before = run.folder.metrics.read_bytes()
     for path in run.folder.checkpoints.iterdir():
         path.unlink()

@@ -27,6 +27,7 @@ from curta.runs import checkpoints, loop
 from curta.runs.loop import Progress
 from curta.training import records, trainer
 from tests import tiny
+from tests.shared import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -103,16 +104,18 @@ def test_progress_is_shown_after_every_chunk() -> None:
     assert last.problems_per_second > 0
 
 
-def test_training_a_finished_run_again_changes_nothing() -> None:
-    run = trained()
+def test_training_a_finished_run_again_changes_nothing(shared_runs: Shared) -> None:
+    run = shared_runs.trained()
     before = newest(run.folder.path), rows(run.folder.path)
     curta.load("run").train()
     assert (newest(run.folder.path), rows(run.folder.path)) == before
     assert run.folder.read_info().status == "finished"
 
 
-def test_instead_of_a_damaged_newest_checkpoint_the_one_before_is_taken() -> None:
-    run = trained()
+def test_instead_of_a_damaged_newest_checkpoint_the_one_before_is_taken(
+    shared_runs: Shared,
+) -> None:
+    run = shared_runs.trained()
     before = newest(run.folder.path), rows(run.folder.path)
     last = run.folder.checkpoints / "00000020.safetensors"
     last.write_bytes(last.read_bytes()[:-1])
@@ -168,8 +171,8 @@ def table(**changes: Any) -> dict[str, Any]:
     return split | watched | changes
 
 
-def test_validation_is_recorded_at_its_steps_for_every_member() -> None:
-    run = trained(**table())
+def test_validation_is_recorded_at_its_steps_for_every_member(shared_runs: Shared) -> None:
+    run = shared_runs.trained(**table())
     assert [row[:2] for row in validations(run)] == [(s, m) for s in (10, 20) for m in (0, 1)]
     scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
     last = validations(run)[-2:]
@@ -205,20 +208,20 @@ def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:
     assert newest(run.folder.path) == before
 
 
-def test_what_is_held_out_is_evaluated_and_the_split_is_counted() -> None:
-    run = trained(**table())
-    found = run.evaluate(held_out=10)
+def test_what_is_held_out_is_evaluated_and_the_split_is_counted(shared_runs: Shared) -> None:
+    run = shared_runs.trained(**table())
+    found = run.evaluate(held_out=10, report=False)
     rows = [row for row in found.lengths if row.slice_name == "held out"]
     assert [(row.size, row.count, row.digits) for row in rows] == [("0..9", 10, 1)]
     assert all(value >= 1 for value in rows[0].perplexity)
     assert found.splits == (tasks.Split("+", training=60, held_out=40, overlap=0, mirrored=19),)
 
 
-def test_one_member_is_evaluated_alone_and_nothing_is_saved() -> None:
-    run = trained()
+def test_one_member_is_evaluated_alone_and_nothing_is_saved(shared_runs: Shared) -> None:
+    run = shared_runs.trained()
     alone = run.evaluate(member=1)
     assert run.folder.read_evaluation() is None
-    every = run.evaluate()
+    every = run.evaluate(report=False)
     for one, both in zip(alone.lengths, every.lengths, strict=True):
         assert one.exact_match == both.exact_match[1:]
         assert one.perplexity == pytest.approx(both.perplexity[1:], rel=1e-5)
@@ -246,8 +249,8 @@ def test_a_split_that_cannot_be_is_refused(changes: dict[str, Any], complaint: s
 # Asking.
 
 
-def test_answers_are_what_the_model_wrote() -> None:
-    run = trained()
+def test_answers_are_what_the_model_wrote(shared_runs: Shared) -> None:
+    run = shared_runs.trained()
     asked = ["1+2", "12+34", "9999+1", "123456789012345678+1", "0+0"]
     texts = run.write(asked, member=1)
     assert [run.ask(line, member=1) for line in asked] == [
@@ -298,8 +301,8 @@ def test_a_window_has_one_recurrence() -> None:
         curta.load("run", 2)
 
 
-def test_asking_a_member_that_is_not_there_is_refused() -> None:
-    run = trained()
+def test_asking_a_member_that_is_not_there_is_refused(shared_runs: Shared) -> None:
+    run = shared_runs.trained()
     for member in (-1, 2):
         with pytest.raises(UserError, match=f"no member {member}: run 'run' has 0 to 1"):
             run.ask("1+1", member)

@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
         made = api.begin("addition", 2, "mine", tiny.overrides(**CHANGES))
         made.train()
-        made.evaluate()
+        made.evaluate(report=False)
     return made
 
 

@@ -14,10 +14,12 @@ import pytest
 import curta
 from curta.config.errors import UserError
 from curta.frontends.cli import main
+from curta.frontends.run import Run
 from curta.runs import embedding_history, ownership
 from curta.runs.verify import Part
 from tests import tiny
 from tests.runs.test_folders import change
+from tests.shared import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -25,21 +27,21 @@ OWN_CODE = "from pathlib import Path\nPath(__file__).with_name('executed').touch
 
 
 @pytest.fixture(scope="module")
-def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(shared_runs: Shared) -> Path:
     """A run with everything that a run can have."""
-    root = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(root))
-        run = curta.train("addition", run="mine", overrides=tiny.overrides())
-        curta.probe(run, "tokens")
-    folder = root / "mine"
+    return shared_runs.made("verified", lambda: everywhere(shared_runs.finished("mine"))) / "mine"
+
+
+def everywhere(run: Run) -> None:
+    """Gives a finished run what only some have."""
+    curta.probe(run, "tokens")
+    folder = run.folder.path
     embedding_history.save(folder / "history", 10, np.zeros((1, 3, 4), np.float32))
     (folder / "program.py").write_text(OWN_CODE)
     file = {"file": "program.py", "name": "own.py", "sha256": _hash(OWN_CODE)}
     change(folder / "run.json", files=[file])
     part = {"of": "x", "name": "+ 3", "rows": []}
     (folder / "evaluating.jsonl").write_text(json.dumps(part) + "\n")
-    return folder
 
 
 @pytest.fixture

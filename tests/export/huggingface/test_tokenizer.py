@@ -1,7 +1,10 @@
 """The tokenizer: characters, or the lines of a program, in the library as in Curta."""
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,7 @@ from curta.problems.problem import parse
 from tests import tiny
 
 from ..made import any_machine, drawn, program, rows
-from .made import folder, tokenizer, told
+from .made import GPT2, LLAMA, folder, tokenizer, told
 
 
 @pytest.mark.parametrize("name", [name for name, one in LAYOUTS.items() if one.end_sign])
@@ -27,7 +30,7 @@ def test_a_token_is_a_character(name: str) -> None:
     assert reads.decode(list(range(len(layout.characters))), skip_special_tokens=False) == (
         layout.characters
     )
-    with pytest.raises(Exception, match="WordLevel error"):
+    with pytest.raises(Exception, match=re.escape(f"a character other than {layout.characters}")):
         reads.encode("\u2603")
 
 
@@ -42,8 +45,9 @@ def test_a_token_of_a_program_is_a_line(made: Callable[[], ProgramLayout]) -> No
     assert len(set(known)) == len(known)
     assert reads.encode(text).ids == tokens
     assert reads.decode(tokens, skip_special_tokens=False) == text
-    for wrong in ("7 sum", "no such token\n"):
-        with pytest.raises(Exception, match="WordLevel error"):
+    says = f"a line other than this model's {len(known)} tokens, such as {known[0][:-1]!r}"
+    for wrong in ("7 sum", "no such token\n", known[0][:-1], "\n"):
+        with pytest.raises(Exception, match=re.escape(says)):
             reads.encode(wrong)
 
 
@@ -84,3 +88,18 @@ def test_what_a_model_does_not_know_is_named(
             reads(given)
     with pytest.raises(ValueError, match=says):
         reads.encode(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", [GPT2, LLAMA], ids=["gpt2", "llama"])
+def test_without_code_the_error_says_what_a_model_knows(tmp_path: Path, of: dict[str, Any]) -> None:
+    """No error of the library quotes the text; this one quotes the unknown token's name."""
+    at = folder(tmp_path / "theirs", tiny.recipe(**of))
+    reads = tokenizer(at)
+    known = "".join(sorted(reads.get_vocab(), key=reads.get_vocab().__getitem__))
+    for given in ("1x=", ["1+2=", "1x="], "1+2= "):
+        with pytest.raises(Exception, match=re.escape(f"`a character other than {known}`")):
+            reads(given)
+    assert not list(at.glob("*.py"))
+    assert reads.unk_token is None
+    assert len(known) == json.loads((at / "config.json").read_text())["vocab_size"]

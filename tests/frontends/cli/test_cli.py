@@ -1,6 +1,7 @@
 """The command line, as a user meets it."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from curta.frontends import api
 from curta.frontends.cli import main
 from curta.model.unread import of_data
 from curta.probes import PROBES
+from tests.shared import Shared
 
 SMALL = [
     "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",
@@ -55,13 +57,15 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run of two members, trained through the command line."""
-    root = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(root))
+def trained(brief: None, shared_runs: Shared, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a small run of two members, trained through the command line."""
+
+    def train() -> None:
         assert main(["train", "addition", "--run", "small", "--seeds", "2", *SMALL]) == 0
-    return root / "small"
+
+    made, folder = shared_runs.made("command-line", train), tmp_path_factory.mktemp("runs")
+    shutil.copytree(made / "small", folder / "small")
+    return folder / "small"
 
 
 @pytest.mark.parametrize("name", [*shipped_names()])

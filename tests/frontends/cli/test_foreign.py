@@ -14,12 +14,7 @@ from curta.config.printable import letters, printable
 from curta.frontends.cli import display, main, screen
 from curta.runs import folders
 from tests.runs.test_folders import change
-
-SMALL = [
-    "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=2",
-    "--training.batch=8", "--evaluation.digits=[2]", "--evaluation.count=4",
-    "--evaluation.generated=2", "--training.problems=100", "--evaluation.certificate=0",
-]  # fmt: skip
+from tests.shared import Shared
 
 EVIL = "\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:warning:\r\n\x9bz"
 """A title for the window, an empty screen, markup, a link, letters from right to left."""
@@ -37,12 +32,8 @@ Copy = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def trained(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CURTA_RUNS", str(root))
-        assert main(["train", "addition", "--run", "small", *SMALL]) == 0
-    return root / "small"
+def trained(brief: None, shared_runs: Shared) -> Path:
+    return shared_runs.made("foreign", lambda: shared_runs.finished("small")) / "small"
 
 
 @pytest.fixture
@@ -156,7 +147,7 @@ def test_the_opening_lines_are_letters_and_short(
     first, second, *_ = text.split("\n")
     assert first.startswith(f"[red]x: {MARKUP[:100]}")
     assert len(first) < 400
-    assert second.startswith("training 1 member on 1 to 3 digits")
+    assert second.startswith("training 2 members on 1 to 4 digits")
 
 
 def test_symbols_and_roles_of_a_foreign_machine_are_letters(

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from curta.frontends.api import begin, train
+from curta.frontends.api import begin
 from curta.frontends.serve.server import APP, HERE, listening, running
 from tests import tiny
 from tests.export.html.tabs import browser, complaints, first_tab, tab
+from tests.shared import Shared
 
 __all__ = ["browser", "complaints", "first_tab", "tab"]
 
@@ -34,12 +35,12 @@ class Served:
 
 
 @pytest.fixture(scope="package")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, shared_runs: Shared) -> Path:
     """A runs folder with one run of two members, examined, and a page of it."""
     folder = tmp_path_factory.mktemp("served")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        train("addition", 2, "small", tiny.overrides(evaluation__certificate=0))
+        shared_runs.finished("small")
         assert client.get("/runs/small/page-0.html").status_code == 200
     return folder
 

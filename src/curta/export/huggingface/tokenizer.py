@@ -1,9 +1,13 @@
 """A tokenizer of single characters, or of lines where a program writes.
 
-`tokenizer.json` is a word-level vocabulary over a text that is split at every character, or
-after every line, so it needs no code of its own. A token of a program is a line, such as
-`7 sum +1`: its symbol, its role and its move. What is not in the vocabulary is an error, not a
-token; a class with code of its own names it. The end sign ends a text and fills batches up.
+`tokenizer.json` is a vocabulary over a text that is split at every character, or after every line,
+so it needs no code of its own. A token of a program is a line, such as `7 sum +1`: its symbol, its
+role and its move. The end sign ends a text and fills batches up.
+
+What is not in the vocabulary is an error, not a token. None of the library's errors quotes the
+text that it cannot read. That of byte pair encoding quotes the name of the unknown token, so the
+name says what the model knows; no pairs are ever merged. A class with code of its own names what is
+wrong.
 """
 
 from typing import Any
@@ -51,8 +55,22 @@ def _model(layout: Layout) -> dict[str, Any]:
         "pre_tokenizer": apart | {"invert": False},
         "post_processor": None,
         "decoder": {"type": "Fuse"},
-        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unknown>"},
+        "model": {
+            "type": "BPE",
+            "vocab": vocabulary,
+            "merges": [],
+            "ignore_merges": True,  # a line is looked up as a whole
+            "unk_token": _unknown(layout),
+        },
     }
+
+
+def _unknown(layout: Layout) -> str:
+    """What the library's error calls a text that is no token."""
+    if isinstance(layout, ProgramLayout):
+        known = layout.vocabulary
+        return f"a line other than this model's {len(known)} tokens, such as {known[0]!r}"
+    return f"a character other than {''.join(layout.vocabulary)}"
 
 
 def _settings(end: str, length: int | None) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""Runs that many tests begin with: made once a session, by whichever worker needs them first."""
+
+import fcntl
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curta
+from curta.frontends import api
+from curta.frontends.run import Run
+from curta.runs import folders
+from tests import tiny
+
+
+def brief(patch: pytest.MonkeyPatch) -> None:
+    """Texts of models that never end are given up early, which takes seconds instead of minutes."""
+    patch.setattr("curta.programs.machine.writing.limit_of", lambda prompt: 60 + prompt)
+
+
+class Shared:
+    """Folders of runs, each of a name, below a folder that all workers have in common."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def made(self, name: str, make: Callable[[], object]) -> Path:
+        """The folder of runs of that name; `make` fills it where it is not there yet."""
+        path, begun = self.root / f"shared-{name}", self.root / f"begun-{name}"
+        with (self.root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                shutil.rmtree(begun, ignore_errors=True)
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setenv("CURTA_RUNS", str(begun))
+                    brief(patch)
+                    make()
+                begun.rename(path)
+        return path
+
+    def trained(self, name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+        """A copy of a run of the tiny recipe that is trained; nothing else was wanted."""
+        return self._copy(name, seeds, changes, False, Run.train)
+
+    def wanting(self, name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+        """A copy of one that is trained, and is to be evaluated and reported."""
+        return self._copy(name, seeds, changes, True, Run.train)
+
+    def finished(self, name: str = "run", seeds: int = 2, **changes: Any) -> Run:
+        """A copy of one of which nothing is missing."""
+        return self._copy(name, seeds, changes, True, Run.complete)
+
+    def _copy(
+        self,
+        name: str,
+        seeds: int,
+        changes: dict[str, Any],
+        wanted: bool,
+        complete: Callable[[Run], None],
+    ) -> Run:
+        """A copy in the test's own folder of runs, under a name of its own."""
+
+        def make() -> None:
+            complete(api.begin("addition", seeds, "run", tiny.overrides(**changes), (), wanted))
+
+        what = json.dumps([seeds, changes, wanted, complete.__name__], sort_keys=True)
+        there = self.made(hashlib.sha256(what.encode()).hexdigest()[:16], make)
+        shutil.copytree(there / "run", folders.root() / name)
+        return curta.load(name)
