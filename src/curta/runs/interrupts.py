@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -120,11 +120,15 @@ def _handle(number: int, frame: Any) -> None:
         raise Interrupted(number)
 
 
-def _end(number: int) -> None:
-    """At once, as if killed, but with a line; a terminal gets its cursor back."""
+def leave(line: str, code: int) -> NoReturn:
+    """Ends the process at once, as if killed, but with a line; a terminal gets its cursor back."""
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-    os.write(2, f"{cursor}\ncurta: ended at once\n".encode())
-    os._exit(128 + number)
+    os.write(2, f"{cursor}\ncurta: {line}\n".encode())
+    os._exit(code)
+
+
+def _end(number: int) -> None:
+    leave("ended at once", 128 + number)
 
 
 def _unraisable(found: Any) -> None:
