@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float

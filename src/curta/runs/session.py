@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from curta.config import sections
+from curta.config import sections, typed
 from curta.config.errors import UserError, quoted
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
@@ -42,6 +42,7 @@ from curta.runs.folders import Folder
 from curta.runs.loop import Loop
 from curta.runs.record import NoRecord, Record, Show
 from curta.runs.results import Stage
+from curta.runs.shares import Shares
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
 from curta.training import background, records, trainer
@@ -115,7 +116,7 @@ class Session:
         self._models = None
         track = trackers.checked(self.folder.read_info().track)
         first, seconds = states.going_on(self.folder)
-        team.tell("training", self.folder.path, step=first)
+        self._tell("training", step=first)
         state, call, compiling = self.begun(first)
         self.folder.update(
             parameters=parameters(state.model) // len(self.seeds),
@@ -259,7 +260,8 @@ class Session:
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
-        with self._evaluating(changed), self._parts(settings, changed) as keep:
+        with self._evaluating(changed), self._parts(settings, changed) as kept:
+            keep = self._shared(kept, settings)
             found = self._evaluation(models, settings, progress, keep=keep)
             found = replace(found, changes=changed, step=self.step)
             self.folder.save_evaluation(found)
@@ -267,6 +269,22 @@ class Session:
                 write_summary(self.folder)
                 self._conclude(findings.of_evaluation(found))
         return found
+
+    def _shared(self, kept: parts.Kept, settings: sections.Evaluation) -> suite.Keep:
+        """As `kept`; what is not known is found by all processes of this run."""
+        leader = team.leader()
+        if leader is None:
+            return kept
+        every = suite.parts(self.recipe, self.load_models(), settings)
+        asked = typed.text(settings)
+        self._tell("evaluating", settings=asked, recurrences=self.num_recurrences)
+        shares = Shares(leader, [name for name in every if name not in kept.known])
+        return lambda name, find: kept(name, partial(shares.find, name, find))
+
+    def _tell(self, do: str, **more: Any) -> None:
+        """Begins a stage in the other processes of this run, at the step of its weights."""
+        more = {"step": self._step, "trust": self.code_known} | more
+        team.tell(do, self.folder.path, **more)
 
     def _evaluating(self, changed: dict[str, Any]) -> AbstractContextManager[object]:
         """The recipe's evaluation is a stage of the run's life, others are not."""
@@ -300,7 +318,7 @@ class Session:
 
     def _parts(
         self, settings: sections.Evaluation, changed: dict[str, Any]
-    ) -> AbstractContextManager[suite.Keep]:
+    ) -> AbstractContextManager[parts.Kept]:
         """Keeps what is found size by size, for an evaluation that is interrupted."""
         weights = checkpoints.record(self.folder.checkpoints, self.step)
         path = evaluations.path_of(self.folder.path, evaluations.named(changed))

@@ -87,10 +87,9 @@ class Link:
         self._messages: queue.Queue[Message] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def messages(self) -> Iterator[Message]:
-        """What process 0 says, for as long as it does."""
-        while True:
-            yield self._messages.get()
+    def receive(self) -> Message:
+        """What process 0 says next."""
+        return self._messages.get()
 
     def send(self, **message: Any) -> None:
         with suppress(OSError):

@@ -72,12 +72,12 @@ def _together(process: Process, command: Callable[[], int]) -> int:
 
     devices.configure()
     devices.join(process)
-    if not process.index:
-        with team.led(process):
-            return command()
-    link = team.followed()
-    os.dup2(1, 2)  # from now on process 0 says what is wrong
-    following.follow(link)
+    if process.index:
+        link = team.followed()
+        os.dup2(1, 2)  # from now on process 0 says what is wrong
+        following.follow(link)
+    with team.led(process):
+        return command()
 
 
 def _redirect(process: Process) -> None:
