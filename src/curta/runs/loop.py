@@ -4,7 +4,6 @@ Several processes that train one run all go through it, and come to the same dec
 that these depend on is fetched by all; process 0 alone has a `Record` that keeps anything.
 """
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,6 +21,7 @@ from curta.layouts import Layout
 from curta.problems.problem import Problem
 from curta.problems.tasks import validation
 from curta.runs import embedding_history
+from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
 from curta.runs.record import NoRecord, Progress
 from curta.runs.results import Metric, RunInfo
@@ -50,7 +50,7 @@ class Loop:
         layout: Layout,
         call: Callable[..., tuple[Member, Metrics]],
         record: NoRecord,
-        interrupted: threading.Event,
+        interrupted: Noted,
     ) -> None:
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
         self.call, self.record, self.interrupted = call, record, interrupted
@@ -87,7 +87,10 @@ class Loop:
             return "stopped"
         if step >= self.end:
             return "done"
-        return "interrupted" if processes.anywhere(self.interrupted.is_set()) else None
+        signal = processes.highest(self.interrupted.number)
+        if signal:
+            self.interrupted.note(signal)
+        return "interrupted" if signal else None
 
     def _remember(self, state: Member, step: int, status: Ending | None) -> None:
         """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""

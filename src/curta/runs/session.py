@@ -1,6 +1,5 @@
 """Training, asking and evaluating one run: what the command line and Python share."""
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -138,7 +137,7 @@ class Session:
         return state, *self._compiled(mesh, state)
 
     def loop(
-        self, call: Callable[..., Any], record: NoRecord, interrupted: threading.Event
+        self, call: Callable[..., Any], record: NoRecord, interrupted: interrupts.Noted
     ) -> Loop:
         """The training, to be run; in every process of the run."""
         info = self.folder.read_info()

@@ -45,11 +45,11 @@ def local(tree: PyTree) -> PyTree:
     return tree if alone else fetch(tree)
 
 
-def anywhere(here: bool) -> bool:
-    """Whether it is so in any of the processes."""
+def highest(here: int) -> int:
+    """The greatest number that any of the processes gives."""
     if jax.process_count() == 1:
         return here
-    return bool(multihost_utils.process_allgather(np.array(here)).any())
+    return int(multihost_utils.process_allgather(np.array(here, np.int32)).max())
 
 
 def spread(mesh: Mesh) -> int:
