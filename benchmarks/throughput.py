@@ -70,7 +70,7 @@ def _row(name: str, count: int, seconds: list[float]) -> list[str]:
 
 
 def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
-    from curta.evaluation.exact_match import grid
+    from curta.evaluation.exact_match import grid_rows
     from curta.evaluation.scoring import exact_match
 
     rows = []
@@ -80,7 +80,8 @@ def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
         rows.append(_row(f"sums of {digits} digits", len(exam), seconds))
     size = 4 if quick else 40
     settings = replace(run.recipe.evaluation, grid=size, grid_count=20)
-    seconds = _timed(lambda: grid(run.load_models(), "+", settings), min(repeats, 3))
+    finds = grid_rows(run.load_models(), "+", settings).values()
+    seconds = _timed(lambda: [find() for find in finds], min(repeats, 3))
     return [
         *rows,
         _row(f"grid of {size} x {size} lengths, 20 sums each", size * size * 20, seconds),

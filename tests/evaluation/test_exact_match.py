@@ -185,14 +185,15 @@ def test_a_table_without_generated_problems_is_still_json(windowed: Models) -> N
 
 
 def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Models) -> None:
-    settings, shown = Evaluation(digits=(2,), grid=3, grid_count=6), list[float]()
-    table = exact_match.grid(windowed, "+", settings, shown.append)
+    settings = Evaluation(digits=(2,), grid=3, grid_count=6)
+    finds = exact_match.grid_rows(windowed, "+", settings)
+    assert list(finds)[-1] == "grid of +: 3 of 3"
+    table = exact_match.grid("+", settings, [find() for find in finds.values()])
     cells = np.array(table.exact_match)
     assert (table.max_digits, table.digits, table.count) == (3, [1, 2, 3], 6)
     assert cells.shape == (2, 3, 3)
     asked = problems("+", "random", (1, 2), 6, settings.seed)
     np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, asked).mean(1), atol=1e-6)
-    assert shown[-1] == 1.0
 
 
 def test_examples_show_what_each_member_answers(windowed: Models) -> None:

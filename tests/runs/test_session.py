@@ -24,7 +24,7 @@ from curta.frontends.run import Run
 from curta.problems import tasks
 from curta.problems.problem import parse
 from curta.runs import checkpoints, loop
-from curta.runs.loop import Progress
+from curta.runs.record import Progress
 from curta.training import records, trainer
 from tests import tiny
 from tests.shared import Shared

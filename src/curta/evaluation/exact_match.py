@@ -30,6 +30,9 @@ from curta.programs.machine.writing import write, write_all
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
 
+Cells = list[list[float]]
+"""A row of a grid: of each member, exact match for each count of digits of the second operand."""
+
 
 def lengths(
     models: Models, operator: str, size: int | str, settings: Evaluation
@@ -59,24 +62,32 @@ def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> li
     return rows
 
 
-def grid(
-    models: Models,
-    operator: str,
-    settings: Evaluation,
-    progress: Callable[[float], None] = lambda share: None,
-) -> Grid:
-    """Exact match for every pair of digit counts up to `settings.grid`."""
+def grid_rows(
+    models: Models, operator: str, settings: Evaluation
+) -> dict[str, Callable[[], Cells]]:
+    """What finds each row of a grid, of which `grid` is made, by names."""
     draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
-    counts, rows = list(range(1, settings.grid + 1)), list[np.ndarray]()
     bounds = room_for(models, draw(settings.grid, 1))
-    for first in counts:
-        cut = (draw(f"{first}/{second}", settings.grid_count) for second in counts)
+
+    def row(first: int) -> Cells:
+        seconds = range(1, settings.grid + 1)
+        cut = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
         problems = list(chain.from_iterable(cut))
-        cells = exact_match(models, problems, bounds).reshape(models.members, len(counts), -1)
-        rows.append(cells.mean(axis=-1))
-        progress(first / settings.grid)
-    table = np.stack(rows, axis=1).round(6).tolist()
-    return Grid(operator, settings.grid, counts, settings.grid_count, table)
+        cells = exact_match(models, problems, bounds).reshape(models.members, len(seconds), -1)
+        found: Cells = cells.mean(axis=-1).round(6).tolist()
+        return found
+
+    return {
+        f"grid of {operator}: {first} of {settings.grid}": partial(row, first)
+        for first in range(1, settings.grid + 1)
+    }
+
+
+def grid(operator: str, settings: Evaluation, rows: Sequence[Cells]) -> Grid:
+    """Exact match for every pair of digit counts up to `settings.grid`."""
+    counts = list(range(1, settings.grid + 1))
+    members = [list(cells) for cells in zip(*rows, strict=True)]
+    return Grid(operator, settings.grid, counts, settings.grid_count, members)
 
 
 def examples(models: Models, operator: str, size: int | str, settings: Evaluation) -> list[Example]:

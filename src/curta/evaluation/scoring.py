@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Bool, Float, Int
 
 from curta.config.errors import UserError
@@ -24,8 +25,9 @@ from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, widths
 from curta.programs.machine.recall import Recall
+from curta.training import processes
 from curta.training.records import padded_texts
-from curta.training.trainer import mesh_for
+from curta.training.trainer import mesh_for, shard
 
 TOGETHER = 1 << 20
 """Tokens of texts that are looked up at once."""
@@ -38,6 +40,8 @@ class Models:
     stacked: Transformer
     layout: Layout
     members: int
+    shared: bool = False
+    """Whether all processes score the same problems of them, together."""
 
     @cached_property
     def memo(self) -> Memo | None:
@@ -45,6 +49,14 @@ class Models:
         if not isinstance(self.stacked.positions, WindowEncoding):
             return None
         return Memo(self.stacked, self.members, self.stacked.positions.cells)
+
+    def mesh(self, batch: int) -> Mesh:
+        """The devices that score a batch of texts: this process's own, or where that is shared
+        those of all processes, if each has a part then."""
+        whole = mesh_for(self.members, batch)
+        if self.shared and processes.spread(whole) == jax.process_count():
+            return whole
+        return mesh_for(self.members, batch, jax.local_devices())
 
     @cached_property
     def recall(self) -> Recall:
@@ -148,9 +160,10 @@ def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, si
     written = [models.layout.tokens_of(problem) for problem in problems]
     spare = [([0], 1)] * (size - len(problems))
     text = padded_texts([*written, *spare], bounds.total, 0)
-    mesh = mesh_for(models.members, size)
-    found = compiled(models.layout, bounds, mesh)(models.stacked, text)
-    hits, losses = (np.asarray(part)[:, : len(problems)] for part in found)
+    mesh = models.mesh(size)
+    stacked, text = shard(models.stacked, mesh), shard(text, mesh, "batch")
+    found = processes.fetch(compiled(models.layout, bounds, mesh)(stacked, text))
+    hits, losses = (part[:, : len(problems)] for part in found)
     return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
 
 

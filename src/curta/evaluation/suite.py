@@ -1,7 +1,9 @@
 """The whole evaluation of some models, as a recipe's evaluation section asks for it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
+from typing import Any
 
 from curta.config import sections
 from curta.config.errors import UserError
@@ -16,11 +18,16 @@ from curta.problems.tasks import split
 Say = Callable[[str], None]
 
 
-Keep = Callable[[str, Callable[[], list[SliceResult]]], list[SliceResult]]
-"""Gives the rows of a part by its name, found anew by the function where they are not known."""
+Found = list[SliceResult] | exact_match.Cells
+"""What is found in a part of an evaluation: rows of a size, or a row of a grid."""
+
+Find = Callable[[], Found]
+
+Keep = Callable[[str, Find], Any]
+"""Gives what is found in a part by its name, by the function where it is not known."""
 
 
-def fresh(name: str, find: Callable[[], list[SliceResult]]) -> list[SliceResult]:
+def fresh(name: str, find: Find) -> Found:
     """Keeps nothing."""
     return find()
 
@@ -32,15 +39,18 @@ def evaluate(
 
     Raises UserError for a grid, or a table, of a recipe without operators of two operands.
     """
-    grids = _of_pairs(recipe, "grid", settings.grid, lambda one: one.least == 2)
     tables = _of_pairs(recipe, "table", settings.table, lambda one: one.takes(2))
-    lengths = [*_sizes(recipe, models, settings, say, keep), *_held_out(recipe, models, settings)]
+    grids = _grids(recipe, models, settings)
+
+    def found(parts: Mapping[str, Find]) -> Iterator[Any]:
+        for name, find in parts.items():
+            say(name)
+            yield keep(name, find)
+
     return Evaluation(
         seed=settings.seed,
-        lengths=lengths,
-        grids=tuple(
-            exact_match.grid(models, o, settings, _share(say, f"grid of {o}")) for o in grids
-        ),
+        lengths=list(chain.from_iterable(found(_sizes(recipe, models, settings)))),
+        grids=tuple(exact_match.grid(o, settings, [*found(rows)]) for o, rows in grids.items()),
         tables=tuple(
             exhaustive.table(models, o, settings.table, _share(say, f"all of {o}")) for o in tables
         ),
@@ -49,25 +59,35 @@ def evaluate(
     )
 
 
-def _sizes(
-    recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say, keep: Keep
-) -> Iterator[SliceResult]:
+def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
+    """All that `evaluate` asks to be kept, by name, in order."""
+    found = _sizes(recipe, models, settings)
+    for rows in _grids(recipe, models, settings).values():
+        found |= rows
+    return found
+
+
+def _sizes(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
+    """Of each size, and what tasks hold out but for the problems that training was watched by."""
+    found = dict[str, Find]()
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
             name = f"{task.operator} at {size} digits"
-            say(name)
-            find = partial(exact_match.lengths, models, task.operator, size, settings)
-            yield from keep(name, find)
-
-
-def _held_out(
-    recipe: Recipe, models: Models, settings: sections.Evaluation
-) -> Iterator[SliceResult]:
-    """What tasks hold out, but for the problems that the training was watched by."""
+            found[name] = partial(exact_match.lengths, models, task.operator, size, settings)
     watched = recipe.training.validation if recipe.training.validate_every else 0
     for task in recipe.tasks:
         if task.held_out:
-            yield from exact_match.held_out(models, task, watched, settings)
+            name = f"{task.operator}, held out"
+            found[name] = partial(exact_match.held_out, models, task, watched, settings)
+    return found
+
+
+def _grids(
+    recipe: Recipe, models: Models, settings: sections.Evaluation
+) -> dict[str, dict[str, Find]]:
+    """The rows of each operator's grid."""
+    operators = _of_pairs(recipe, "grid", settings.grid, lambda one: one.least == 2)
+    return {o: {**exact_match.grid_rows(models, o, settings)} for o in operators}
 
 
 def _examples(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Example]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from curta.export import dataset
     from curta.frontends.run import Comparison, Run
     from curta.report.notebook import Rows
-    from curta.runs.loop import Show
+    from curta.runs.record import Show
     from curta.runs.verify import Part
 
 
@@ -67,10 +67,11 @@ def begin(
     from curta.frontends.run import Run
     from curta.layouts.texts import layout_of
     from curta.runs import life
-    from curta.training import estimate
+    from curta.training import estimate, trainer
 
     _configure()
     estimate.check(resolved, len(chosen))
+    trainer.training_mesh(resolved, len(chosen))
     layout = layout_of(resolved)
     if evaluate and before.is_other_model(overrides):
         resolved = before.affordable(resolved, layout, len(chosen))

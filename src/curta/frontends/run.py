@@ -18,7 +18,7 @@ from curta.report.summary import counted, hardest
 from curta.runs import checkpoints, comparison, life, ownership
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import Folder
-from curta.runs.loop import Show
+from curta.runs.record import Show
 from curta.runs.results import Stage
 from curta.runs.session import Session
 from curta.runs.summary import slice_summary

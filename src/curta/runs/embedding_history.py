@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from curta.config import files
 from curta.config.errors import UserError
 from curta.model.transformer import Transformer
+from curta.training import processes
 
 Vectors = Float[np.ndarray, "members characters width"]
 
@@ -27,7 +28,8 @@ _NAME = "characters"
 
 def vectors(stacked: Transformer) -> Vectors:
     """The vector of each character in each of the stacked members, as the model uses it."""
-    return np.asarray(jax.vmap(lambda one: one.characters())(stacked))
+    found: Vectors = processes.fetch(jax.vmap(lambda one: one.characters())(stacked))
+    return found
 
 
 def save(folder: Path, step: int, moment: Vectors) -> None:

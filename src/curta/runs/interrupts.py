@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -24,17 +24,21 @@ class Interrupted(KeyboardInterrupt):
         self.code = 128 + number
 
 
-class _Noted(threading.Event):
+class Noted(threading.Event):
     """Set by the first signal; `number` is that signal's, 0 before."""
 
     number = 0
+
+    def note(self, number: int) -> None:
+        self.number = number
+        self.set()
 
     def forget(self) -> None:
         self.clear()
         self.number = 0
 
 
-_noted = _Noted()
+_noted = Noted()
 _depth = 0
 """Blocks of `deferred` that are entered."""
 
@@ -62,7 +66,7 @@ def handled(last: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def deferred() -> Iterator[threading.Event]:
+def deferred() -> Iterator[Noted]:
     """A signal is noted by the event, for the work to end where it is safe.
 
     Outside of a command SIGTERM, once the work has ended, ends the process with code 143.
@@ -114,17 +118,20 @@ def _listening() -> bool:
 def _handle(number: int, frame: Any) -> None:
     if _noted.is_set():
         _end(number)
-    _noted.number = number
-    _noted.set()
+    _noted.note(number)
     if not _depth:
         raise Interrupted(number)
 
 
-def _end(number: int) -> None:
-    """At once, as if killed, but with a line; a terminal gets its cursor back."""
+def leave(line: str, code: int) -> NoReturn:
+    """Ends the process at once, as if killed, but with a line; a terminal gets its cursor back."""
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-    os.write(2, f"{cursor}\ncurta: ended at once\n".encode())
-    os._exit(128 + number)
+    os.write(2, f"{cursor}\ncurta: {line}\n".encode())
+    os._exit(code)
+
+
+def _end(number: int) -> None:
+    leave("ended at once", 128 + number)
 
 
 def _unraisable(found: Any) -> None:

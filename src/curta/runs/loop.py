@@ -1,30 +1,31 @@
-"""The loop over compiled chunks of steps: metrics, validation, checkpoints, and when to end."""
+"""The loop over compiled chunks of steps: metrics, validation, checkpoints, and when to end.
 
-import threading
+Several processes that train one run all go through it, and come to the same decisions, since all
+that these depend on is fetched by all; process 0 alone has a `Record` that keeps anything.
+"""
+
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.evaluation import scoring
 from curta.layouts import Layout
 from curta.problems.problem import Problem
 from curta.problems.tasks import validation
-from curta.runs import checkpoints, embedding_history, metrics
-from curta.runs.folders import Folder
+from curta.runs import embedding_history
+from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
-from curta.runs.results import Metric
-from curta.runs.trackers import Tracker
-from curta.training import trainer
+from curta.runs.record import NoRecord, Progress
+from curta.runs.results import Metric, RunInfo
+from curta.training import processes, trainer
 from curta.training.trainer import CHUNK, Member, Metrics
 
 BUCKET = 10
@@ -39,41 +40,20 @@ class Validation(NamedTuple):
     token_accuracy: Float[np.ndarray, " members"]
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What is known after a chunk of steps."""
-
-    step: int
-    steps: int
-    seconds: float
-    loss: list[float]
-    exact_match: list[float]
-    stopped: dict[int, int]
-    problems_per_second: float
-
-
-Show = Callable[[Progress], None]
-
-
 class Loop:
     """One run's training, from a member state at some step to the end."""
 
     def __init__(
         self,
-        folder: Folder,
+        info: RunInfo,
         recipe: Recipe,
         layout: Layout,
         call: Callable[..., tuple[Member, Metrics]],
-        show: Show,
-        interrupted: threading.Event,
-        trackers: Sequence[Tracker] = (),
+        record: NoRecord,
+        interrupted: Noted,
     ) -> None:
-        self.folder, self.recipe, self.settings = folder, recipe, recipe.training
-        self.layout = layout
-        self.call, self.show, self.interrupted = call, show, interrupted
-        self.trackers = trackers
-        info = folder.read_info()
-        self.owner = checkpoints.owner(recipe, info.seeds)
+        self.recipe, self.settings, self.layout = recipe, recipe.training, layout
+        self.call, self.record, self.interrupted = call, record, interrupted
         self.members = len(info.seeds)
         self.stopped = dict(info.stopped)
         self.end = self.settings.steps if info.ended is None else info.ended
@@ -86,30 +66,20 @@ class Loop:
         while status is None:
             begun, count = time.perf_counter(), _until_boundary(step, self.settings)
             state, found = self.call(state, jnp.int32(step), jnp.int32(count))
-            found = jax.tree.map(lambda column, n=count: np.asarray(column)[:, :n], found)
+            found = Metrics(*(column[:, :count] for column in processes.fetch(found)))
             seconds += time.perf_counter() - begun
-            self.stopped |= _failures(found, np.asarray(state.alive), step, self.stopped)
+            self.stopped |= _failures(found, processes.fetch(state.alive), step, self.stopped)
             rows = _rows(found, step, seconds, self.stopped)
             step += count
             state, rows = self._validate(state, step, rows)
-            metrics.add(self.folder.metrics, rows)
-            for tracker in self.trackers:
-                tracker.add(rows)
+            self.record.rows(rows)
             status = self._status(step)
             self._remember(state, step, status)
             if status is not None or step % self.settings.checkpoint_every == 0:
-                self._save(state, step, seconds)
+                self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
-            self.show(self._progress(step, seconds, found, rate))
+            self.record.progress(self._progress(step, seconds, found, rate))
         return status
-
-    def _save(self, state: Member, step: int, seconds: float) -> None:
-        """A checkpoint; the metrics before it outlast a power failure as it does."""
-        files.sync(self.folder.metrics)
-        most = self.settings.checkpoints
-        checkpoints.save(self.folder.checkpoints, step, state, self.owner, most)
-        seconds = round(seconds, 3)
-        self.folder.update(training_seconds=seconds, stopped=self.stopped, checkpoint=step)
 
     def _status(self, step: int) -> Ending | None:
         """How the training has ended, if it has."""
@@ -117,15 +87,16 @@ class Loop:
             return "stopped"
         if step >= self.end:
             return "done"
-        return "interrupted" if self.interrupted.is_set() else None
+        signal = processes.highest(self.interrupted.number)
+        if signal:
+            self.interrupted.note(signal)
+        return "interrupted" if signal else None
 
     def _remember(self, state: Member, step: int, status: Ending | None) -> None:
         """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
         if every and (step % every == 0 or status in ("done", "stopped")):
-            embedding_history.save(
-                self.folder.history, step, embedding_history.vectors(state.model)
-            )
+            self.record.moment(step, embedding_history.vectors(state.model))
 
     def _validate(
         self, state: Member, step: int, rows: list[Metric]
@@ -141,13 +112,14 @@ class Loop:
         lowest = float(found.exact_match.min())
         if goal is not None and step >= self.settings.stop_after and lowest >= goal:
             self.end = step
-            self.folder.update(ended=step)
+            self.record.end(step)
         rows = [_validated(row, found) if row.step == step else row for row in rows]
         return trainer.improved(state, found.loss, found.exact_match), rows
 
     def _evaluated(self, state: Member) -> Validation:
         """Over the tasks, each at its share."""
-        models = scoring.Models(state.model, self.layout, self.members)
+        model = processes.local(state.model)
+        models = scoring.Models(model, self.layout, self.members, shared=True)
         found = [scoring.scores(models, problems) for problems in self._validation]
         shares = np.array(self.recipe.shares)[:, None] / self.settings.batch
         columns = (

@@ -1,12 +1,12 @@
-"""An evaluation that goes on where it was interrupted: what is found is kept size by size.
+"""An evaluation that goes on where it was interrupted: what is found is kept part by part.
 
-evaluating.jsonl holds a line for each size, and is removed once evaluation.json is there; an
-evaluation with other settings has a file of its own, named as it is.
+evaluating.jsonl holds a line for each size and each row of a grid, and is removed once
+evaluation.json is there; an evaluation with other settings has a file of its own, named as it is.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,36 +14,42 @@ from typing import Any
 
 from curta.config import files, typed
 from curta.config.errors import UserError
+from curta.evaluation.exact_match import Cells
 from curta.evaluation.results import SliceResult
-from curta.evaluation.suite import Keep
+from curta.evaluation.suite import Find, Found
 
 FILE = "evaluating.jsonl"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One size: its name, its rows, and the hash of what they were found with."""
+    """One size, or row of a grid: its name, what was found, and the hash of what that is of."""
 
     of: str
     name: str
-    rows: list[SliceResult]
+    rows: list[SliceResult] | Cells
+
+
+class Kept:
+    """What is known of an evaluation, by the names of its parts; more is written to the file."""
+
+    def __init__(self, path: Path, of: str) -> None:
+        self.path, self.of = path, of
+        self.known: dict[str, Found] = {p.name: p.rows for p in _read(path) if p.of == of}
+
+    def __call__(self, name: str, find: Find) -> Found:
+        if name not in self.known:
+            self.known[name] = find()
+            self.path.parent.mkdir(exist_ok=True)
+            files.append(self.path, typed.text(Part(self.of, name, self.known[name])))
+        return self.known[name]
 
 
 @contextmanager
-def kept(path: Path, given: Any) -> Iterator[Keep]:
-    """Looks rows up in a file, and writes them there, that belong to `given`: the weights and the
+def kept(path: Path, given: Any) -> Iterator[Kept]:
+    """Looks parts up in a file, and writes them there, that belong to `given`: the weights and the
     settings."""
-    of = hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest()
-    known = {part.name: part.rows for part in _read(path) if part.of == of}
-
-    def keep(name: str, find: Callable[[], list[SliceResult]]) -> list[SliceResult]:
-        if name not in known:
-            known[name] = find()
-            path.parent.mkdir(exist_ok=True)
-            files.append(path, typed.text(Part(of, name, known[name])))
-        return known[name]
-
-    yield keep
+    yield Kept(path, hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest())
     path.unlink(missing_ok=True)
 
 

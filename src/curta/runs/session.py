@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from curta.config import sections
-from curta.config.errors import UserError, notify, quoted
+from curta.config import sections, typed
+from curta.config.errors import UserError, quoted
 from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table, changed_evaluation
 from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
@@ -28,18 +28,20 @@ from curta.programs.machine.table import WindowTable
 from curta.programs.user import kept
 from curta.runs import (
     checkpoints,
-    embedding_history,
     evaluations,
     folders,
     interrupts,
     life,
-    metrics,
     parts,
+    states,
+    team,
     trackers,
 )
 from curta.runs.folders import Folder
-from curta.runs.loop import Loop, Show
+from curta.runs.loop import Loop
+from curta.runs.record import NoRecord, Record, Show
 from curta.runs.results import Stage
+from curta.runs.shares import Shares
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
 from curta.training import background, records, trainer
@@ -77,7 +79,7 @@ class Session:
     def load_models(self) -> scoring.Models:
         """Members as of the newest checkpoint, stacked; read once."""
         if self._models is None:
-            self._step = self._newest_step()
+            self._step = states.newest(self.folder)
             self._models = self.at(self._step)
         return self._models
 
@@ -89,12 +91,13 @@ class Session:
 
     def at(self, step: int) -> scoring.Models:
         """Members as of one of the checkpoints, stacked; as they began for step 0."""
-        seeds = jnp.asarray(self.seeds)
-        state = self._restored(step) if step else trainer.init(self.recipe, self.layout, seeds)
-        model = state.chosen
+        model = self._state(step).chosen
         if self.num_recurrences is not None:
             model = jax.vmap(lambda one: one.with_recurrences(self.num_recurrences))(model)
         return scoring.Models(model, self.layout, len(self.seeds))
+
+    def _state(self, step: int) -> Member:
+        return states.at(self.folder, self.recipe, self.layout, self.seeds, step)
 
     def model(self, member: int = 0) -> Transformer:
         """One member as of the newest checkpoint; UserError if there is none of that number."""
@@ -111,19 +114,34 @@ class Session:
     def _train(self, show: Show) -> life.Ending:
         self._models = None
         track = trackers.checked(self.folder.read_info().track)
-        mesh = trainer.training_mesh(self.recipe, len(self.seeds))
-        state, first, seconds = self._begin()
-        state = trainer.shard(state, mesh)
-        call, compiling = self._compiled(mesh, state)
+        first, seconds = states.going_on(self.folder)
+        self._tell("training", step=first)
+        state, call, compiling = self.begun(first)
         self.folder.update(
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
         )
         with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
-            loop = Loop(self.folder, self.recipe, self.layout, call, show, noted, tracking)
-            status = loop.run(state, first, seconds)
+            owner = checkpoints.owner(self.recipe, self.seeds)
+            most = self.recipe.training.checkpoints
+            record = Record(self.folder, owner, most, tracking, show)
+            status = self.loop(call, record, noted).run(state, first, seconds)
         self._keep_problems()
         return status
+
+    def begun(self, step: int) -> tuple[Member, Callable[..., Any], float]:
+        """The members at a step on the devices that train them, the chunk of steps, compiled, and
+        the seconds that compiling took; in every process of the run."""
+        mesh = trainer.training_mesh(self.recipe, len(self.seeds))
+        state = trainer.shard(self._state(step), mesh)
+        return state, *self._compiled(mesh, state)
+
+    def loop(
+        self, call: Callable[..., Any], record: NoRecord, interrupted: interrupts.Noted
+    ) -> Loop:
+        """The training, to be run; in every process of the run."""
+        info = self.folder.read_info()
+        return Loop(info, self.recipe, self.layout, call, record, interrupted)
 
     def _keep_problems(self) -> None:
         """Keeps problems of the evaluation where others would have to execute foreign code."""
@@ -241,7 +259,8 @@ class Session:
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
-        with self._evaluating(changed), self._parts(settings, changed) as keep:
+        with self._evaluating(changed), self._parts(settings, changed) as kept:
+            keep = self._shared(kept, settings)
             found = self._evaluation(models, settings, progress, keep=keep)
             found = replace(found, changes=changed, step=self.step)
             self.folder.save_evaluation(found)
@@ -249,6 +268,22 @@ class Session:
                 write_summary(self.folder)
                 self._conclude(findings.of_evaluation(found))
         return found
+
+    def _shared(self, kept: parts.Kept, settings: sections.Evaluation) -> suite.Keep:
+        """As `kept`; what is not known is found by all processes of this run."""
+        leader = team.leader()
+        if leader is None:
+            return kept
+        every = suite.parts(self.recipe, self.load_models(), settings)
+        asked = typed.text(settings)
+        self._tell("evaluating", settings=asked, recurrences=self.num_recurrences)
+        shares = Shares(leader, [name for name in every if name not in kept.known])
+        return lambda name, find: kept(name, partial(shares.find, name, find))
+
+    def _tell(self, do: str, **more: Any) -> None:
+        """Begins a stage in the other processes of this run, at the step of its weights."""
+        more = {"step": self._step, "trust": self.code_known} | more
+        team.tell(do, self.folder.path, **more)
 
     def _evaluating(self, changed: dict[str, Any]) -> AbstractContextManager[object]:
         """The recipe's evaluation is a stage of the run's life, others are not."""
@@ -282,7 +317,7 @@ class Session:
 
     def _parts(
         self, settings: sections.Evaluation, changed: dict[str, Any]
-    ) -> AbstractContextManager[suite.Keep]:
+    ) -> AbstractContextManager[parts.Kept]:
         """Keeps what is found size by size, for an evaluation that is interrupted."""
         weights = checkpoints.record(self.folder.checkpoints, self.step)
         path = evaluations.path_of(self.folder.path, evaluations.named(changed))
@@ -352,43 +387,3 @@ class Session:
         if not 0 <= number < len(self.seeds):
             raise UserError(f"no member {number}: run {self.name!r} has 0 to {len(self.seeds) - 1}")
         return number
-
-    def _restored(self, step: int) -> Member:
-        like = jax.eval_shape(
-            lambda: trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds))
-        )
-        owner = checkpoints.owner(self.recipe, self.seeds)
-        return checkpoints.load(self.folder.checkpoints, step, like, owner)
-
-    def _newest_step(self) -> int:
-        """Step of the newest checkpoint that is whole; UserError if there is none."""
-        self._tell_gone()
-        step = checkpoints.newest_whole(self.folder.checkpoints)
-        if step is None:
-            raise UserError(
-                f"run {self.name!r} has no checkpoint yet: `curta resume {self.name}` trains it"
-            )
-        return step
-
-    def _tell_gone(self) -> None:
-        """Says so if the newest checkpoint that was saved is not there any more."""
-        found = checkpoints.latest(self.folder.checkpoints)
-        saved = self.folder.read_info().checkpoint
-        if found is not None and found < saved:
-            notify(f"run {self.name!r} was trained to step {saved}, but the checkpoint is gone")
-
-    def _begin(self) -> tuple[Member, int, float]:
-        """State, step and seconds to go on from."""
-        self._tell_gone()
-        step = checkpoints.newest_whole(self.folder.checkpoints)
-        saved = self.folder.read_info().checkpoint
-        if step is None and saved:
-            raise UserError(
-                f"run {self.name!r} was trained to step {saved}, but its checkpoints are gone:"
-                " put them back, or train anew under another name"
-            )
-        seconds = metrics.cut(self.folder.metrics, step or 0)
-        embedding_history.cut(self.folder.history, step or 0)
-        if step is None:
-            return trainer.init(self.recipe, self.layout, jnp.asarray(self.seeds)), 0, seconds
-        return self._restored(step), step, seconds

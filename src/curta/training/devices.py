@@ -2,9 +2,13 @@
 
 import contextlib
 import os
+from typing import Any
 
 import jax
 
+from curta.config import launched
+from curta.config.errors import UserError
+from curta.config.launched import Process
 from curta.training import compiled
 
 
@@ -23,10 +27,35 @@ def configure() -> None:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Cores that this process may use.
+
+    Of several processes on a machine that are not bound to cores, each has its share.
+    """
+    there = os.cpu_count() or 1
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there
+    return own if own < there else max(1, own // launched.process().beside)
+
+
+def join(process: Process) -> None:
+    """Makes this process one of several whose devices are one mesh; call `configure` before.
+
+    Each has as many devices as the others, on a GPU machine launched by `--processes` one. Raises
+    UserError if they do not meet, or the devices are not alike.
+    """
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from us
+    own: dict[str, Any] = {}
+    if process.address:
+        jax.config.update("jax_check_proxy_envs", False)
+        own = {"local_device_ids": process.index, "coordinator_bind_address": process.address}
+    try:
+        jax.distributed.initialize(process.address or None, process.count, process.index, **own)
+        devices = [device.process_index for device in jax.devices()]
+    except (RuntimeError, ValueError) as error:
+        raise UserError(f"{process.count} processes did not meet: {error}") from None
+    each = [devices.count(index) for index in range(process.count)]
+    if len({*each}) > 1:
+        raise UserError(f"processes have {each} devices: give each as many, such as by srun -c")
 
 
 def description() -> str:

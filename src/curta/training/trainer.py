@@ -28,6 +28,7 @@ from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.problems import tasks
+from curta.training import processes
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
 from curta.training.recurrence_loss import loss_terms
@@ -277,7 +278,8 @@ def improved(
     """
     if state.best is None:
         return state
-    best, now = state.best, Best(state.model, jnp.asarray(loss), jnp.asarray(exact_match))
+    found = processes.put((loss, exact_match), state.alive.sharding)
+    best, now = state.best, Best(state.model, *found)
     better = (now.exact_match > best.exact_match) | (now.exact_match == best.exact_match) & (
         now.loss < best.loss
     )
@@ -291,12 +293,14 @@ def improved(
 def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
     """Devices as member x batch: as many for members as divide evenly, the rest for the batch.
 
-    6 members on 4 devices: 2 by 2, each with three members and half of an even batch.
+    6 members on 4 devices: 2 by 2, each with three members and half of an even batch. Of four of
+    which two are needed it is the first and the third, so that two processes have one each.
     """
     devices = devices or jax.devices()
     across = math.gcd(members, len(devices))
     shards = math.gcd(batch, len(devices) // across)
-    grid = [devices[i * shards : (i + 1) * shards] for i in range(across)]
+    chosen = devices[:: len(devices) // (across * shards)]
+    grid = [chosen[i * shards : (i + 1) * shards] for i in range(across)]
     return Mesh(grid, ("member", "batch"))
 
 
@@ -305,12 +309,16 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
 
     Cores do not share a batch of windows: a step takes one millisecond or two, and that they wait
     for each other takes one more (addition, 1,000 steps of 32, 128 and 512 windows: 0.4, 0.6 and
-    2.1 s on one core, 1.5, 1.6 and 2.2 s on two).
+    2.1 s on one core, 1.5, 1.6 and 2.2 s on two). Raises UserError if a process is left
+    without devices.
     """
-    if not isinstance(recipe.positions, Window):
-        return mesh_for(members, math.gcd(*recipe.shares))
     cores = jax.devices()[0].platform == "cpu"
-    return mesh_for(members, 1 if cores else recipe.training.batch)
+    if not isinstance(recipe.positions, Window):
+        mesh = mesh_for(members, math.gcd(*recipe.shares))
+    else:
+        mesh = mesh_for(members, 1 if cores else recipe.training.batch)
+    processes.check(mesh, members)
+    return mesh
 
 
 def compiled(
@@ -338,15 +346,15 @@ def compiled(
     return jax.jit(shard, donate_argnums=0)
 
 
-def shard(members: PyTree, mesh: Mesh) -> PyTree:
-    """Places what is stacked by members on the devices that train them."""
-    return jax.device_put(members, NamedSharding(mesh, PartitionSpec("member")))
+def shard(tree: PyTree, mesh: Mesh, axis: str = "member") -> PyTree:
+    """Places what is stacked by members, or by the batch, on the devices that have each part."""
+    return processes.put(tree, NamedSharding(mesh, PartitionSpec(axis)))
 
 
 def placed(data: Data, mesh: Mesh) -> Data:
     """Places each member's own data with it, and what is shared everywhere."""
     everywhere = NamedSharding(mesh, PartitionSpec())
-    return Data(jax.device_put(data.shared, everywhere), shard(data.own, mesh))
+    return Data(processes.put(data.shared, everywhere), shard(data.own, mesh))
 
 
 def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from curta.frontends.api import train
 from curta.frontends.serve import made
-from curta.runs.loop import Progress
+from curta.runs.record import Progress
 from tests import tiny
 from tests.export.html.tabs import expect_complaint, fits, screens
 

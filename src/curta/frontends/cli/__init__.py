@@ -10,8 +10,18 @@ from typing import Any
 
 import click
 
+from curta.config import launched
 from curta.config.errors import Notice, UserError, as_line, unknown
-from curta.frontends.cli import commands, comparing, listing, own, sharing, showing, verifying
+from curta.frontends.cli import (
+    commands,
+    comparing,
+    listing,
+    own,
+    processes,
+    sharing,
+    showing,
+    verifying,
+)
 from curta.runs import interrupts
 
 _COMMANDS = (
@@ -63,6 +73,7 @@ def _run(words: Sequence[str], last: bool = False) -> int:
             _notices(),
             cli.make_context("curta", list(words)) as context,
         ):
+            context.meta[processes.WORDS] = list(words)
             return cli.invoke(context) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
@@ -93,11 +104,12 @@ def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
 
 
 def _leave(code: int) -> None:
-    """Ends the process at once where a thread is still at work.
+    """Ends the process at once where a thread is still at work, or other processes were.
 
-    Python's own end takes the ground from under a thread that is within JAX, and that crashes.
+    Python's own end takes the ground from under a thread that is within JAX, and that crashes; of
+    several processes it would wait for those that have ended.
     """
-    if any(thread.daemon for thread in threading.enumerate()):
+    if launched.process().count > 1 or any(thread.daemon for thread in threading.enumerate()):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()

@@ -16,6 +16,7 @@ from curta.config.printable import letters, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.options import COUNT
+from curta.frontends.cli.processes import shared
 from curta.frontends.cli.stages import complete, show_evaluation
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+2718281828459
 )
 @click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
 @click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
+@shared
 def train(
     recipe: str,
     run: str | None,
@@ -52,6 +54,7 @@ def train(
 @click.command()
 @options.run
 @options.trust
+@shared
 def resume(run: str, trust: bool) -> int:
     """Go on with a run that was interrupted: trains, evaluates and reports what is missing."""
     from curta.frontends.api import load
@@ -157,6 +160,7 @@ def ask(
 @click.option("--seed", type=options.SEED, metavar="S", help="Seed of the problems.")
 @options.recurrences
 @options.as_json
+@shared
 def evaluate(
     run: str,
     trust: bool,

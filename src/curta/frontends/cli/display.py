@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from curta.problems.problem import Problem
     from curta.problems.sizes import Split
     from curta.runs.comparison_spec import Row
-    from curta.runs.loop import Progress as Step
+    from curta.runs.record import Progress as Step
     from curta.runs.results import ComparisonResults, ComparisonRow
 
 

@@ -1,0 +1,84 @@
+"""What is kept of a training while it goes on: in the run's folder, by trackers, on the screen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from jaxtyping import PyTree
+
+from curta.config import files
+from curta.runs import checkpoints, embedding_history, metrics
+from curta.runs.embedding_history import Vectors
+from curta.runs.folders import Folder
+from curta.runs.results import Metric
+from curta.runs.trackers import Tracker
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a chunk of steps."""
+
+    step: int
+    steps: int
+    seconds: float
+    loss: list[float]
+    exact_match: list[float]
+    stopped: dict[int, int]
+    problems_per_second: float
+
+
+Show = Callable[[Progress], None]
+
+
+class NoRecord:
+    """Keeps nothing: for all processes of a run but process 0."""
+
+    def rows(self, rows: Sequence[Metric]) -> None:
+        """Lines of metrics."""
+
+    def moment(self, step: int, vectors: Vectors) -> None:
+        """The characters' vectors."""
+
+    def end(self, step: int) -> None:
+        """That the training ends at this step, before that of the recipe."""
+
+    def checkpoint(
+        self, step: int, state: PyTree, seconds: float, stopped: Mapping[int, int]
+    ) -> None:
+        """All members' state, the seconds trained so far, and the members that have failed."""
+
+    def progress(self, now: Progress) -> None:
+        """How far it is."""
+
+
+class Record(NoRecord):
+    """Keeps it in a run's folder, and gives it to trackers and to whoever watches."""
+
+    def __init__(
+        self, folder: Folder, owner: str, most: int, trackers: Sequence[Tracker], show: Show
+    ) -> None:
+        self.folder, self.owner, self.most = folder, owner, most
+        self.trackers, self.show = trackers, show
+
+    def rows(self, rows: Sequence[Metric]) -> None:
+        metrics.add(self.folder.metrics, rows)
+        for tracker in self.trackers:
+            tracker.add(rows)
+
+    def moment(self, step: int, vectors: Vectors) -> None:
+        embedding_history.save(self.folder.history, step, vectors)
+
+    def end(self, step: int) -> None:
+        self.folder.update(ended=step)
+
+    def checkpoint(
+        self, step: int, state: PyTree, seconds: float, stopped: Mapping[int, int]
+    ) -> None:
+        """The metrics before it outlast a power failure as it does."""
+        files.sync(self.folder.metrics)
+        checkpoints.save(self.folder.checkpoints, step, state, self.owner, self.most)
+        self.folder.update(
+            training_seconds=round(seconds, 3), stopped=dict(stopped), checkpoint=step
+        )
+
+    def progress(self, now: Progress) -> None:
+        self.show(now)

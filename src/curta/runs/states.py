@@ -1,0 +1,59 @@
+"""The members' state at a step of a run: as they begin, or as a checkpoint has them."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from curta.config.errors import UserError, notify
+from curta.config.recipe import Recipe
+from curta.layouts import Layout
+from curta.runs import checkpoints, embedding_history, metrics
+from curta.runs.folders import Folder
+from curta.training import trainer
+from curta.training.trainer import Member
+
+
+def at(folder: Folder, recipe: Recipe, layout: Layout, seeds: Sequence[int], step: int) -> Member:
+    """All members, stacked: as they begin for step 0, else as of one of the checkpoints."""
+    if not step:
+        return trainer.init(recipe, layout, jnp.asarray(seeds))
+    like = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.asarray(seeds)))
+    owner = checkpoints.owner(recipe, list(seeds))
+    found: Member = checkpoints.load(folder.checkpoints, step, like, owner)
+    return found
+
+
+def newest(folder: Folder) -> int:
+    """Step of the newest checkpoint that is whole; UserError if there is none."""
+    _tell_gone(folder)
+    step = checkpoints.newest_whole(folder.checkpoints)
+    if step is None:
+        raise UserError(
+            f"run {folder.name!r} has no checkpoint yet: `curta resume {folder.name}` trains it"
+        )
+    return step
+
+
+def going_on(folder: Folder) -> tuple[int, float]:
+    """The step to train on from, and the seconds until then; what was written after it is dropped.
+
+    Raises UserError if there were checkpoints, and there are none any more.
+    """
+    _tell_gone(folder)
+    step, saved = checkpoints.newest_whole(folder.checkpoints), folder.read_info().checkpoint
+    if step is None and saved:
+        raise UserError(
+            f"run {folder.name!r} was trained to step {saved}, but its checkpoints are gone:"
+            " put them back, or train anew under another name"
+        )
+    seconds = metrics.cut(folder.metrics, step or 0)
+    embedding_history.cut(folder.history, step or 0)
+    return step or 0, seconds
+
+
+def _tell_gone(folder: Folder) -> None:
+    """Says so if the newest checkpoint that was saved is not there any more."""
+    found, saved = checkpoints.latest(folder.checkpoints), folder.read_info().checkpoint
+    if found is not None and found < saved:
+        notify(f"run {folder.name!r} was trained to step {saved}, but the checkpoint is gone")
