@@ -96,12 +96,18 @@ class Comparison:
         """Trains and evaluates what is not finished yet; False if it was interrupted."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            self._save()
+            self.save()
             for row in self.spec.rows:
-                if not self._complete(row, train, say):
+                if not self.complete(row, train, say):
                     return False
-                self._save()
+                self.save()
         return True
+
+    def save(self) -> None:
+        """Writes what is compared, and what is known of it by now."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with ownership.owned(self.path):
+            files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
     def pace(self) -> expected.Pace:
         """How far it is at each row that is not finished, from now on."""
@@ -111,7 +117,7 @@ class Comparison:
         parts = [expected.whole(row.name, placed(row.recipe), members) for row in left]
         return expected.Pace(parts)
 
-    def _complete(
+    def complete(
         self, row: Row, train: Callable[[Row, Session], None], say: Callable[[str], None]
     ) -> bool:
         """Trains and evaluates a row, as far as that is missing; False if it was interrupted."""
@@ -137,9 +143,6 @@ class Comparison:
         if (run.recipe, run.seeds) != (placed(row.recipe), self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run
-
-    def _save(self) -> None:
-        files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
 
 def _is_finished(path: Path | None) -> bool:
