@@ -56,7 +56,7 @@ def _complete(run: "Run", on: On | None) -> int:
     """Does what is missing of a run, here or elsewhere."""
     if on is None:
         return complete(run)
-    return hand_over(on, run.folder.path, [run.name], [run.recipe])
+    return hand_over(on, run.folder.path, [run.name])
 
 
 @click.command()

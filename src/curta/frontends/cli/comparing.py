@@ -112,9 +112,7 @@ def _hand_over(made: "Comparison", as_json: bool, on: On) -> int:
     if as_json and not on.wait:
         raise UserError("--json prints what was found: with --on it needs --wait")
     made.save()
-    rows = made.spec.rows
-    runs, recipes = [row.folder for row in rows], [row.recipe for row in rows]
-    return hand_over(on, made.path, runs, recipes, as_json)
+    return hand_over(on, made.path, [row.folder for row in made.spec.rows], as_json)
 
 
 def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:

@@ -125,13 +125,16 @@ def _view(folder: "JobFolder", found: "Sequence[RunState]") -> "RenderableType":
     from rich.console import Group
     from rich.text import Text
 
+    from curta.report.summary import counted
     from curta.runs.cluster.states import State
 
     order = get_args(State)
     counts = Counter(one.state for one in found)
     told = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
     rows = sorted(found, key=lambda one: order.index(one.state))
-    head = Text.assemble((printable(folder.name), "bold"), f": {len(found)} runs: {told}")
+    head = Text.assemble(
+        (printable(folder.name), "bold"), f": {counted(len(found), 'run')}: {told}"
+    )
     return Group(head, _table(rows))
 
 

@@ -16,7 +16,6 @@ from curta.config.recipe import parse_value
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
-    from curta.config.recipe import Recipe
     from curta.runs.cluster.job import System
 
 
@@ -104,9 +103,7 @@ def _named(text: str) -> tuple[str, str | bool]:
     return name, value == "true" or value
 
 
-def hand_over(
-    on: On, path: Path, runs: Sequence[str], recipes: "Sequence[Recipe]", as_json: bool = False
-) -> int:
+def hand_over(on: On, path: Path, runs: Sequence[str], as_json: bool = False) -> int:
     """Submits runs, by the names of their folders in `path`, and says under which name."""
     from curta.frontends.cli.display import notice
     from curta.frontends.cli.jobs import follow
@@ -114,7 +111,7 @@ def hand_over(
     from curta.report.summary import counted
     from curta.runs.cluster import submission
 
-    job = submission.submit(path, runs, recipes, on.system, on.cluster, work)
+    job = submission.submit(path, runs, on.system, on.cluster, work)
     if not as_json:
         name, tasks = printable(path.name), counted(len(job.tasks), "task")
         notice(f"{name}: {counted(len(job.runs), 'run')} in {tasks}; curta jobs {name}")

@@ -4,9 +4,8 @@ import os
 import sys
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 
 from curta.config.errors import UserError, as_line
@@ -14,7 +13,6 @@ from curta.frontends.cli.display import Status, entry_line, notice
 from curta.frontends.cli.stages import complete, learn
 from curta.frontends.cluster.task import MORE
 from curta.frontends.run import Comparison, Run
-from curta.programs.user import userfiles
 from curta.runs import interrupts
 from curta.runs.cluster.job import JobFolder
 from curta.runs.folders import COMPARISON, Folder
@@ -38,7 +36,6 @@ class _Worker:
         self.job = place.read()
         sys.argv[:] = self.job.command  # a run says by which words it was begun
         devices.configure()
-        userfiles.remembered(place.files, self.job.files)
 
     def work(self) -> int:
         waiting, done = deque(self.job.tasks[self.number].runs), 0
@@ -72,24 +69,17 @@ class _Worker:
             except Exception as error:
                 self.place.fail_try(name, _told(error))
 
-    @cached_property
-    def _carry_out(self) -> Callable[[str], None]:
-        """What does a run, given its name: of a comparison, or the only one."""
-        if not (self.place.path / COMPARISON).exists():
-            return lambda name: _complete(self.place.path)
-        made = Comparison.load(str(self.place.path))
-        rows = {row.folder: row for row in made.spec.rows}
-
-        def carry_out(name: str) -> None:
-            notice(entry_line(rows[name], f"task {self.number}"))
-            with Status() as status:
-                made.complete(rows[name], lambda row, run: learn(run), status.say)
-
-        return carry_out
-
-
-def _complete(path: Path) -> None:
-    complete(Run(Folder(path)))
+    def _carry_out(self, name: str) -> None:
+        """Does a run: a row of the comparison, or the only one."""
+        path = self.place.path
+        if not (path / COMPARISON).exists():
+            complete(Run(Folder(path)))
+            return
+        made = Comparison.load(str(path), only=name)
+        (row,) = made.spec.rows
+        notice(entry_line(row, f"task {self.number}"))
+        with Status() as status:
+            made.complete(row, lambda row, run: learn(run), status.say)
 
 
 def _told(error: Exception) -> str:

@@ -6,7 +6,6 @@
            NAME.lock     held by the process that is at it
       tasks/NUMBER.lock  of local tasks: held as long as the task lives
             NUMBER.log   what a local task itself printed
-      files/             the user's files of code
       submitit/          what submitit keeps: its scripts, its pickles, its logs
 
 Whether a run is finished is asked of its own folder; nothing here says so.
@@ -21,7 +20,6 @@ from typing import ClassVar, Literal
 
 from curta.config import files, locks, typed
 from curta.config.cluster import Cluster
-from curta.programs.user.userfiles import KeptFile
 from curta.runs.folders import COMPARISON, Folder
 
 HIDDEN = ".jobs"
@@ -43,7 +41,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """`job.json`: what was submitted, when, by which words, and whether it was cancelled."""
+    """`job.json`: what was submitted, when, by which words, and whether it was cancelled.
+
+    `finished` are runs of which nothing was left to be done even then.
+    """
 
     FORMAT: ClassVar[int] = 1
     REMEDY: ClassVar[str] = "submit it anew"
@@ -54,13 +55,14 @@ class Job:
     command: tuple[str, ...]
     submitted: str
     host: str
-    files: tuple[KeptFile, ...] = ()
+    finished: tuple[str, ...] = ()
     cancelled: bool = False
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The names of all runs, each once."""
-        return tuple(dict.fromkeys(name for task in self.tasks for name in task.runs))
+        given = (name for task in self.tasks for name in task.runs)
+        return tuple(dict.fromkeys((*self.finished, *given)))
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class JobFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.folder = path / HIDDEN
-        self.files, self.submitit = self.folder / "files", self.folder / "submitit"
+        self.submitit = self.folder / "submitit"
 
     @property
     def name(self) -> str:

@@ -42,7 +42,7 @@ def read(folder: JobFolder) -> list[RunState]:
     """The state of every run, in the order of the job; UserError if Slurm cannot be asked."""
     job = folder.read()
     living = queue.living(folder, job)  # first: what ends from here on is met as finished
-    having: dict[str, list[int]] = {}
+    having: dict[str, list[int]] = {name: [] for name in job.finished}
     for number, task in enumerate(job.tasks):
         for name in task.runs:
             having.setdefault(name, []).append(number)
@@ -72,7 +72,7 @@ def _state(folder: JobFolder, job: Job, name: str, numbers: list[int], living: L
     state = decide(job, folder.is_finished(name), tries, numbers, living)
     stage, step, steps, left = _progress(folder, name)
     line = tries.failure
-    if state == "failed" and not line:
+    if state == "failed" and not line and numbers:
         line = _last_words(folder, job, numbers[-1]) or "its task has ended without it"
     running = state == "running"
     return RunState(

@@ -19,14 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from curta.config import files, system
+from curta.config import system
 from curta.config.cluster import Cluster
 from curta.config.errors import UserError
 from curta.config.optional import module
-from curta.config.positions import UserEncoding
-from curta.config.recipe import Recipe
-from curta.programs.user import userfiles
-from curta.programs.user.userfiles import KeptFile
 from curta.runs import provenance
 from curta.runs.cluster import queue
 from curta.runs.cluster.job import Job, JobFolder, System, Task
@@ -54,14 +50,7 @@ def divide(runs: Sequence[str], on: System, cluster: Cluster, cores: int) -> tup
     )
 
 
-def submit(
-    path: Path,
-    runs: Sequence[str],
-    recipes: Sequence[Recipe],
-    on: System,
-    cluster: Cluster,
-    work: Work,
-) -> Job:
+def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster, work: Work) -> Job:
     """Hands over the runs that are not finished, by the names of their folders.
 
     `work` is a function of a module that can be executed as one. Raises UserError if tasks of an
@@ -69,15 +58,14 @@ def submit(
     """
     folder = JobFolder(path.resolve())
     _check(folder, on)
-    left = [name for name in runs if not folder.is_finished(name)]
+    finished = tuple(filter(folder.is_finished, runs))
+    left = [name for name in runs if name not in finished]
     if not left:
         raise UserError(f"{folder.name!r} is finished: nothing is left to be done")
     folder.forget_tries()
     tasks = divide(left, on, cluster, devices.visible())
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    kept = _keep_files(folder, recipes)
-    words = provenance.command()
-    job = Job(on, cluster, tasks, words, now, socket.gethostname(), kept)
+    job = Job(on, cluster, tasks, provenance.command(), now, socket.gethostname(), finished)
     folder.save(job)  # first: a task reads there what it has to do
     started = _to_slurm(folder, job, work) if on == "slurm" else _to_processes(folder, job, work)
     tasks = tuple(replace(task, id=name) for task, name in zip(tasks, started, strict=True))
@@ -95,16 +83,6 @@ def _check(folder: JobFolder, on: System) -> None:
             f"tasks of {folder.name!r} are at work: `curta jobs {folder.name}` shows them,"
             " --cancel ends them"
         )
-
-
-def _keep_files(folder: JobFolder, recipes: Sequence[Recipe]) -> tuple[KeptFile, ...]:
-    """Copies the user's files of code that the recipes name: a run may not have begun yet."""
-    tags = {name for recipe in recipes for name in recipe.programs}
-    tags |= {one.positions.file for one in recipes if isinstance(one.positions, UserEncoding)}
-    found = [file for tag in sorted(tags) if (file := userfiles.known(tag)) is not None]
-    for file in found:
-        files.write(folder.files / file.tag, file.content)
-    return tuple(KeptFile(file.tag, file.name, file.sha256) for file in found)
 
 
 def _to_slurm(folder: JobFolder, job: Job, work: Work) -> list[str]:
