@@ -274,7 +274,7 @@ def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
     made, code = begun("sent"), tmp_path / "code.py"
     code.write_text("from pathlib import Path\nPath(__file__).with_name('executed').touch()\n")
     made.path.mkdir(parents=True)
-    made._save()
+    made.save()
     content = json.loads((made.path / "comparison.json").read_text())
     content["rows"][0]["settings"]["program"] = str(code)
     (made.path / "comparison.json").write_text(json.dumps(content))

@@ -42,7 +42,7 @@ from curta.runs.loop import Loop, Show
 from curta.runs.results import Stage
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
-from curta.training import background, records, trainer
+from curta.training import background, devices, records, trainer
 from curta.training.trainer import Member
 
 MANY = 1000
@@ -118,6 +118,7 @@ class Session:
         self.folder.update(
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
+            device=devices.description(),  # a run may be begun elsewhere than it is trained
         )
         with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
             loop = Loop(self.folder, self.recipe, self.layout, call, show, noted, tracking)

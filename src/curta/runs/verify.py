@@ -32,7 +32,7 @@ from curta.runs import (
 from curta.runs import parts as evaluating
 from curta.runs import summary as summaries
 from curta.runs.folders import COMPARISON, Folder
-from curta.runs.results import RunInfo, Summary
+from curta.runs.results import ComparisonResults, RunInfo, Summary
 
 State = Literal["whole", "missing", "damaged", "foreign"]
 
@@ -250,7 +250,7 @@ def _code(folder: Path, known: Iterable[KeptFile]) -> Iterator[Part]:
 
         def check(path: Path, one: KeptFile = one) -> None:
             if hashlib.sha256(files.read_bytes(path)).hexdigest() != one.sha256:
-                raise UserError("it is not the file that was executed")
+                raise UserError("it is not the file that the run was made with")
 
         if not one.file or Path(one.file).name != one.file:
             yield Part(one.file, "damaged", f"this names no file of the folder: {COPY}")

@@ -23,33 +23,43 @@ def job(cancelled: bool = False, retries: int = 1) -> Job:
     [
         (Tries(), {0: "pending"}, "pending"),
         (Tries(), {0: "running"}, "pending"),
-        (Tries(task=0), {0: "running"}, "running"),
         (Tries(failures=1, failure="no"), {0: "running"}, "pending"),
-        (Tries(task=0, failures=1, failure="no"), {0: "running"}, "running"),
         (Tries(failures=2, failure="no"), {0: "running"}, "failed"),
         (Tries(requeued=1), {0: "pending"}, "requeued"),
-        (Tries(task=0, requeued=1), {0: "running"}, "running"),
         (Tries(task=0), {0: "pending"}, "requeued"),
         (Tries(task=0), {1: "running"}, "failed"),
         (Tries(), {}, "failed"),
+        (Tries(), {1: "running"}, "failed"),
     ],
 )
-def test_a_state_of_a_run_that_is_not_finished(
-    tries: Tries, living: Living, expected: State
-) -> None:
-    assert states.decide(job(), False, tries, [0], living) == expected
-    assert states.decide(job(), True, tries, [0], living) == "finished"
+def test_a_state_of_a_run_that_nobody_is_at(tries: Tries, living: Living, expected: State) -> None:
+    assert states.decide(job(), False, False, tries, [0], living) == expected
+    assert states.decide(job(), False, True, tries, [0], living) == "running"
+    assert states.decide(job(), True, False, tries, [0], living) == "finished"
 
 
 def test_what_had_no_turn_before_a_cancellation_is_cancelled_and_not_failed() -> None:
-    assert states.decide(job(cancelled=True), False, Tries(), [0], {}) == "cancelled"
+    assert states.decide(job(cancelled=True), False, False, Tries(), [0], {}) == "cancelled"
     failed = Tries(failures=2, failure="no")
-    assert states.decide(job(cancelled=True), False, failed, [0], {}) == "failed"
+    assert states.decide(job(cancelled=True), False, False, failed, [0], {}) == "failed"
 
 
 def test_any_of_several_tasks_may_take_a_run() -> None:
-    assert states.decide(job(), False, Tries(), [0, 1], {1: "running"}) == "pending"
-    assert states.decide(job(), False, Tries(task=1), [0, 1], {1: "running"}) == "running"
+    found = states.decide(job(), False, False, Tries(), [0, 1], {1: "running"})
+    assert found == "pending"
+
+
+def test_a_run_is_at_work_as_long_as_its_task_or_its_own_process_is(tmp_path: Path) -> None:
+    """The task is killed here, and the process that it has begun goes on."""
+    folder = JobFolder(tmp_path)
+    tasks = (Task(("a",), "12"),)
+    folder.save(Job("local", Cluster(), tasks, ("curta",), "now", "mill"))
+    folder.begin_try("a", 0)
+    with folder.alive(0):
+        assert [one.state for one in states.read(folder)] == ["running"]
+    with folder.claimed("a"):
+        assert [one.state for one in states.read(folder)] == ["running"]
+    assert [one.state for one in states.read(folder)] == ["failed"]
 
 
 def test_a_task_that_is_gone_has_the_last_word(tmp_path: Path) -> None:

@@ -73,7 +73,10 @@ def takes_on(function: Callable[..., int]) -> Callable[..., int]:
         fields = {name: given.pop(f"{_PREFIX}{name}") for name in cluster.FIELDS}
         fields = {name: value for name, value in fields.items() if value not in (None, ())}
         own = [given.pop(name) for name in ("on", "cluster_file", "wait")]
-        return function(on=_on(fields, *own), **given)
+        on = _on(fields, *own)
+        if on is not None and given.get("as_json") and not on.wait:
+            raise UserError("--json prints what was found: with --on it needs --wait")
+        return function(on=on, **given)
 
     for option in reversed(_OPTIONS):
         called = option(called)

@@ -158,6 +158,10 @@ class JobFolder:
         with _locked(self._of_run(name, "lock")) as mine:
             yield mine
 
+    def is_claimed(self, name: str) -> bool:
+        """Whether a process has the run; where a network disk has no locks it is not known."""
+        return not locks.is_free(self._of_run(name, "lock"))
+
     @contextmanager
     def alive(self, number: int) -> Iterator[bool]:
         """As long as the block lasts a task is known to live; False if another process is it."""

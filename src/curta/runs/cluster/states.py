@@ -54,11 +54,13 @@ def is_over(states: list[RunState]) -> bool:
     return all(one.state in OVER for one in states)
 
 
-def decide(job: Job, finished: bool, tries: Tries, numbers: list[int], living: Living) -> State:
+def decide(
+    job: Job, finished: bool, at_work: bool, tries: Tries, numbers: list[int], living: Living
+) -> State:
     """The state of a run whose tasks, by `numbers`, may still be `living`."""
     if finished:
         return "finished"
-    if tries.task is not None and living.get(tries.task) == "running":
+    if at_work:
         return "running"
     if tries.failures > job.cluster.retries:
         return "failed"
@@ -69,7 +71,10 @@ def decide(job: Job, finished: bool, tries: Tries, numbers: list[int], living: L
 
 def _state(folder: JobFolder, job: Job, name: str, numbers: list[int], living: Living) -> RunState:
     tries = folder.read_tries(name)
-    state = decide(job, folder.is_finished(name), tries, numbers, living)
+    at_work = tries.task is not None and (
+        living.get(tries.task) == "running" or folder.is_claimed(name)
+    )
+    state = decide(job, folder.is_finished(name), at_work, tries, numbers, living)
     stage, step, steps, left = _progress(folder, name)
     line = tries.failure
     if state == "failed" and not line and numbers:
