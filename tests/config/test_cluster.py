@@ -21,8 +21,11 @@ def test_a_file_says_what_to_ask_for(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("[cluster]\npartitoin = 'a'\n", "unknown field 'partitoin': did you mean 'partition'?"),
-        ("[cluster]\ntime = 0\n", "cluster.time: input should be greater than or equal to 1"),
-        ("[cluster]\ntime = 1\nnotice = 60\n", "leaves nothing of a time limit of 1 minutes"),
+        ("[cluster]\ntime = 1\n", "cluster.time: input should be greater than or equal to 2"),
+        (
+            "[cluster]\ntime = 3\n",
+            "cluster.notice of 120 seconds is too long for a cluster.time of 3",
+        ),
         ('[cluster]\nsetup = ["a\\nb"]\n', "cluster.setup.0: string should match pattern"),
         ("[cluster]\noptions = { '--x' = 1 }\n", "cluster.options.--x"),
         ("[clutser]\ntime = 1\n", "unknown section 'clutser': did you mean 'cluster'?"),

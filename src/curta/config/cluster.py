@@ -18,6 +18,8 @@ OptionName = Annotated[str, StringConstraints(max_length=limits.NAME, pattern="^
 
 MINUTES = 60 * 24 * 365
 """A year: the longest time limit, in minutes."""
+OWN = 90
+"""Seconds of its time that a task has to itself, at least: Slurm may give notice a minute early."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Cluster:
     """Slurm's partition (its default)."""
     account: Line = ""
     """The account that Slurm charges (your default)."""
-    time: Annotated[int, Ge(1), Le(MINUTES)] = 60
+    time: Annotated[int, Ge(2), Le(MINUTES)] = 60
     """Minutes that Slurm gives a task. What is not done by then is saved and queued again."""
     cores: Annotated[int, Ge(1), Le(limits.PARTS)] | None = None
     """Cores of each task (Slurm: 1; local: an equal share). Each is a device of JAX."""
@@ -54,10 +56,11 @@ class Cluster:
     """Lines of shell that come before the work: "module load cuda"."""
 
     def __post_init__(self) -> None:
-        if self.notice >= 60 * self.time:
+        most = 60 * self.time - OWN
+        if self.notice > most:
             raise UserError(
-                f"cluster.notice of {self.notice} seconds leaves nothing of a time limit of"
-                f" {self.time} minutes: give a smaller notice, or more time"
+                f"cluster.notice of {self.notice} seconds is too long for a cluster.time of"
+                f" {self.time} minutes: at most {most}"
             )
 
 

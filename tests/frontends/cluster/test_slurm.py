@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
 ]
 
-ASKED = ("--on", "slurm", "--cluster.time", "2", "--cluster.notice", "90")
+ASKED = ("--on", "slurm", "--cluster.time", "2", "--cluster.notice", "30")
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from curta.config.cluster import Cluster
+from curta.config.errors import UserError
 from curta.runs.cluster import states
 from curta.runs.cluster.job import Job, JobFolder, Task, Tries
 from curta.runs.cluster.queue import Living
@@ -102,3 +103,16 @@ def test_a_run_has_one_worker_and_a_task_one_process(tmp_path: Path) -> None:
         assert mine
         assert folder.process_of(0) is not None
     assert folder.process_of(0) is None
+
+
+def test_a_job_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path)
+    folder.save(job())
+    path = folder.folder / "job.json"
+    path.write_text(path.read_text().replace('"a"', '"../../a"'))
+    with pytest.raises(UserError, match=r"is damaged: job\.json"):
+        folder.read()
+    (tmp_path / "secret").write_text("secret")
+    folder.log("a").parent.mkdir()
+    folder.log("a").symlink_to(tmp_path / "secret")
+    assert folder.read_log(folder.log("a")) == ""

@@ -251,18 +251,17 @@ def _print_logs(folder: "JobFolder", runs: Sequence[str]) -> int:
     tasks = [] if runs else range(len(job.tasks))
     logs += [path for number in tasks for path in states.task_logs(folder, job, number)]
     for path in logs:
-        _print_log(path)
+        _print_log(path.name, folder.read_log(path))
     return 0
 
 
-def _print_log(path: Path) -> None:
+def _print_log(name: str, text: str) -> None:
     from rich.text import Text
 
     from curta.frontends.cli.display import notice
 
-    text = path.read_text("utf-8", "replace") if path.exists() else ""
     if text.strip():
-        notice(Text(f"{path.name}:", "bold"))
+        notice(Text(f"{printable(name)}:", "bold"))
         notice(Text(text.rstrip()))
 
 

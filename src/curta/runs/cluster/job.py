@@ -16,16 +16,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from curta.config import files, locks, typed
+from pydantic import AfterValidator
+
+from curta.config import files, limits, locks, typed
 from curta.config.cluster import Cluster
+from curta.config.errors import quoted
 from curta.runs.folders import COMPARISON, Folder
 
 HIDDEN = ".jobs"
 """The folder's name: no entry of a comparison can be called so."""
 
 System = Literal["slurm", "local"]
+
+
+def _checked(name: str) -> str:
+    """A name that leads nowhere else; ValueError for any other."""
+    if not limits.is_name(name):
+        raise ValueError(f"{quoted(name)} is no name of a run")
+    return name
+
+
+RunName = Annotated[str, AfterValidator(_checked)]
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,7 @@ class Task:
     `id` is Slurm's, such as `1234_5`, or a process of `Job.host`.
     """
 
-    runs: tuple[str, ...]
+    runs: tuple[RunName, ...]
     id: str = ""
 
 
@@ -55,7 +68,7 @@ class Job:
     command: tuple[str, ...]
     submitted: str
     host: str
-    finished: tuple[str, ...] = ()
+    finished: tuple[RunName, ...] = ()
     cancelled: bool = False
 
     @property
@@ -128,6 +141,13 @@ class JobFolder:
         if not os.path.lexists(path):
             return Tries()
         return typed.read(Tries, path, f"job {self.name!r}")
+
+    def read_log(self, path: Path) -> str:
+        """What one of these has by now; nothing where it is no file of its own."""
+        try:
+            return files.read_bytes(path).decode("utf-8", "replace")
+        except OSError:
+            return ""
 
     def begin_try(self, name: str, task: int) -> None:
         self._save_tries(name, replace(self.read_tries(name), task=task))

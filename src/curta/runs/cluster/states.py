@@ -103,10 +103,7 @@ def _progress(folder: JobFolder, name: str) -> tuple[str, int, int, float | None
 
 def _last_words(folder: JobFolder, job: Job, number: int) -> str:
     """The last line that a task has printed which is gone, such as that memory did not suffice."""
-    path = task_logs(folder, job, number)[-1]
-    if not path.exists():
-        return ""
-    lines = path.read_text("utf-8", "replace").splitlines()
+    lines = folder.read_log(task_logs(folder, job, number)[-1]).splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
