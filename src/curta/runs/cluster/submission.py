@@ -15,7 +15,9 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,8 @@ def _to_slurm(folder: JobFolder, job: Job, work: Work) -> list[str]:
         executor = submitit.SlurmExecutor(folder.submitit, max_num_timeout=job.cluster.requeues)
         executor.update_parameters(**slurm_parameters(job.cluster, folder.name))
         numbers = [str(number) for number in range(len(job.tasks))]
-        tasks = executor.map_array(work, [str(folder.path)] * len(numbers), numbers)
+        with redirect_stderr(StringIO()):  # what sbatch says comes with the error as well
+            tasks = executor.map_array(work, [str(folder.path)] * len(numbers), numbers)
     except RuntimeError as error:  # of submitit, also where sbatch has refused
         last = str(error).strip().rpartition("\n")[2]
         raise UserError(f"Slurm has not taken the job: {last}") from None
