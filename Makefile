@@ -58,7 +58,7 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,trl,onnx]'
+	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,trl,onnx,cluster]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base

@@ -143,6 +143,13 @@ def tracked(place: Place, name: str, files: str) -> None:
     assert list(place.folder.glob(files))
 
 
+def submitted(place: Place) -> None:
+    """What a task is given can be made, and where there is no Slurm, one line says so."""
+    place.run("-c", SUBMITTING)
+    done = place.call(*CURTA, "train", "runs/small/recipe.toml", "--run=elsewhere", "--on=slurm")
+    assert "Slurm has not taken the job" in done.stderr or "1 task" in done.stdout, done.stderr
+
+
 def checked_by_tests(place: Place) -> None:
     place.run("-c", "import httpx2, ipykernel, nbclient, nbformat, playwright.sync_api, xdist")
     place.run("-m", "pytest", "tests/test_rooms.py", "-p", "no:cacheprovider", at=ROOT)
@@ -179,6 +186,11 @@ trainer.train()
 trainer.save_model("tuned")
 """
 
+SUBMITTING = """
+from curta.frontends.cluster.task import again
+again("mine", "0").dump("again.pkl")
+"""
+
 COMPARING = """
 from benchmarks.check import differences
 from benchmarks.configurations import CONFIGURATIONS
@@ -187,6 +199,7 @@ assert "logits" in differences(CONFIGURATIONS["a"].recipe())
 
 WORK = {
     "data": in_parquet,
+    "cluster": submitted,
     "onnx": as_graph,
     "huggingface": opened,
     "serve": served,

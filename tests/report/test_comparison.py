@@ -193,6 +193,14 @@ def test_a_single_swept_value_is_drawn_once(tmp_path: Path) -> None:
     assert not (tmp_path / "by-parameters.png").exists()
 
 
+def test_a_sweep_may_end_without_any_loss(tmp_path: Path) -> None:
+    """A loss of 0 has no place on a logarithmic axis: its panel lacks that series."""
+    sample.write_comparison(tmp_path, swept=("model.width", "model.num_layers"))
+    for number in (1, 2):
+        change(tmp_path, number, loss=sample.statistics([0.0] * 3))
+    assert "by-model.width.png" in visible(page_of(tmp_path))
+
+
 def test_a_page_that_cannot_be_written_leaves_the_last_one(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from curta.config.errors import UserError
 from curta.config.typed import as_json
 from curta.evaluation.evaluation_set import refusal
 from curta.frontends.run import Comparison, Run
+from curta.programs.user import userfiles
 from curta.runs import comparison, comparison_spec
 from curta.runs.comparison_spec import Row
 from tests import tiny
@@ -274,7 +275,7 @@ def test_a_file_that_names_code_is_refused_and_nothing_is_executed(
     made, code = begun("sent"), tmp_path / "code.py"
     code.write_text("from pathlib import Path\nPath(__file__).with_name('executed').touch()\n")
     made.path.mkdir(parents=True)
-    made._save()
+    made.save()
     content = json.loads((made.path / "comparison.json").read_text())
     content["rows"][0]["settings"]["program"] = str(code)
     (made.path / "comparison.json").write_text(json.dumps(content))
@@ -306,3 +307,34 @@ def test_sweep_from_python() -> None:
         {"optimizer.learning_rate": 0.01},
     ]
     assert (made.path / "by-optimizer.learning_rate.svg").exists()
+
+
+def test_a_comparison_keeps_the_files_of_code_that_its_recipes_name(runs_folder: Path) -> None:
+    """So its runs can begin in another process; a file that is another is not executed."""
+    decay = Path(__file__).parents[2] / "docs" / "examples" / "decay.py"
+    words = ["one: addition-reversed", f"two: addition-reversed positions.name={decay}"]
+    made = Comparison.begin(comparison_spec.resolve(comparison_spec.draft(words), {}), "own", "")
+    made.save()
+    (kept,) = made.code
+    assert (made.path / kept.file).read_bytes() == decay.read_bytes()
+    assert {part.state for part in curta.verify("own")} == {"whole"}
+    userfiles.KNOWN.clear()
+    assert Comparison.load("own").spec == made.spec
+    assert userfiles.known(kept.file) is not None
+    userfiles.KNOWN.clear()
+    (made.path / kept.file).write_text("raise SystemExit")
+    with pytest.raises(UserError, match=r"is not the file it was made with"):
+        Comparison.load("own")
+    assert "damaged" in {part.state for part in curta.verify("own")}
+
+
+def test_a_comparison_of_one_row_does_not_look_at_the_others(runs_folder: Path) -> None:
+    made = begun()
+    made.save()
+    path = made.path / "comparison.json"
+    found = json.loads(path.read_text())
+    found["rows"][1]["settings"]["model"]["width"] = -1
+    path.write_text(json.dumps(found))
+    with pytest.raises(UserError, match=r"model\.width"):
+        Comparison.load("two")
+    assert Comparison.load("two", only="window").spec.rows == made.spec.rows[:1]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from curta.training import compiled
+from curta.config.errors import UserError
+from curta.training import compiled, devices
 
 WORK = """
 import jax, jax.monitoring, jax.numpy as jnp
@@ -117,3 +118,17 @@ def test_a_cache_that_may_only_be_read_is_read(filled: Path) -> None:
     assert (hits, misses) == (len(entries(filled)), 1)
     assert notices(said, "Permission denied; going on without it") == 1
     assert not any("persistent compilation cache" in line for line in said)
+
+
+def test_devices_are_as_many_as_cores_unless_fewer_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "visible", lambda: 4)
+    assert devices.cores() == 4
+    for given, found in (("1", 1), ("4", 4), ("64", 4), ("", 4)):
+        monkeypatch.setenv("CURTA_CORES", given)
+        assert devices.cores() == found
+    for given in ("0", "two", "-1"):
+        monkeypatch.setenv("CURTA_CORES", given)
+        with pytest.raises(UserError, match="should be a count of cores"):
+            devices.cores()

@@ -219,6 +219,11 @@ class Comparison(comparison.Comparison):
         """As `comparison.Comparison.run_comparison`; the report is written at the end."""
         ended = super().run_comparison(train, say)
         if ended:
-            with ownership.owned(self.path):
-                write_comparison(self.path)
+            self.conclude()
         return ended
+
+    def conclude(self) -> None:
+        """Writes what all its runs have found, whoever has trained them, and the report."""
+        with ownership.owned(self.path):
+            self.save()
+            write_comparison(self.path)

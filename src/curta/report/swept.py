@@ -210,7 +210,7 @@ def _draw_ranges(
     axes: Axes, ranges: dict[float, Range], series: Series, *, connected: bool
 ) -> None:
     places, middle = list(ranges), [ends.median for ends in ranges.values()]
-    low, high = zip(*((ends.least, ends.most) for ends in ranges.values()), strict=True)
+    low, high = ([getattr(ends, end) for ends in ranges.values()] for end in ("least", "most"))
     if connected:
         axes.fill_between(places, low, high, color=series.colour, alpha=0.18, linewidth=0)
     else:

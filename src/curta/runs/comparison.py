@@ -23,6 +23,8 @@ from curta.evaluation.evaluation_set import refusal
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.problems.tasks import as_size
+from curta.programs.user import kept, userfiles
+from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder
@@ -39,9 +41,11 @@ class Comparison:
     session: type[Session] = Session
     """What its runs are made as."""
 
-    def __init__(self, path: Path, spec: ComparisonSpec) -> None:
+    def __init__(self, path: Path, spec: ComparisonSpec, code: tuple[KeptFile, ...] = ()) -> None:
         self.path = path
         self.spec = spec
+        self.code = code
+        """The user's files that its recipes name; a run that has begun has its own."""
 
     @classmethod
     def begin(cls: type[Kind], spec: ComparisonSpec, name: str | None, base: str) -> Kind:
@@ -53,17 +57,21 @@ class Comparison:
         if name is not None:
             if not _fits(path := folders.root() / folders.checked(name), spec):
                 raise UserError(f"{name!r} exists already with other runs: choose another name")
-            return cls(path, spec)
+            return cls(path, spec, _code(spec))
         paths = (folders.root() / one for one in folders.numbered(base))
-        return cls(next(path for path in paths if _fits(path, spec)), spec)
+        return cls(next(path for path in paths if _fits(path, spec)), spec, _code(spec))
 
     @classmethod
-    def load(cls: type[Kind], name: str) -> Kind:
-        """A comparison by its name in the runs folder, or by its path."""
+    def load(cls: type[Kind], name: str, only: str | None = None) -> Kind:
+        """A comparison by its name in the runs folder, or by its path.
+
+        With `only` it has a single row, by its run's folder, to be completed: the recipes of the
+        others are not looked at, and may be broken.
+        """
         path = folders.comparison_path(name)
         if not (path / COMPARISON).exists():
             raise unknown("comparison", name, folders.comparisons(), "curta runs")
-        return cls(path, _spec(path))
+        return cls(path, _spec(path, only), read(path).files)
 
     @property
     def name(self) -> str:
@@ -85,6 +93,7 @@ class Comparison:
             summary=self.spec.summary,
             seeds=list(self.spec.seeds),
             swept=list(self.spec.swept),
+            files=self.code,
             rows=[_row(row, self.path / row.folder, evaluation) for row in self.spec.rows],
         )
 
@@ -96,12 +105,20 @@ class Comparison:
         """Trains and evaluates what is not finished yet; False if it was interrupted."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            self._save()
+            self.save()
             for row in self.spec.rows:
-                if not self._complete(row, train, say):
+                if not self.complete(row, train, say):
                     return False
-                self._save()
+                self.save()
         return True
+
+    def save(self) -> None:
+        """Writes what is compared, and what is known of it by now."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with ownership.owned(self.path):
+            for one in filter(None, (userfiles.known(kept.file) for kept in self.code)):
+                files.write(self.path / one.tag, one.content)
+            files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
     def pace(self) -> expected.Pace:
         """How far it is at each row that is not finished, from now on."""
@@ -111,7 +128,7 @@ class Comparison:
         parts = [expected.whole(row.name, placed(row.recipe), members) for row in left]
         return expected.Pace(parts)
 
-    def _complete(
+    def complete(
         self, row: Row, train: Callable[[Row, Session], None], say: Callable[[str], None]
     ) -> bool:
         """Trains and evaluates a row, as far as that is missing; False if it was interrupted."""
@@ -137,9 +154,6 @@ class Comparison:
         if (run.recipe, run.seeds) != (placed(row.recipe), self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run
-
-    def _save(self) -> None:
-        files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
 
 def _is_finished(path: Path | None) -> bool:
@@ -265,10 +279,21 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
     return same and there.seeds == spec.seeds
 
 
-def _spec(path: Path) -> ComparisonSpec:
-    """The specification that comparison.json holds."""
+def _code(spec: ComparisonSpec) -> tuple[KeptFile, ...]:
+    """The user's files that the recipes of a specification name, each once, by their tags."""
+    tags = sorted({tag for row in spec.rows for tag in kept.tags(row.recipe)})
+    found = filter(None, map(userfiles.known, tags))
+    return tuple(KeptFile(one.tag, one.name, one.sha256) for one in found)
+
+
+def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
+    """The specification that comparison.json holds, or one of a single run's folder.
+
+    Of the user's files those are executed that were executed on this machine before.
+    """
     found, where = read(path), f"comparison {path.name!r}"
-    rows = tuple(_planned(row, where) for row in found.rows)
+    userfiles.remembered(path, found.files)
+    rows = tuple(_planned(row, where) for row in found.rows if only in (None, row.run))
     return ComparisonSpec(found.title, found.summary, found.seeds, rows, tuple(found.swept))
 
 

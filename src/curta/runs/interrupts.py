@@ -3,6 +3,9 @@
 Within `deferred` a signal is only noted, and the work ends at its next safe point. Elsewhere in a
 command it raises `Interrupted`. A second one ends the process at once: files are replaced whole,
 so nothing is lost by that but what was not saved yet.
+
+A task of a cluster is `patient`: it also heeds SIGUSR2, by which Slurm says that its time is nearly
+over, and however many signals come it ends where it is safe to. Slurm may send one several times.
 """
 
 import os
@@ -14,6 +17,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+OF_TASKS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGUSR2") if hasattr(signal, name))
+"""What a task of a cluster is sent; Windows has no SIGUSR2."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -41,6 +46,8 @@ class Noted(threading.Event):
 _noted = Noted()
 _depth = 0
 """Blocks of `deferred` that are entered."""
+_patient = False
+"""Whether a second signal is nothing new."""
 
 
 @contextmanager
@@ -62,6 +69,21 @@ def handled(last: bool = False) -> Iterator[None]:
         sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if last else handler)
+        _noted.forget()
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """As `handled`, for the whole of a task of a cluster."""
+    global _patient
+    before = {number: signal.signal(number, _handle) for number in OF_TASKS}
+    _patient = True
+    try:
+        yield
+    finally:
+        _patient = False
+        for number, handler in before.items():
+            signal.signal(number, handler)
         _noted.forget()
 
 
@@ -116,6 +138,8 @@ def _listening() -> bool:
 
 
 def _handle(number: int, frame: Any) -> None:
+    if _noted.is_set() and _patient:
+        return
     if _noted.is_set():
         _end(number)
     _noted.note(number)

@@ -258,7 +258,10 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class ComparisonResults:
-    """`comparison.json`: what is compared, and what is known of it by now."""
+    """`comparison.json`: what is compared, and what is known of it by now.
+
+    `files` are the user's files of code that its recipes name, as they lie in its folder.
+    """
 
     FORMAT: ClassVar[int] = 2
     REMEDY: ClassVar[str] = "compare it anew"
@@ -269,3 +272,4 @@ class ComparisonResults:
     seeds: list[int]
     swept: list[str]
     rows: list[ComparisonRow]
+    files: tuple[KeptFile, ...] = ()

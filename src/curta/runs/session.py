@@ -44,7 +44,7 @@ from curta.runs.results import Stage
 from curta.runs.shares import Shares
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
-from curta.training import background, records, trainer
+from curta.training import background, devices, records, trainer
 from curta.training.trainer import Member
 
 MANY = 1000
@@ -120,6 +120,7 @@ class Session:
         self.folder.update(
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
+            device=devices.description(),  # a run may be begun elsewhere than it is trained
         )
         with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
             owner = checkpoints.owner(self.recipe, self.seeds)

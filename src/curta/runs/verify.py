@@ -32,7 +32,7 @@ from curta.runs import (
 from curta.runs import parts as evaluating
 from curta.runs import summary as summaries
 from curta.runs.folders import COMPARISON, Folder
-from curta.runs.results import RunInfo, Summary
+from curta.runs.results import ComparisonResults, RunInfo, Summary
 
 State = Literal["whole", "missing", "damaged", "foreign"]
 
@@ -55,8 +55,8 @@ class Part:
 MADE = re.compile(r"\.lock|page-\d+\.html|adderboard-\d+\.py|model-\d+\.onnx|[\w.-]+\.(png|svg)")
 """Files that are made of a run and can be made again, which nothing here reads; its lock."""
 
-FOLDERS = re.compile(r"tensorboard|wandb|huggingface-\d+")
-"""Folders that others read."""
+FOLDERS = re.compile(r"tensorboard|wandb|huggingface-\d+|\.jobs")
+"""Folders that others read, and that of the job by which a run was trained."""
 
 COPY = "put it back from a copy"
 CURVES = "only curves are lost by it: leave it, or put it back from a copy"
@@ -87,22 +87,30 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
     """Its own file, the runs that it names or that lie in it, and what else lies there."""
     again = f"{COPY}, or compare anew under another name"
     yield from _file(path, COMPARISON, lambda file: comparison.read(file.parent), again)
-    begun = {*_begun(path), *(entry.name for entry in _entries(path) if _is_run(entry))}
+    found = _read_or_none(path)
+    begun = {*_begun(found), *(entry.name for entry in _entries(path) if _is_run(entry))}
     for name in sorted(begun):
         if _kind(path / name) != "a folder":
             yield Part(name, "missing", f"its run is not here: `curta resume {path.name}`")
             continue
         for part in _run(Folder(path / name), read_probe):
             yield Part(f"{name}/{part.name}", part.state, part.about)
-    yield from _rest(path, {COMPARISON, *begun})
+    code = found.files if found else ()
+    yield from _code(path, code)
+    yield from _rest(path, {COMPARISON, *begun, *(one.file for one in code)})
 
 
-def _begun(path: Path) -> list[str]:
-    """The folders of a comparison's runs that it knows to have begun; none if it is damaged."""
+def _read_or_none(path: Path) -> ComparisonResults | None:
+    """What comparison.json says; None where it is damaged, which has a line of its own."""
     try:
-        rows = comparison.read(path).rows
+        return comparison.read(path)
     except UserError:
-        return []
+        return None
+
+
+def _begun(found: ComparisonResults | None) -> list[str]:
+    """The folders of a comparison's runs that it knows to have begun."""
+    rows = found.rows if found else ()
     return [Path(row.run).name for row in rows if row.status != "waiting"]
 
 
@@ -128,7 +136,7 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
     yield from _file(path, WINDOWS, lambda _: read_windows(path), again, listed)
     yield from _evaluations(folder)
     yield from _probes(folder, read_probe)
-    yield from _code(folder, info.files if info else ())
+    yield from _code(path, info.files if info else ())
     problems = f"{COPY}; it is needed where the run's code is not trusted"
     yield from _file(path, kept.PROBLEMS, lambda _: kept.stored(path), problems, False)
     torn = "nothing: what is torn is evaluated again"
@@ -236,7 +244,7 @@ def _probes(folder: Folder, read: Read) -> Iterator[Part]:
     yield from _inside(folder.probes, re.compile(r"(?s:.*)\.json"))
 
 
-def _code(folder: Folder, known: Iterable[KeptFile]) -> Iterator[Part]:
+def _code(folder: Path, known: Iterable[KeptFile]) -> Iterator[Part]:
     """The user's files, by their hashes."""
     for one in known:
 
@@ -245,9 +253,9 @@ def _code(folder: Folder, known: Iterable[KeptFile]) -> Iterator[Part]:
                 raise UserError("it is not the file that the run was made with")
 
         if not one.file or Path(one.file).name != one.file:
-            yield Part(one.file, "damaged", f"run.json names no file of the folder: {COPY}")
+            yield Part(one.file, "damaged", f"this names no file of the folder: {COPY}")
         else:
-            yield from _file(folder.path, one.file, check, f"{COPY}; it is not executed")
+            yield from _file(folder, one.file, check, f"{COPY}; it is not executed")
 
 
 def _evaluating(path: Path) -> None:

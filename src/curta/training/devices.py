@@ -2,14 +2,18 @@
 
 import contextlib
 import os
+import re
 from typing import Any
 
 import jax
 
 from curta.config import launched
-from curta.config.errors import UserError
+from curta.config.errors import UserError, quoted
 from curta.config.launched import Process
 from curta.training import compiled
+
+CORES = "CURTA_CORES"
+"""Set to a count, it bounds the devices: weights are the same to the bit on as many of them."""
 
 
 def configure() -> None:
@@ -27,7 +31,18 @@ def configure() -> None:
 
 
 def cores() -> int:
-    """Cores that this process may use.
+    """Cores that this process may use, and of these no more than $CURTA_CORES, if that is set.
+
+    UserError if that is no count.
+    """
+    most = os.environ.get(CORES) or str(visible())
+    if not re.fullmatch("[1-9][0-9]{0,8}", most):
+        raise UserError(f"${CORES} is {quoted(most)}: it should be a count of cores, such as 4")
+    return min(visible(), int(most))
+
+
+def visible() -> int:
+    """Cores that the system lets this process use.
 
     Of several processes on a machine that are not bound to cores, each has its share.
     """

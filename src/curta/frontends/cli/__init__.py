@@ -15,6 +15,7 @@ from curta.config.errors import Notice, UserError, as_line, unknown
 from curta.frontends.cli import (
     commands,
     comparing,
+    jobs,
     listing,
     own,
     processes,
@@ -26,7 +27,7 @@ from curta.runs import interrupts
 
 _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
-    commands.resume, commands.ask, commands.evaluate, commands.certify, commands.probe,
+    commands.resume, jobs.jobs, commands.ask, commands.evaluate, commands.certify, commands.probe,
     sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
     sharing.import_run, listing.runs, listing.rm, verifying.verify, commands.recipes,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from curta.config.errors import UserError, quoted
 from curta.config.printable import letters, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
+from curta.frontends.cli.on import On, hand_over, takes_on
 from curta.frontends.cli.options import COUNT
 from curta.frontends.cli.processes import shared
 from curta.frontends.cli.stages import complete, show_evaluation
@@ -34,12 +35,14 @@ SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+2718281828459
 @click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
 @click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
 @shared
+@takes_on
 def train(
     recipe: str,
     run: str | None,
     seeds: int | list[int],
     track: str | None,
     no_evaluation: bool,
+    on: On | None,
     **overrides: Any,
 ) -> int:
     """Train a recipe, evaluate it and write a report.
@@ -48,14 +51,22 @@ def train(
     """
     from curta.frontends.api import begin
 
-    return complete(begin(recipe, seeds, run, overrides, track or (), not no_evaluation))
+    return _complete(begin(recipe, seeds, run, overrides, track or (), not no_evaluation), on)
+
+
+def _complete(run: "Run", on: On | None) -> int:
+    """Does what is missing of a run, here or elsewhere."""
+    if on is None:
+        return complete(run)
+    return hand_over(on, run.folder.path, [run.name])
 
 
 @click.command()
 @options.run
 @options.trust
 @shared
-def resume(run: str, trust: bool) -> int:
+@takes_on
+def resume(run: str, trust: bool, on: On | None) -> int:
     """Go on with a run that was interrupted: trains, evaluates and reports what is missing."""
     from curta.frontends.api import load
     from curta.runs.folders import is_comparison
@@ -63,12 +74,12 @@ def resume(run: str, trust: bool) -> int:
     if is_comparison(run):
         if trust:
             raise UserError(f"--trust is for a single run, and {run!r} is a comparison")
-        return resume_comparison(run)
+        return resume_comparison(run, on)
     found = load(run, trust=trust)
     if not found.missing():
         print(f"{printable(found.name)} is finished: {found.recipe.training.steps:,} steps")
         return 0
-    return complete(found)
+    return _complete(found, on)
 
 
 DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}

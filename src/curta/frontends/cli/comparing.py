@@ -10,6 +10,7 @@ import click
 from curta.config.errors import UserError
 from curta.config.printable import printable
 from curta.frontends.cli import options
+from curta.frontends.cli.on import On, hand_over, takes_on
 
 if TYPE_CHECKING:
     from curta.frontends.run import Comparison
@@ -28,11 +29,13 @@ seeds = click.option(
 @named
 @seeds
 @options.as_json
+@takes_on
 def compare(
     entries: tuple[str, ...],
     run: str | None,
     seeds: int | list[int] | None,
     as_json: bool,
+    on: On | None,
     **common: Any,
 ) -> int:
     """Train several recipes side by side.
@@ -48,12 +51,13 @@ def compare(
     from curta.runs import comparison_spec
 
     if not entries:
-        given = common | {"run": run, "seeds": seeds, "json": as_json}
+        given = common | {"run": run, "seeds": seeds, "json": as_json, "on": on}
         for name in (name for name, value in given.items() if value):
             raise UserError(f"--{name} is of no recipe: name a comparison, or recipes")
         return _list_comparisons()
     made = comparison_spec.resolve(comparison_spec.draft(entries), common, seeds)
-    return _run_comparison(begin_comparison(made, run, comparison_spec.base(entries)), as_json)
+    begun = begin_comparison(made, run, comparison_spec.base(entries))
+    return _run_comparison(begun, as_json, on)
 
 
 @click.command(cls=options.Open, further=partial(options.fields, several=True))
@@ -61,11 +65,13 @@ def compare(
 @named
 @seeds
 @options.as_json
+@takes_on
 def sweep(
     recipe: str,
     run: str | None,
     seeds: int | list[int] | None,
     as_json: bool,
+    on: On | None,
     **values_of: list[Any],
 ) -> int:
     """Train a recipe with every combination of some values.
@@ -79,7 +85,7 @@ def sweep(
     common = {path: values[0] for path, values in values_of.items() if len(values) == 1}
     made = comparison_spec.resolve(comparison_spec.sweep(recipe, swept), common, seeds)
     base = comparison_spec.swept_base(recipe, swept)
-    return _run_comparison(begin_comparison(made, run, base), as_json)
+    return _run_comparison(begin_comparison(made, run, base), as_json, on)
 
 
 def _list_comparisons() -> int:
@@ -90,29 +96,37 @@ def _list_comparisons() -> int:
     return 0
 
 
-def resume_comparison(name: str) -> int:
+def resume_comparison(name: str, on: On | None) -> int:
     """Goes on with a comparison, or a sweep, that was interrupted."""
     from curta.frontends.run import Comparison
     from curta.training import devices
 
     devices.configure()
-    return _run_comparison(Comparison.load(name), as_json=False)
+    return _run_comparison(Comparison.load(name), as_json=False, on=on)
 
 
-def _run_comparison(made: "Comparison", as_json: bool) -> int:
+def _hand_over(made: "Comparison", as_json: bool, on: On) -> int:
+    """Has what is left trained and evaluated elsewhere."""
+    made.save()
+    return hand_over(on, made.path, [row.folder for row in made.spec.rows], as_json)
+
+
+def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:
     """Trains and evaluates what is left, and says what was found."""
     from curta.config import typed
-    from curta.frontends.cli.display import Learning, Status, comparison_table, entry_line, notice
+    from curta.frontends.cli.display import Status, comparison_table, entry_line, notice
+    from curta.frontends.cli.stages import learn
     from curta.runs import interrupts
 
+    if on is not None:
+        return _hand_over(made, as_json, on)
     pace = made.pace()
 
     def train(row: "Row", run: "Session") -> None:
         if as_json:
             return run.train()
         notice(entry_line(row, pace.at(row.name)))
-        with Learning(run.seeds) as learning:
-            return run.train(learning.show)
+        return learn(run)
 
     try:
         with Status() as status:

@@ -166,7 +166,7 @@ def _refuse(given: Iterable[str], own: Sequence[str], ctx: click.Context) -> Non
     known = [*own, *(f"--{name}" for name in fields)]
     for name in given:
         if name not in known and "." in name:
-            raise unknown_field(name[2:], fields)
+            raise unknown_field(name[2:], [one.removeprefix("--") for one in known])
         if name not in known:
             raise click.NoSuchOption(name, ctx=ctx)
 

@@ -7,6 +7,7 @@ from curta.config.errors import UserError
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
     from curta.frontends.run import Run
+    from curta.runs.session import Session
 
 
 def complete(run: "Run") -> int:
@@ -25,11 +26,18 @@ def complete(run: "Run") -> int:
     return max(codes, default=0)
 
 
-def _train(run: "Run") -> int:
-    from curta.frontends.cli.display import Learning, notice
+def learn(run: "Session") -> None:
+    """Trains a run, with its progress on the screen."""
+    from curta.frontends.cli.display import Learning
 
     with Learning(run.seeds) as learning:
         run.train(learning.show)
+
+
+def _train(run: "Run") -> int:
+    from curta.frontends.cli.display import notice
+
+    learn(run)
     info = run.folder.read_info()
     for member, step in info.stopped.items():
         notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")

@@ -51,14 +51,19 @@ class RunCode:
     files: Sequence[KeptFile] = ()
 
 
+def tags(recipe: Recipe) -> dict[str, str]:
+    """The user's files that a recipe names, and what each is called in a run folder."""
+    own = filter(userfiles.is_tag, recipe.programs)
+    found = {name: f"program{i or ''}.py" for i, name in enumerate(own)}
+    if isinstance(recipe.positions, UserEncoding):
+        found[recipe.positions.file] = "positions.py"
+    return found
+
+
 def keep(path: Path, recipe: Recipe) -> tuple[KeptFile, ...]:
     """Copies the user's files into a run folder; what run.json says of them."""
-    own = filter(userfiles.is_tag, recipe.programs)
-    tags = {name: f"program{i or ''}.py" for i, name in enumerate(own)}
-    if isinstance(recipe.positions, UserEncoding):
-        tags[recipe.positions.file] = "positions.py"
     found = []
-    for tag, name in tags.items():
+    for tag, name in tags(recipe).items():
         file = userfiles.known(tag)
         if file is not None:
             files.write(path / name, file.content)

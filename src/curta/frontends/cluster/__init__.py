@@ -1,0 +1,1 @@
+"""What runs as a task: `task.py` without JAX, and in processes of its own the work, `worker.py`."""

@@ -1,0 +1,177 @@
+"""Hands runs over as tasks: to Slurm by submitit, or to processes of this machine.
+
+Submitit is given a plain function of this package and two plain texts, the folder and the number
+of the task. It pickles these (the function by its name), and unpickles them in the task; nothing
+here ever reads a pickle, and no content of a run is ever in one.
+
+Local tasks are begun without submitit. Its local tasks end with the terminal, or by its Ctrl-C;
+only the process that began them can tell whether they live; they see no GPU unless a count is
+asked for; and each costs a second process that waits for it.
+"""
+
+import datetime
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from curta.config import system
+from curta.config.cluster import Cluster
+from curta.config.errors import UserError
+from curta.config.optional import module
+from curta.runs import provenance
+from curta.runs.cluster import queue
+from curta.runs.cluster.job import Job, JobFolder, System, Task
+from curta.training import devices
+
+Work = Callable[[str, str], None]
+"""What a task does, given the folder of its job and its number."""
+
+STARTING = 60.0
+"""Seconds that a local task may take to begin."""
+
+
+def divide(runs: Sequence[str], on: System, cluster: Cluster, cores: int) -> tuple[Task, ...]:
+    """The tasks that the runs become.
+
+    Each of Slurm's has some of them, so that machines need not agree on who takes what. Local
+    ones, one for each process, may all take any: whoever is free takes the next.
+    """
+    if on == "local":
+        processes = cluster.parallel or max(1, cores // (cluster.cores or 1))
+        return (Task(tuple(runs)),) * min(processes, len(runs))
+    return tuple(
+        Task(tuple(runs[first : first + cluster.runs]))
+        for first in range(0, len(runs), cluster.runs)
+    )
+
+
+def submit(path: Path, runs: Sequence[str], on: System, cluster: Cluster, work: Work) -> Job:
+    """Hands over the runs that are not finished, by the names of their folders.
+
+    `work` is a function of a module that can be executed as one. Raises UserError if tasks of an
+    earlier submission are still at work, or none can be begun.
+    """
+    folder = JobFolder(path.resolve())
+    _check(folder, on)
+    finished = tuple(filter(folder.is_finished, runs))
+    left = [name for name in runs if name not in finished]
+    if not left:
+        raise UserError(f"{folder.name!r} is finished: nothing is left to be done")
+    folder.forget_tries()
+    tasks = divide(left, on, cluster, devices.visible())
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    job = Job(on, cluster, tasks, provenance.command(), now, socket.gethostname(), finished)
+    folder.save(job)  # first: a task reads there what it has to do
+    started = _to_slurm(folder, job, work) if on == "slurm" else _to_processes(folder, job, work)
+    tasks = tuple(replace(task, id=name) for task, name in zip(tasks, started, strict=True))
+    folder.save(replace(job, tasks=tasks))
+    return job
+
+
+def _check(folder: JobFolder, on: System) -> None:
+    if on == "slurm":
+        module("submitit", "cluster")
+    elif not hasattr(os, "posix_spawn") or not system.OPENS_FOLDERS:
+        raise UserError("--on local needs Linux or macOS")
+    if folder.exists and queue.living(folder, folder.read()):
+        raise UserError(
+            f"tasks of {folder.name!r} are at work: `curta jobs {folder.name}` shows them,"
+            " --cancel ends them"
+        )
+
+
+def _to_slurm(folder: JobFolder, job: Job, work: Work) -> list[str]:
+    """Hands the tasks to Slurm as one array; their ids."""
+    submitit = module("submitit", "cluster")
+    try:
+        executor = submitit.SlurmExecutor(folder.submitit, max_num_timeout=job.cluster.requeues)
+        executor.update_parameters(**slurm_parameters(job.cluster, folder.name))
+        numbers = [str(number) for number in range(len(job.tasks))]
+        with redirect_stderr(StringIO()):  # what sbatch says comes with the error as well
+            tasks = executor.map_array(work, [str(folder.path)] * len(numbers), numbers)
+    except RuntimeError as error:  # of submitit, also where sbatch has refused
+        last = str(error).strip().rpartition("\n")[2]
+        raise UserError(f"Slurm has not taken the job: {last}") from None
+    return [task.job_id for task in tasks]
+
+
+def slurm_parameters(cluster: Cluster, name: str) -> dict[str, Any]:
+    """What submitit is asked for.
+
+    `srun` is told the cores again: since Slurm 22.05 it does not take them from `sbatch`.
+    """
+    cores = cluster.cores or 1
+    asked = {
+        "job_name": name,
+        "time": cluster.time,
+        "cpus_per_task": cores,
+        "srun_args": [f"--cpus-per-task={cores}"],
+        "signal_delay_s": cluster.notice,
+        "partition": cluster.partition,
+        "account": cluster.account,
+        "gpus_per_node": cluster.gpus,
+        "mem": cluster.memory and f"{round(cluster.memory * 1024)}MB",
+        "array_parallelism": cluster.parallel,
+        "setup": [f"export {devices.CORES}={cores}", *cluster.setup],
+        "additional_parameters": cluster.options,
+    }
+    return {name: value for name, value in asked.items() if value}
+
+
+def _to_processes(folder: JobFolder, job: Job, work: Work) -> list[str]:
+    """Begins a process for each task, in a session of its own; their numbers.
+
+    Each has a share of the cores, and of the GPUs as many as are asked for.
+    """
+    found = [_begun(folder, job, number, work) for number in range(len(job.tasks))]
+    for number, process in enumerate(found):
+        _await(folder, number, process)
+    return list(map(str, found))
+
+
+def _begun(folder: JobFolder, job: Job, number: int, work: Work) -> int:
+    log = folder.task_log(number)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", work.__module__, str(folder.path), str(number)],
+        os.environ | local_environment(job, number),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), flags, 0o644),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+
+
+def local_environment(job: Job, number: int) -> dict[str, str]:
+    """The variables by which a local task is held to its cores and its GPUs."""
+    gpus, cores = job.cluster.gpus, local_cores(job)
+    mine = range(number * gpus, (number + 1) * gpus)
+    return {devices.CORES: str(cores), "CUDA_VISIBLE_DEVICES": ",".join(map(str, mine))}
+
+
+def local_cores(job: Job) -> int:
+    """Cores of each local task: as many as were asked for, or an equal share."""
+    return job.cluster.cores or max(1, devices.visible() // len(job.tasks))
+
+
+def _await(folder: JobFolder, number: int, process: int) -> None:
+    """Returns once a task holds its lock; UserError if it ends before that."""
+    deadline = time.monotonic() + STARTING
+    while folder.process_of(number) is None and time.monotonic() < deadline:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if status:
+            raise UserError(f"a task has ended at once: {folder.task_log(number)} says why")
+        if ended:  # others have taken all that there was
+            return
+        time.sleep(0.05)

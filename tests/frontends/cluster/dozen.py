@@ -1,0 +1,184 @@
+"""A dozen small runs, two of which have trouble as a task of a cluster and none elsewhere."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from curta.runs.cluster.job import JobFolder
+
+RECIPE = """
+layout = "reversed"
+task = { digits = [1, 4] }
+positions = { name = "rope" }
+model = { width = 16, heads = 2, num_layers = 2, mlp_ratio = 2 }
+training = { steps = 200, batch = 8 }
+evaluation = { digits = [3], count = 8, generated = 4 }
+"""
+
+ENCODING = '''
+"""Scores fall with the distance; as a task of a cluster it may fail."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax.numpy as jnp
+
+from curta import Encoding
+
+WORKS = any(word.endswith("worker") for word in sys.orig_argv)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Scores fall with each token between."""
+
+    name: str = "trouble"
+    fails: str = ""
+    """always, or a file whose absence is the reason."""
+
+    def build(self, shape):
+        if WORKS and self.fails and not Path(self.fails).exists():
+            if self.fails != "always":
+                Path(self.fails).touch()
+            raise ValueError(f"there was no {Path(self.fails).name}")
+        return Falling()
+
+
+class Falling(Encoding):
+    def bias(self, layer, visible_keys):
+        far = visible_keys.queries.index[:, :, None] - visible_keys.keys.index[:, None, :]
+        return -0.5 * far[:, None].astype(jnp.float32)
+'''
+
+QUICK = [f"rate-{rate}" for rate in range(1, 9)]
+LONG = ["long-1", "long-2"]
+BROKEN, SHAKY = "broken", "shaky"
+ENTRIES = [*QUICK[:2], BROKEN, LONG[0], *QUICK[2:4], SHAKY, LONG[1], *QUICK[4:]]
+"""In the order in which tasks have them."""
+
+Found = TypeVar("Found")
+
+
+class Dozen:
+    """A folder with the comparison's files, in which commands are called."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, os.environ | environment
+        self.environment |= {"CURTA_RUNS": str(folder / "runs"), "CURTA_CORES": "1"}
+        (folder / "small.toml").write_text(RECIPE)
+        (folder / "trouble.py").write_text(ENCODING)
+        entries = "".join(map(self._entry, ENTRIES))
+        (folder / "dozen.toml").write_text(f'title = "A dozen"\nseeds = 2\n{entries}')
+
+    def _entry(self, name: str) -> str:
+        changes: dict[str, Any] = {"optimizer.learning_rate": 0.001}
+        if name in QUICK:
+            changes["optimizer.learning_rate"] = int(name[-1]) / 1000
+        if name in LONG:
+            changes |= {"training.steps": 6000, "model.width": 24}
+        if name in (BROKEN, SHAKY):
+            fails = "always" if name == BROKEN else str(self.folder / "mended")
+            changes |= {"positions.name": str(self.folder / "trouble.py"), "positions.fails": fails}
+        fields = "".join(
+            f"{json.dumps(path)} = {json.dumps(value)}\n" for path, value in changes.items()
+        )
+        return f'[[entries]]\nname = "{name}"\nrecipe = "small.toml"\n[entries.changes]\n{fields}'
+
+    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "curta", *words]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True,
+            check=False, timeout=900,
+        )  # fmt: skip
+
+    def curta(self, *words: str, code: int = 0) -> str:
+        """What a command prints that ends with this code."""
+        done = self.call(*words)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def states(self, name: str) -> dict[str, dict[str, Any]]:
+        """How each run of a job stands."""
+        return {one["run"]: one for one in json.loads(self.curta("jobs", name, "--json"))}
+
+    def job(self, name: str, *path: str) -> Path:
+        return self.folder.joinpath("runs", name, ".jobs", *path)
+
+    def tries(self, name: str, run: str) -> dict[str, Any]:
+        path = self.job(name, "runs", f"{run}.json")
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def held(self, name: str, run: str) -> int:
+        """The process that is training a run, stopped once it has trained some steps."""
+        return until(lambda: self._hold(name, run))
+
+    def _hold(self, name: str, run: str) -> int | None:
+        folder = JobFolder(self.folder / "runs" / name)
+        place = folder.run_folder(run)
+        number, begun = self.tries(name, run).get("task"), has_content(place / "metrics.jsonl")
+        task = None if number is None else folder.process_of(number)
+        child = child_of(task) if begun and task is not None else None
+        if child is None:
+            return None
+        os.kill(child, signal.SIGSTOP)
+        if (place / "evaluation.json").exists():
+            os.kill(child, signal.SIGCONT)
+            raise AssertionError(f"{run} was too quick to be held")
+        return child
+
+    def found(self, name: str) -> dict[str, Any]:
+        """What a comparison's table is made of, but for times, by entry."""
+        path = self.folder / "runs" / name / "comparison.json"
+        rows = json.loads(path.read_text())["rows"]
+        return {row.pop("name"): row | {"training_seconds": None} for row in rows}
+
+    def weights(self, name: str) -> dict[str, bytes]:
+        """The newest checkpoint of each run."""
+        runs = self.folder / "runs" / name
+        return {
+            run.name: max(run.glob("checkpoints/*.safetensors")).read_bytes()
+            for run in runs.iterdir()
+            if (run / "checkpoints").exists()
+        }
+
+    def check_against(self, here: str, elsewhere: str) -> None:
+        """Table and weights are those of one process, but for the run that is broken elsewhere."""
+        rows, others = self.found(here), self.found(elsewhere)
+        weights = self.weights(here)
+        assert list(others) == ENTRIES
+        assert others.pop(BROKEN)["lengths"] == []
+        assert rows.pop(BROKEN)["status"] == "finished"
+        assert others == rows
+        del weights[BROKEN]
+        assert self.weights(elsewhere) == weights
+
+
+def until(asked: Callable[[], Found | None], seconds: float = 300.0) -> Found:
+    """What is answered first that is not None."""
+    deadline = time.monotonic() + seconds
+    while (found := asked()) is None:
+        assert time.monotonic() < deadline, "this has never come"
+        time.sleep(0.1)
+    return found
+
+
+def child_of(process: int) -> int | None:
+    """The process that another has begun."""
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return int(found[0]) if found else None
+
+
+def has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def parent_of(process: int) -> int:
+    """The process that has begun another."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
