@@ -249,6 +249,25 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
     assert state.hyperparams.learning_rate.tolist() == [np.float32(0.01)] * 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", [RECIPE, DENSE], ids=["window", "text"])
+def test_a_step_in_bfloat16_is_nearly_that_in_float32_and_so_are_its_dtypes(recipe: Recipe) -> None:
+    """The state that it leaves is float32; only within the step is anything bfloat16."""
+    losses, texts = [], []
+    for precision in ("float32", "bfloat16"):
+        of = replace(recipe, training=replace(recipe.training, precision=precision))
+        mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
+        data, _ = records.recorded(of, layout_of(of), [0, 1])
+        call = trainer.compiled(of, written(of), mesh)
+        state, data = trainer.shard(begun(of, 0, 1), mesh), trainer.placed(data, mesh)
+        texts.append(call.lower(state, data, jnp.int32(0), jnp.int32(3)).as_text())
+        state, metrics = call(state, data, jnp.int32(0), jnp.int32(3))
+        losses.append(np.asarray(metrics.loss)[:, :3])
+        assert {leaf.dtype.name for leaf in jax.tree.leaves(state)} == {"bool", "float32", "int32"}
+    assert ["bf16" in text for text in texts] == [False, True]
+    np.testing.assert_allclose(*losses, rtol=0.02)
+
+
 # What is scored.
 
 
