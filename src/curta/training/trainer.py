@@ -312,10 +312,15 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
 
 
 def compiled(
-    recipe: Recipe, written: Written, mesh: Mesh
+    recipe: Recipe, written: Written, mesh: Mesh, vectorised: bool | None = None
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
-    """The chunk of steps for stacked members: call it with (members, data, first step, count)."""
-    serial = mesh.devices.flat[0].platform == "cpu"
+    """The chunk of steps for stacked members: call it with (members, data, first step, count).
+
+    The members that it is given are gone afterwards: what comes out lies in their memory. Those of
+    one device are `vectorised`, by default on an accelerator only; else they take turns.
+    """
+    on_accelerator = mesh.devices.flat[0].platform != "cpu"
+    together = on_accelerator if vectorised is None else vectorised
     one = partial(step, recipe, written, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
@@ -323,7 +328,7 @@ def compiled(
             return steps(one, mine[0], data._replace(own=mine[1]), first, count)
 
         each = (members, data.own)
-        return jax.lax.map(run, each) if serial else jax.vmap(run)(each)
+        return jax.vmap(run)(each) if together else jax.lax.map(run, each)
 
     member, whole = PartitionSpec("member"), PartitionSpec()
     shard = jax.shard_map(
