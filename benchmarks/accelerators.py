@@ -69,7 +69,7 @@ def attentions(name: str, fields: dict[str, Any]) -> tuple[Call, Call]:
     """The steps of a recipe with attention as on a CPU, and as on an accelerator."""
     from curta.model.positions import base
 
-    with mock.patch.object(base, "on_accelerator", lambda: True):
+    with mock.patch.object(base, "on_accelerator", return_value=True):
         accelerated = steps_of(name, fields)
     return steps_of(name, fields), accelerated
 
@@ -136,25 +136,24 @@ def chunk_bytes(name: str, members: int, vectorised: bool) -> Any:
     import jax
     import jax.numpy as jnp
 
-    from curta.frontends import api
+    from curta.frontends import api, measuring
     from curta.layouts.texts import layout_of
     from curta.training import trainer
 
     recipe = api.resolve(name, {})
-    layout, alone = layout_of(recipe), partial(trainer.mesh_for, 1, 1, jax.devices()[:1])
+    layout, alone = layout_of(recipe), trainer.mesh_for(1, 1, jax.devices()[:1])
     compiled = partial(trainer.compiled, vectorised=vectorised)
     with (
-        mock.patch.object(trainer, "training_mesh", lambda *_: alone()),
+        mock.patch.object(trainer, "training_mesh", return_value=alone),
         mock.patch.object(trainer, "compiled", compiled),
     ):
         program, state, data = prepared(recipe, layout, range(members))
     lowered = program.lower(state, data, jnp.int32(0), jnp.int32(0))
-    memory = lowered.compile().memory_analysis()
-    whole = memory.argument_size_in_bytes + memory.output_size_in_bytes
-    whole += memory.temp_size_in_bytes - memory.alias_size_in_bytes
-    if not memory.alias_size_in_bytes:
-        return whole
-    return {"state": sum(leaf.nbytes for leaf in jax.tree.leaves(state)), "donated": whole}
+    compiled_chunk = lowered.compile()
+    if not compiled_chunk.memory_analysis().alias_size_in_bytes:
+        return measuring.taken(compiled_chunk)
+    state_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(state))
+    return {"state": state_bytes, "donated": measuring.taken(compiled_chunk)}
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from tests import tiny
 
 RECIPE = tiny.recipe()
 DENSE = tiny.dense()
-LAYOUT = layout_of(DENSE)
+LAYOUT, LAYOUT_OF_WINDOWS = layout_of(DENSE), layout_of(RECIPE)
 NOISY = tiny.dense(
     model__dropout=0.3,
     model__num_recurrences=2,
@@ -247,6 +247,19 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
     assert state.seed.tolist() == [4, 9]
     assert state.alive.all()
     assert state.hyperparams.learning_rate.tolist() == [np.float32(0.01)] * 2
+
+
+def test_what_a_chunk_is_given_is_gone_afterwards_and_lies_in_what_comes_out() -> None:
+    mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
+    call: Any = trainer.compiled(RECIPE, written(RECIPE), mesh)
+    data, _ = records.recorded(RECIPE, LAYOUT_OF_WINDOWS, [0, 1])
+    state, data = trainer.shard(begun(RECIPE, 0, 1), mesh), trainer.placed(data, mesh)
+    given = call.lower(state, data, jnp.int32(0), jnp.int32(1)).compile()
+    after, _ = given(state, data, jnp.int32(0), jnp.int32(1))
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(state))
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves((after, data)))
+    bytes_of_state = sum(leaf.nbytes for leaf in jax.tree.leaves(after))
+    assert given.memory_analysis().alias_size_in_bytes == bytes_of_state
 
 
 @pytest.mark.slow

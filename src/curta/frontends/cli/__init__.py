@@ -11,14 +11,24 @@ from typing import Any
 import click
 
 from curta.config.errors import Notice, UserError, as_line, unknown
-from curta.frontends.cli import commands, comparing, listing, own, sharing, showing, verifying
+from curta.frontends.cli import (
+    benching,
+    commands,
+    comparing,
+    listing,
+    own,
+    sharing,
+    showing,
+    verifying,
+)
 from curta.runs import interrupts
 
 _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
     commands.resume, commands.ask, commands.evaluate, commands.certify, commands.probe,
     sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
-    sharing.import_run, listing.runs, listing.rm, verifying.verify, commands.recipes,
+    sharing.import_run, listing.runs, listing.rm, verifying.verify, benching.bench,
+    commands.recipes,
 )  # fmt: skip
 
 
