@@ -34,7 +34,7 @@ def lowered(platform: str, precision: str, **changes: Any) -> str:
     call: Any = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh, vectorised=True)
     with jax.numpy_dtype_promotion("standard"):  # JAX's own attention mixes dtypes
         traced = call.trace(state, data, jnp.int32(0), jnp.int32(0))
-    return str(traced.lower(lowering_platforms=(platform,)).as_text())
+        return str(traced.lower(lowering_platforms=(platform,)).as_text())
 
 
 CASES = [{}, tiny.DENSE | {"positions__name": "t5", "model__num_attention_layers": 2}]
