@@ -45,8 +45,8 @@ def test_runs_on_nodes_come_in_waves_of_which_the_first_compiles() -> None:
     assert found["first run, later run"] == "43.00 s, 15.00 s"
     assert (found["waves"], found["all runs"]) == ("10", "3 min")
     assert found["the same on one node"] == "25 min"
-    assert found["left on disk"] == "0.1 GB, 1,200 files"
-    assert found["checkpoints, those that are replaced included"] == "0.1 GB"
+    assert found["left on disk"] == "100.0 MB, 1,200 files"
+    assert found["checkpoints, those that are replaced included"] == "60.0 MB"
 
 
 def test_one_run_more_than_nodes_is_one_wave_more() -> None:
@@ -62,7 +62,7 @@ def test_members_cost_what_the_line_through_those_measured_says() -> None:
     assert found["a step, as measured on cpu"] == "4.10 s"
     assert found["1,000 steps of that"] == "68 min"
     assert found["operations of a step"] == "2e+10"
-    assert found["a checkpoint"] == "0.8 GB, 40.96 s"
+    assert found["a checkpoint"] == "819.2 MB, 40.96 s"
     assert (found["evaluating"], found["certifying"]) == ("68 min", "68 min")
     assert found["reporting"] == "2 s"
 
@@ -76,5 +76,7 @@ def test_every_constant_is_shown() -> None:
     found = rows(costs.constants(COSTS))
     assert found["first run: compiling"] == "10.00 s"
     assert found["step of 16 members"] == "16.00 ms"
-    assert found["memory of such steps, one member at once"] == "0.0 GB"
+    assert found["memory of such steps, one member at once"] == "2.0 MB"
     assert len(found) == 1 + 3 * 6 + 2 * 2 + 2
+    busy = rows(costs.constants(replace(COSTS, load=7.25)))
+    assert busy["processes that wanted a core meanwhile"] == "7.2"

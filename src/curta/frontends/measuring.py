@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
+from curta.config import system
 from curta.config.errors import UserError
 from curta.runs import costs, provenance
 from curta.runs.costs import Costs, Members, Stages
@@ -37,11 +38,12 @@ def measured(recipe: str, say: Say) -> Costs:
 
     Raises UserError with what a run says that fails.
     """
-    runs = {}
+    runs, load = {}, []
     with tempfile.TemporaryDirectory() as place:
         for name, members in RUNS.items():
             say(f"{name} run")
             runs[name] = _child(place, "run", recipe, members)
+            load += system.load()
         say("steps")
         steps = _child(place, "steps", recipe, 0)
     return Costs(
@@ -56,6 +58,7 @@ def measured(recipe: str, say: Say) -> Costs:
         members=tuple(Members(**one) for one in steps["members"]),
         steps=steps["steps"],
         operations=steps["operations"],
+        load=round(mean(load), 1) if load else None,
         **runs["later"]["written"],
     )
 

@@ -12,7 +12,6 @@ from math import ceil
 from typing import NamedTuple
 
 from curta.evaluation.expected import duration
-from curta.training.estimate import size
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,11 @@ class Costs:
     run_bytes: int
     """Of the folder of a finished run."""
     run_files: int
+    load: float | None = None
+    """Processes that wanted a core while it was measured, in the mean; None if not known.
+
+    More than there are cores, and every time here is too long.
+    """
 
 
 SEVERAL = 8
@@ -99,12 +103,14 @@ def constants(costs: Costs) -> Table:
         rows += [(f"{what}: {name}", _seconds(value)) for name, value in vars(stages).items()]
     for one in costs.members:
         rows.append((f"step of {_members(one.count)}", f"{1e3 * one.step:.2f} ms"))
-        rows.append((f"memory of such steps, {_members(one.count)} at once", size(one.memory)))
+        rows.append((f"memory of such steps, {_members(one.count)} at once", _bytes(one.memory)))
     rows += [
         ("checkpoint of one member", f"{_seconds(costs.checkpoint_seconds)}, "
          f"{costs.checkpoint_bytes:,} bytes"),
         ("a finished run", f"{costs.run_bytes:,} bytes in {costs.run_files} files"),
     ]  # fmt: skip
+    if costs.load is not None:
+        rows.append(("processes that wanted a core meanwhile", f"{costs.load:.1f}"))
     return Table(f"{costs.recipe}, measured on {costs.device}", rows)
 
 
@@ -120,8 +126,8 @@ def of_runs(costs: Costs, runs: int, nodes: int) -> Table:
         ("all runs", duration(seconds)),
         ("the same on one node", duration(first + (runs - 1) * later)),
         ("of a later run, start of the process", f"{costs.start / later:.0%}"),
-        ("left on disk", f"{size(runs * costs.run_bytes)}, {runs * costs.run_files:,} files"),
-        ("checkpoints, those that are replaced included", size(runs * replaced)),
+        ("left on disk", f"{_bytes(runs * costs.run_bytes)}, {runs * costs.run_files:,} files"),
+        ("checkpoints, those that are replaced included", _bytes(runs * replaced)),
     ]  # fmt: skip
     return Table(f"{runs:,} runs on {nodes:,} nodes", rows)
 
@@ -132,11 +138,11 @@ def of_population(costs: Costs, members: int) -> Table:
     written = members * costs.checkpoint_bytes
     seconds = written * costs.checkpoint_seconds / costs.checkpoint_bytes
     rows = [
-        ("memory of the steps, members at once", size(round(memory))),
+        ("memory of the steps, members at once", _bytes(memory)),
         ("operations of a step", f"{members * costs.operations:.2g}"),
         (f"a step, as measured on {costs.platform}", _seconds(step)),
         (f"{costs.steps:,} steps of that", duration(costs.steps * step)),
-        ("a checkpoint", f"{size(written)}, {_seconds(seconds)}"),
+        ("a checkpoint", f"{_bytes(written)}, {_seconds(seconds)}"),
     ]
     for name in ("evaluating", "certifying", "reporting"):
         one, several = (getattr(stages, name) for stages in (costs.later, costs.several))
@@ -155,6 +161,18 @@ def line(points: tuple[Members, ...], name: str, members: int) -> float:
     values = getattr(first, name), getattr(last, name)
     slope = max(0.0, (values[1] - values[0]) / (last.count - first.count))
     return float(values[1] + slope * (members - last.count))
+
+
+def _bytes(count: float) -> str:
+    """In the largest unit of which there is one.
+
+    >>> _bytes(2_500_000_000), _bytes(183_557), _bytes(40)
+    ('2.5 GB', '183.6 kB', '40.0 B')
+    """
+    for power, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= power:
+            return f"{count / power:,.1f} {unit}"
+    return f"{count:.1f} B"
 
 
 def _members(count: int) -> str:
