@@ -67,7 +67,7 @@ def write_tables(page: Path, tables: dict[str, Iterable[str]]) -> None:
 
 def prepared(
     recipe: Any, layout: Any, seeds: Sequence[int], change: Callable[[Any], Any] = lambda data: data
-) -> tuple[Callable[..., Any], Any, Any]:
+) -> tuple[Any, Any, Any]:
     """A recipe's compiled chunk of steps, its first state and its data, which may be changed."""
     import jax.numpy as jnp
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from curta.config import files
 from curta.config.errors import Notice, UserError
 from curta.layouts.texts import layout_of
 from curta.runs import checkpoints
@@ -49,6 +50,16 @@ def refused(folder: Path, step: int, like: State, match: str) -> None:
 
 def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
     assert tiny.same(checkpoints.load(saved, 5, state(1), OWNER), state())
+
+
+def test_a_checkpoint_may_be_larger_than_other_files(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 4,096 members it has gigabytes; what is read is bounded all the same."""
+    assert checkpoints.LARGEST > files.LARGEST
+    monkeypatch.setattr(checkpoints, "LARGEST", 10)
+    with pytest.raises(checkpoints.DamagedError, match="larger than 10 bytes"):
+        checkpoints.read(saved, 5)
 
 
 def test_members_survive_bit_for_bit(tmp_path: Path) -> None:

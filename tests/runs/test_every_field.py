@@ -126,6 +126,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "training.sampling": [(WINDOW, "frequency")],
     "training.recurrence_loss": [(LOOPED, "mixed"), (LOOPED, "progressive")],
     "training.progressive_alpha": [(PROGRESSIVE, 0.5)],
+    "training.precision": [(WINDOW, "bfloat16"), (ROPE, "bfloat16")],
     "evaluation.digits": [(WINDOW, [2])],
     "evaluation.count": [(WINDOW, 9)],
     "evaluation.generated": [(WINDOW, 3)],

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import curta
 from curta.config.errors import Notice, UserError
@@ -21,9 +22,10 @@ from curta.evaluation import scoring
 from curta.evaluation.generation import completions
 from curta.frontends import api
 from curta.frontends.run import Run
+from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
-from curta.runs import checkpoints, loop
+from curta.runs import checkpoints, loop, session
 from curta.runs.record import Progress
 from curta.training import records, trainer
 from tests import tiny
@@ -55,6 +57,25 @@ def newest(folder: Path) -> dict[str, bytes]:
     records = sorted((folder / "checkpoints").glob("*.json"))
     paths = [path for record in records for path in (record, record.with_suffix(".safetensors"))]
     return {path.name: path.read_bytes() for path in paths}
+
+
+# What a run is given back.
+
+
+@pytest.mark.slow
+def test_what_is_trained_in_bfloat16_is_kept_and_asked_in_float32() -> None:
+    """Its checkpoint, and the margins of its certificate: those of a pass in single precision."""
+    run = trained(training__precision="bfloat16")
+    stored = safetensors.numpy.load(newest(run.folder.path)["00000020.safetensors"])
+    assert {array.dtype.name for array in stored.values()} == {"bool", "float32", "int32"}
+    session.Session.certify(run)
+    found = safetensors.numpy.load((run.folder.path / "windows.safetensors").read_bytes())
+    exact = jax.vmap(lambda model: logits_of_windows(model, jnp.asarray(found["rows"])))
+    logits = np.array(exact(run.load_models().stacked))
+    assert logits.dtype == np.float32
+    right = np.take_along_axis(logits, found["targets"][None, :, None], axis=2)[..., 0]
+    np.put_along_axis(logits, found["targets"][None, :, None], -np.inf, axis=2)
+    np.testing.assert_allclose(found["margin"], right - logits.max(axis=2), atol=1e-4)
 
 
 # What a run records.

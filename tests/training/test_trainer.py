@@ -26,7 +26,7 @@ from tests import tiny
 
 RECIPE = tiny.recipe()
 DENSE = tiny.dense()
-LAYOUT = layout_of(DENSE)
+LAYOUT, LAYOUT_OF_WINDOWS = layout_of(DENSE), layout_of(RECIPE)
 NOISY = tiny.dense(
     model__dropout=0.3,
     model__num_recurrences=2,
@@ -247,6 +247,38 @@ def test_members_start_alive_with_their_seeds_and_rates() -> None:
     assert state.seed.tolist() == [4, 9]
     assert state.alive.all()
     assert state.hyperparams.learning_rate.tolist() == [np.float32(0.01)] * 2
+
+
+def test_what_a_chunk_is_given_is_gone_afterwards_and_lies_in_what_comes_out() -> None:
+    mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
+    call: Any = trainer.compiled(RECIPE, written(RECIPE), mesh)
+    data, _ = records.recorded(RECIPE, LAYOUT_OF_WINDOWS, [0, 1])
+    state, data = trainer.shard(begun(RECIPE, 0, 1), mesh), trainer.placed(data, mesh)
+    given = call.lower(state, data, jnp.int32(0), jnp.int32(1)).compile()
+    after, _ = given(state, data, jnp.int32(0), jnp.int32(1))
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(state))
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves((after, data)))
+    bytes_of_state = sum(leaf.nbytes for leaf in jax.tree.leaves(after))
+    assert given.memory_analysis().alias_size_in_bytes == bytes_of_state
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", [RECIPE, DENSE], ids=["window", "text"])
+def test_a_step_in_bfloat16_is_nearly_that_in_float32_and_so_are_its_dtypes(recipe: Recipe) -> None:
+    """The state that it leaves is float32; only within the step is anything bfloat16."""
+    losses, texts = [], []
+    for precision in ("float32", "bfloat16"):
+        of = replace(recipe, training=replace(recipe.training, precision=precision))
+        mesh = trainer.mesh_for(2, 8, jax.devices()[:1])
+        data, _ = records.recorded(of, layout_of(of), [0, 1])
+        call = trainer.compiled(of, written(of), mesh)
+        state, data = trainer.shard(begun(of, 0, 1), mesh), trainer.placed(data, mesh)
+        texts.append(call.lower(state, data, jnp.int32(0), jnp.int32(3)).as_text())
+        state, metrics = call(state, data, jnp.int32(0), jnp.int32(3))
+        losses.append(np.asarray(metrics.loss)[:, :3])
+        assert {leaf.dtype.name for leaf in jax.tree.leaves(state)} == {"bool", "float32", "int32"}
+    assert ["bf16" in text for text in texts] == [False, True]
+    np.testing.assert_allclose(*losses, rtol=0.02)
 
 
 # What is scored.

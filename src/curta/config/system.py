@@ -54,6 +54,11 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def load() -> list[float]:
+    """Processes that want a core, in the mean of the last minute; none where it is not known."""
+    return list(os.getloadavg()[:1]) if hasattr(os, "getloadavg") else []
+
+
 def is_path(name: str) -> bool:
     """Whether a name says a folder too, such as runs/addition."""
     return any(mark in name for mark in (os.sep, os.altsep) if mark)

@@ -25,6 +25,7 @@ def vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tokens 
     >>> vectors(jnp.array([2.0, 0.0, jnp.pi / 2]), 2).round(3).tolist()
     [[2.0, 0.0], [-0.0, 2.0]]
     """
-    radius, start, step = parameters
+    radius, start, step = parameters.astype(jnp.float32)
     angles = start + step * jnp.arange(tokens, dtype=jnp.float32)
-    return radius * jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+    unit = jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+    return (radius * unit).astype(parameters.dtype)

@@ -83,14 +83,15 @@ def normed(config: ModelConfig, x: Flat, gain: Float[Array, " width"] | None) ->
     """`x` with each token's root mean square 1, and its mean 0 unless the norm is "rms".
 
     [3, 4] becomes [0.85, 1.13] with "rms" and [-1, 1] with the others, times `gain`; with "none"
-    it stays as it is.
+    it stays as it is. Calculated in float32, whatever the dtype of `x`.
     """
     if config.norm == "none":
         return x
+    exact = x.astype(jnp.float32)
     if config.norm != "rms":
-        x = x - jnp.mean(x, axis=-1, keepdims=True)
-    x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
-    return x if gain is None else x * gain[None]
+        exact = exact - jnp.mean(exact, axis=-1, keepdims=True)
+    exact = exact * jax.lax.rsqrt(jnp.mean(jnp.square(exact), axis=-1, keepdims=True) + 1e-6)
+    return (exact if gain is None else exact * gain[None]).astype(x.dtype)
 
 
 def dropout_mask(key: PRNGKeyArray | None, config: ModelConfig, *shape: int) -> DropoutMask:

@@ -125,7 +125,8 @@ class Transformer(eqx.Module):
     def logits(self, state: Flat, queries: Queries) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
         h, scale = layers.normed(self.config, state, self.gain), self.config.width**-0.5
-        logits = h @ (self.characters().T * scale if self.head is None else self.head)
+        head = self.characters().T * scale if self.head is None else self.head
+        logits = h.astype(jnp.float32) @ head.astype(jnp.float32)
         return logits.reshape(*queries.shape, -1)
 
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
@@ -138,7 +139,7 @@ class Transformer(eqx.Module):
             return arc.vectors(self.tokens, len(self.layout.characters))
         if not self.config.compositional_embeddings:
             return self.tokens
-        return jnp.asarray(self.layout.parts()) @ self.tokens
+        return jnp.asarray(self.layout.parts(), self.tokens.dtype) @ self.tokens
 
     def context(
         self, tokens: Tokens, where: TokenPositions, index: Any, key: Key = None
@@ -152,7 +153,7 @@ class Transformer(eqx.Module):
         if self.roles is not None:
             x = x + rows_of(self.roles, where.role)
         if self.config.qk_input == "state":
-            x = x + self.positions.embed(where)
+            x = x + jnp.asarray(self.positions.embed(where), x.dtype)
         x = x.reshape(tokens.size, -1)
         key = None if key is None else jax.random.fold_in(key, 0)
         return layers.dropout(self.config, x, layers.dropout_mask(key, self.config, *x.shape))
@@ -225,7 +226,7 @@ class Transformer(eqx.Module):
     def query(self, block: Block, x: Flat, where: TokenPositions) -> Heads:
         """The queries of all tokens of `x`."""
         (query,) = self.project(block, self.located(x, where), where.index.shape, "query")
-        return self.scaled(self.positions.rotate(query, where))
+        return self.scaled(self.rotated(query, where))
 
     def keys_values(self, block: Block, x: Flat, where: TokenPositions) -> tuple[KVHeads, KVHeads]:
         """Keys and values of all tokens of `x`."""
@@ -235,13 +236,18 @@ class Transformer(eqx.Module):
         else:
             (keys,) = self.project(block, self.located(x, where), shape, "key")
             (values,) = self.project(block, x, shape, "value")
-        return self.positions.rotate(keys, where), values
+        return self.rotated(keys, where), values
+
+    def rotated(self, heads: KVHeads, where: TokenPositions) -> KVHeads:
+        """Queries or keys as the encoding turns them, in float32, whatever their dtype."""
+        return self.positions.rotate(heads.astype(jnp.float32), where).astype(heads.dtype)
 
     def located(self, x: Flat, where: TokenPositions) -> Flat:
         """What queries and keys are made of: the state, or the vectors of positions alone."""
         if self.config.qk_input == "state":
             return x
-        return (jnp.zeros((*where.index.shape, 1)) + self.positions.embed(where)).reshape(x.shape)
+        vectors = jnp.zeros((*where.index.shape, 1)) + self.positions.embed(where)
+        return vectors.reshape(x.shape).astype(x.dtype)
 
     def project(self, block: Block, x: Flat, shape: tuple[int, ...], *names: str) -> list[Heads]:
         """norm(x) times weights of these names, (tokens, width), as (batch, time, heads, features).

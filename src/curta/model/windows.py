@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from curta.layouts.program import ProgramLayout
@@ -38,7 +39,9 @@ def _attend(
     query, keys, values = model.project(block, x, (1, len(x)), "query", "key", "value")
     tables = model.scaled(query)[0], model.repeat_kv(keys)[0], model.repeat_kv(values)[0]
     heads = model.positions.of_windows(block.positions, rows, *tables)
-    x, context = x[rows[:, 0]], context._replace(entry=context.entry[rows[:, 0]])
+    exact = x.astype(jnp.float32)  # its gradient is a sum over the windows of each token
+    x = exact[rows[:, 0]].astype(x.dtype)
+    context = context._replace(entry=context.entry[rows[:, 0]])
     return x, context, heads.reshape(len(rows), -1), context
 
 

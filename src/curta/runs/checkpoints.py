@@ -21,6 +21,9 @@ from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe, as_table
 from curta.config.sections import Evaluation
 
+LARGEST = 1 << 36
+"""Most bytes of a checkpoint: of thousands of members, or of a model of billions of weights."""
+
 OWNER = "owner"
 """The one entry of the header's table: several would be written in any order."""
 
@@ -114,7 +117,7 @@ def read(folder: Path, step: int) -> bytes:
     where = f"checkpoint {str(path)!r}"
     try:
         record = json.loads(files.read_bytes(file_of(folder, step, "json"), 1 << 16))
-        expected, data = record["sha256"], files.read_bytes(path)
+        expected, data = record["sha256"], files.read_bytes(path, LARGEST)
     except OSError as error:
         raise DamagedError(f"{where} is missing or unreadable: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, RecursionError):

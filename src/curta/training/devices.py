@@ -21,7 +21,13 @@ def configure() -> None:
 
     Members are spread over devices, so on a CPU each core trains its own. Where
     the caller has used JAX already, the devices are left as they are.
+
+    Products of float32 are float32: accelerators would round their factors to TensorFloat-32 or
+    bfloat16, and a certificate's bound on rounding is for single precision. CPUs do not round
+    them either way. JAX_DEFAULT_MATMUL_PRECISION says otherwise where that is wanted.
     """
+    if "JAX_DEFAULT_MATMUL_PRECISION" not in os.environ:
+        jax.config.update("jax_default_matmul_precision", "highest")
     compiled.install()
     jax.config.update("jax_compilation_cache_dir", str(compiled.folder()))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

@@ -24,6 +24,7 @@ from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.batches import Batch, errors, padded, whole
+from curta.model import precision
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
@@ -169,6 +170,7 @@ def objective(
     Every task is a batch of its own, so short problems are not padded to long ones: of tasks with
     30 and 10 of the 40 problems of a step, the loss is 3/4 of the first's and 1/4 of the other's.
     """
+    model = precision.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
         return window_objective(model, recipe.training.batch, data, keys, shards)
     found = []
@@ -322,10 +324,15 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
 
 
 def compiled(
-    recipe: Recipe, written: Written, mesh: Mesh
+    recipe: Recipe, written: Written, mesh: Mesh, vectorised: bool | None = None
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
-    """The chunk of steps for stacked members: call it with (members, data, first step, count)."""
-    serial = mesh.devices.flat[0].platform == "cpu"
+    """The chunk of steps for stacked members: call it with (members, data, first step, count).
+
+    The members that it is given are gone afterwards: what comes out lies in their memory. Those of
+    one device are `vectorised`, by default on an accelerator only; else they take turns.
+    """
+    on_accelerator = mesh.devices.flat[0].platform != "cpu"
+    together = on_accelerator if vectorised is None else vectorised
     one = partial(step, recipe, written, mesh.shape["batch"])
 
     def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
@@ -333,7 +340,7 @@ def compiled(
             return steps(one, mine[0], data._replace(own=mine[1]), first, count)
 
         each = (members, data.own)
-        return jax.lax.map(run, each) if serial else jax.vmap(run)(each)
+        return jax.vmap(run)(each) if together else jax.lax.map(run, each)
 
     member, whole = PartitionSpec("member"), PartitionSpec()
     shard = jax.shard_map(

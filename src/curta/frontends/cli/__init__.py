@@ -13,6 +13,7 @@ import click
 from curta.config import launched
 from curta.config.errors import Notice, UserError, as_line, unknown
 from curta.frontends.cli import (
+    benching,
     commands,
     comparing,
     jobs,
@@ -29,7 +30,8 @@ _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
     commands.resume, jobs.jobs, commands.ask, commands.evaluate, commands.certify, commands.probe,
     sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
-    sharing.import_run, listing.runs, listing.rm, verifying.verify, commands.recipes,
+    sharing.import_run, listing.runs, listing.rm, verifying.verify, benching.bench,
+    commands.recipes,
 )  # fmt: skip
 
 

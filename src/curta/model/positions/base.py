@@ -7,6 +7,9 @@ without positions; each encoding overrides what it is about.
 
 Parameters that differ from block to block live in `layers`, with the attending
 blocks as leading axis; the model hands each block its own slice.
+
+Encodings calculate in float32; in mixed precision only `attend` is given bfloat16, and its scores
+and their softmax are float32 there too.
 """
 
 from dataclasses import dataclass
@@ -137,7 +140,18 @@ class Encoding(eqx.Module):
     def _attend(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
     ) -> Queries:
-        return jnp.einsum("bhqk,bkhe->bqhe", self.weights(layer, visible_keys, q, k), v)
+        if on_accelerator() and not self._has_own_weights:
+            bias = self.bias(layer, visible_keys)  # a number for all scores moves no softmax
+            biases = None if isinstance(bias, float) else bias
+            return jax.nn.dot_product_attention(q, k, v, biases, visible_keys.mask[:, None])
+        weights = self.weights(layer, visible_keys, q, k).astype(v.dtype)
+        return jnp.einsum("bhqk,bkhe->bqhe", weights, v)
+
+    @property
+    def _has_own_weights(self) -> bool:
+        """Whether its weights are another function of scores, or of queries and keys."""
+        own = type(self)
+        return own.weights is not Encoding.weights or own.scores is not Encoding.scores
 
     def weights(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
@@ -149,9 +163,18 @@ class Encoding(eqx.Module):
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """Scaled products of queries and keys with their bias; hidden where not visible."""
-        scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) * q.shape[-1] ** -0.5
-        scores = scores + self.bias(layer, visible_keys)
+        scores = jnp.einsum("bqhe,bkhe->bhqk", q, k, preferred_element_type=jnp.float32)
+        scores = scores * q.shape[-1] ** -0.5 + self.bias(layer, visible_keys)
         return jnp.where(visible_keys.mask[:, None], scores, HIDDEN)
+
+
+def on_accelerator() -> bool:
+    """Whether attention is JAX's own `dot_product_attention`.
+
+    On a CPU it is no faster than the products written out here, and has other bits: see
+    docs/architecture.md.
+    """
+    return jax.default_backend() != "cpu"
 
 
 def queries_at_once(queries: int, keys: int) -> int:

@@ -54,14 +54,16 @@ class WindowEncoding(Encoding):
         """What the first token of each window takes from all of its cells.
 
         Of every token the query, key and value are given; a cell that is absent, one more than
-        the last token, has zeros.
+        the last token, has zeros. Calculated in float32: gradients of what was looked up are sums
+        of many.
         """
-        machine = self._program.machine
+        machine, dtype = self._program.machine, query.dtype
+        query, keys, values = (part.astype(jnp.float32) for part in (query, keys, values))
         k, v = (jnp.pad(part, ((0, 1), (0, 0), (0, 0)))[rows] for part in (keys, values))
         scores = jnp.sum(query[rows[:, 0], None] * k, axis=-1) * k.shape[-1] ** -0.5
         scores = scores + self.table(layer)[jnp.asarray(machine.role)[rows[:, 0]]]
         weights = jax.nn.softmax(scores, axis=1)
-        return jnp.sum(weights[..., None] * v, axis=1)
+        return jnp.sum(weights[..., None] * v, axis=1).astype(dtype)
 
     def keys_per_query(self, bounds: ShapeBounds) -> int:
         return self.cells

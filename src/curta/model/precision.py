@@ -1,0 +1,36 @@
+"""Mixed precision: activations in bfloat16, all else in float32.
+
+Activations have the dtype of the matrices that they are multiplied by, so a model calculates in
+bfloat16 once its matrices are cast. Parameters, and with them gradients and the optimizer's state,
+stay float32: the cast is part of the step. So do the statistics and gains of norms, what encodings
+calculate, scores, softmax, logits and loss.
+Source: Micikevicius et al., arXiv 1710.03740; without loss scaling, since bfloat16 has float32's
+exponents.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from curta.model.transformer import Transformer
+
+KEPT = ("positions", "gain", "after", "head")
+"""Weights that are not multiplied by activations in bfloat16."""
+
+
+def cast(model: Transformer, precision: Literal["float32", "bfloat16"]) -> Transformer:
+    """The model as it calculates in a training step; evaluations take it as it is, in float32.
+
+    Raises nothing: gradients with respect to `model` are float32 either way.
+    """
+    if precision == "float32":
+        return model
+    return jax.tree_util.tree_map_with_path(_half, model)
+
+
+def _half(path: Sequence[Any], leaf: Array) -> Array:
+    kept = any(getattr(part, "name", None) in KEPT for part in path)
+    return leaf if kept else leaf.astype(jnp.bfloat16)

@@ -1,0 +1,99 @@
+"""Mixed precision: what is bfloat16 in a step, and what is float32 all the same."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.model import ModelConfig
+from curta.config.recipe import Recipe
+from curta.layouts.texts import layout_of
+from curta.model import layers, precision
+from curta.model.transformer import Transformer
+from curta.model.windows import logits_of_windows
+from curta.training import records
+from tests import tiny
+
+DESIGN = {
+    "model__num_kv_heads": 1,
+    "model__gated": True,
+    "model__tie_embeddings": True,
+    "model__norm_placement": "post_residual",
+}
+
+
+def logits(recipe: Recipe, model: Transformer) -> jax.Array:
+    """Of windows, or of all tokens of two texts."""
+    layout = layout_of(recipe)
+    if recipe.positions.name == "window":
+        data, _ = records.recorded(recipe, layout, [0])
+        return logits_of_windows(model, data.shared[0][:32])
+    bounds = tiny.bounds(layout, 4)
+    text = tiny.text(layout, tiny.random_sums(2, 4), bounds.total)
+    return model(text.tokens, layout.where(text), tiny.every_index(text), bounds)
+
+
+def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, jax.Array]:
+    found = logits(recipe, precision.cast(model, chosen))
+    return jnp.mean(jnp.square(found)), found
+
+
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [
+        pytest.param("window", {}, id="window"),
+        pytest.param("rope", DESIGN, id="rope, other design"),
+        *(
+            pytest.param(name, {}, id=name, marks=pytest.mark.slow)
+            for name in tiny.ENCODINGS
+            if name != "window"
+        ),
+    ],
+)
+def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(
+    name: str, design: dict[str, Any]
+) -> None:
+    """Dtypes are mixed nowhere: where they are, the suite's strict promotion raises."""
+    recipe = tiny.with_encoding(name, **design)
+    model = tiny.drawn(recipe, layout_of(recipe))
+    (_, exact), _ = jax.value_and_grad(mean, has_aux=True)(model, recipe, "float32")
+    (_, found), gradients = jax.value_and_grad(mean, has_aux=True)(model, recipe, "bfloat16")
+    assert found.dtype == jnp.float32
+    assert {leaf.dtype for leaf in jax.tree.leaves(gradients)} == {jnp.dtype("float32")}
+    off = np.abs(np.asarray(found - exact)).max()
+    assert 0 < off < 0.1 * np.abs(np.asarray(exact)).max()
+
+
+def test_off_it_is_the_model_itself() -> None:
+    model = tiny.drawn(tiny.recipe(), layout_of(tiny.recipe()))
+    assert precision.cast(model, "float32") is model
+
+
+def test_matrices_are_cast_and_what_encodings_norms_and_head_have_is_not() -> None:
+    recipe = tiny.with_encoding("learned")
+    model = precision.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    leaves = jax.tree_util.tree_leaves_with_path(model)
+    kept = {jax.tree_util.keystr(path) for path, leaf in leaves if leaf.dtype == jnp.float32}
+    assert kept == {".positions.table", ".attention.gain", ".mlp.gain", ".gain", ".head"}
+
+
+def test_a_norm_of_bfloat16_is_rounded_once() -> None:
+    """Of numbers whose mean and squares bfloat16 cannot hold."""
+    x = (300.0 + jax.random.normal(jax.random.key(0), (4, 512))).astype(jnp.bfloat16)
+    config, gain = ModelConfig(norm="layer"), jnp.full(512, 1.001)
+    exact = layers.normed(config, x.astype(jnp.float32), gain)
+    found = layers.normed(config, x, gain)
+    assert found.dtype == jnp.bfloat16
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(exact.astype(jnp.bfloat16)))
+
+
+@pytest.mark.parametrize("name", ["rope", "alibi", "window"])
+def test_scores_and_their_softmax_are_float32(name: str) -> None:
+    recipe = tiny.with_encoding(name)
+    model = precision.cast(tiny.drawn(recipe, layout_of(recipe)), "bfloat16")
+    traced = str(jax.make_jaxpr(lambda: logits(recipe, model))())
+    exponentials = [line for line in traced.splitlines() if " exp " in line]
+    assert exponentials
+    assert all(":f32[" in line for line in exponentials)
