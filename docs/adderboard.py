@@ -21,16 +21,19 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "adderboard.json"
 PAGE = FOLDER / "adderboard.md"
 
-WIDE = {
-    "model.width": 4, "model.embedding": "table", "positions.period": 32.0, "training.batch": 64
-}  # fmt: skip
+ALL = ["key-query", "value-key", "out-value"]
+PLAIN = {"task.digits": [1, 10], "task.special": 0.25, "task.special_until": 0}
 
 MODELS: dict[str, tuple[int, dict[str, Any]]] = {
-    "width 4": (8, {"training.steps": 10_000, **WIDE}),
-    "mlp_ratio 8": (8, {}),
-    "mlp_ratio 4": (8, {"model.mlp_ratio": 4}),
-    "mlp_ratio 2": (12, {"model.mlp_ratio": 2, "training.steps": 12_000}),
-    "mlp_ratio 2, longer": (8, {"model.mlp_ratio": 2, "training.steps": 20_000}),
+    "mlp_ratio 4": (8, {}),
+    "mlp_ratio 2": (8, {"model.mlp_ratio": 2}),
+    "mlp_ratio 4, values are keys": (8, {"model.weight_sharing": ALL}),
+    "mlp_ratio 1": (8, {"model.mlp_ratio": 1}),
+    "mlp_ratio 8": (8, {"model.mlp_ratio": 8}),
+    "mlp_ratio 4, own way out": (8, {"model.weight_sharing": ["key-query"]}),
+    "mlp_ratio 4, nothing shared": (8, {"model.weight_sharing": []}),
+    "mlp_ratio 4, no fading": (8, PLAIN),
+    "mlp_ratio 4, neither": (8, {"model.weight_sharing": [], **PLAIN}),
 }
 """Seeds of each model, and what it changes in the recipe."""
 

@@ -11,7 +11,9 @@ from curta.model import recipes
 from curta.model.transformer import Transformer
 from tests import tiny
 
-CHANGES = {"model.mlp_ratio": 2, "model.activation": "relu2", "positions.period": 16.0}
+CHANGES = {
+    "model.mlp_ratio": 2, "model.activation": "relu2", "model.weight_sharing": [],
+}  # fmt: skip
 ARC = [8.209, -1.072, 0.147]
 ATTENTION = {
     "query": [[-6.386, -5.64], [8.394, -5.527]],
@@ -42,3 +44,13 @@ def nearly() -> Transformer:
     """The same with a number changed by a tenth, so that some sums are wrong."""
     model = solved()
     return replace(model, mlp=replace(model.mlp, down=model.mlp.down.at[0, 1, 0].multiply(0.9)))
+
+
+def shared(out: str) -> Transformer:
+    """Drawn, not trained: keys are turned queries, values keys, what leaves attention `out`."""
+    return tiny.drawn(sharing(out), layout_named("columns"))
+
+
+def sharing(out: str) -> Recipe:
+    """Of such a model."""
+    return recipe(model__weight_sharing=["key-query", "value-key", out])

@@ -29,9 +29,29 @@ from tests import tiny
             {"num_layers": 1, "num_attention_layers": 2},
             "model.num_attention_layers 2 is more than model.num_layers 1",
         ),
+        (
+            {"weight_sharing": ("norms",), "norm": "none"},
+            "model.weight_sharing 'norms': model.norm 'none' has no gains to share",
+        ),
+        (
+            {"weight_sharing": ("out-value",), "num_kv_heads": 2},
+            "model.weight_sharing 'out-value' needs a key and value of each head",
+        ),
+        (
+            {"weight_sharing": ("key-query",), "width": 12},
+            "it needs a head's width that is even",
+        ),
+        (
+            {"weight_sharing": ("out-query", "out-value")},
+            "model.weight_sharing: choose one of 'out-query' and 'out-value'",
+        ),
+        (
+            {"weight_sharing": ("norms", "norms")},
+            "model.weight_sharing names something twice",
+        ),
     ],
 )
-def test_an_impossible_size_is_refused(settings: dict[str, int], complaint: str) -> None:
+def test_an_impossible_size_is_refused(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
         ModelConfig(**settings)
 

@@ -13,6 +13,7 @@ from curta.evaluation.every_sum import every_sum
 from curta.evaluation.generation import completions
 from curta.layouts import Text, layout_named
 from curta.layouts.batches import padded
+from curta.model.sharing import unshared
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, parse
 from tests import adder, tiny
@@ -93,6 +94,23 @@ def test_states_are_sums_of_one_vector_for_each_digit() -> None:
         ours = (state + inner @ np.asarray(model.mlp.down[0])) @ known.head.middle
         np.testing.assert_allclose(ours, said[:, place], rtol=1e-4, atol=1e-2)
         assert radius.max() < 0.1  # of states of some dozens
+
+
+@pytest.mark.parametrize("out", ["out-query", "out-value"])
+def test_weights_that_stand_for_others_are_known_up_to_their_rounding(out: str) -> None:
+    shared = adder.shared(out)
+    ours, theirs = parts(shared).attention, parts(unshared(shared)).attention
+    for mine, written in zip(ours, theirs, strict=True):
+        assert (np.abs(mine.middle - written.middle) <= mine.radius).all()
+        assert mine.radius.max() < 1e-5
+    assert ours.key.radius.min() > 0
+
+
+def test_a_drawn_adder_with_shared_weights_has_a_sum_that_it_writes_wrong() -> None:
+    found = every_sum(adder.shared("out-value"))
+    assert found.grade == "wrong"
+    assert found.problem is not None
+    assert confirmed(adder.shared("out-value"), found.problem)
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def test_a_window_has_the_same_bound_alone_and_among_others() -> None:
         ({"model__norm": "layer"}, "model.norm 'layer'"),
         ({"model__activation": "gelu"}, "model.activation 'gelu'"),
         ({"model__tie_embeddings": True}, "model.tie_embeddings True"),
+        ({"model__weight_sharing": ["norms"]}, "model.weight_sharing ('norms',)"),
     ],
     ids=str,
 )

@@ -129,6 +129,7 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
         ({"model.gated": True}, "model.gated True (it knows False)"),
         ({"model.activation": "gelu"}, "model.activation 'gelu' (it knows 'relu', 'relu2')"),
         ({"model.norm": "layer"}, "model.norm 'layer' (it knows 'rms')"),
+        ({"model.weight_sharing": ["norms"]}, "model.weight_sharing ('norms',) (it knows ())"),
     ],
 )
 def test_a_run_that_cannot_be_expressed_is_refused_by_name(
@@ -168,3 +169,14 @@ def test_an_adder_of_columns_is_a_file_of_its_own_that_adds(tmp_path: Path) -> N
         np.testing.assert_allclose(np.array(theirs), ours, rtol=1e-4, atol=1e-2)
     assert found["sums"] == [*(problem.truth for problem in sums), 10_000_000_000]
     assert found["metadata"]["params"] == parameters(model) == 35
+
+
+@pytest.mark.parametrize("out", ["out-query", "out-value"])
+def test_an_adder_with_shared_weights_has_each_of_them_once(tmp_path: Path, out: str) -> None:
+    of, model = adder.sharing(out), adder.shared(out)
+    layout = model.layout
+    texts = [layout.tokens_of(problem)[0][:-1] for problem in tiny.random_sums(5, 10)]
+    found = told(exported(of, model, tmp_path), texts, [])
+    for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):
+        np.testing.assert_allclose(np.array(theirs), ours, rtol=1e-4, atol=1e-4)
+    assert found["metadata"]["params"] == parameters(model) == 35 - 11

@@ -16,6 +16,7 @@ PLAIN, WINDOW = "addition-plain", "addition"
 
 UNREAD = [
     (PLAIN, "task.base", 16, "it needs a program"),
+    (WINDOW, "task.special_until", 9, "it needs problems drawn anew in every step"),
     (WINDOW, "task.weight", 2.0, "it needs a second task"),
     ("isqrt", "task.second", [1, 2], "it needs an operator of several operands"),
     (WINDOW, "task.split", 1, "it needs task.values"),

@@ -3,10 +3,12 @@
 from collections import Counter
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jax import Array
 
 from curta.config.errors import UserError
 from curta.config.task import Task, shares
@@ -102,6 +104,18 @@ def test_special_problems_are_the_asked_share() -> None:
     assert equal[1.0] == pytest.approx(1 / 3, abs=0.05)
 
 
+def test_rare_problems_fade_with_the_step() -> None:
+    task = Task("<", digits=(6, 6), special=0.9, special_until=100)
+
+    @jax.jit
+    def equal(step: Array) -> Array:
+        digits = tasks.draw(task, jax.random.key(1), BATCH, step).digits
+        return jnp.mean(jnp.all(digits[:, 0] == digits[:, 1], axis=-1))
+
+    found = [float(equal(jnp.int32(step))) for step in (0, 50, 100, 500)]
+    np.testing.assert_allclose(found, [0.3, 0.15, 0, 0], atol=0.03)
+
+
 def test_a_draw_is_a_pure_function_of_its_key() -> None:
     one, again, other = (drawn(Task(), seed) for seed in (0, 0, 1))
     assert tiny.same(one, again)
@@ -112,6 +126,10 @@ def test_a_draw_is_a_pure_function_of_its_key() -> None:
     ("fields", "complaint"),
     [
         ({"digits": (0, 3)}, r"task\.digits must be two counts, 1 <= low <= high: 0\.\.3"),
+        (
+            {"special": 0.0, "special_until": 9},
+            r"task\.special_until has no meaning with task\.special 0",
+        ),
         ({"digits": (4, 3)}, r"task\.digits must be two counts"),
         ({"second": (3, 2)}, r"task\.second must be two counts"),
         ({"operands": (0, 2)}, r"task\.operands must be two counts"),

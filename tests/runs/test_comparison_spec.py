@@ -174,10 +174,7 @@ def test_a_sweep_has_an_entry_for_every_combination() -> None:
         "model.num_layers": [1, 2, 3],
     }
     made = comparison_spec.resolve(
-        comparison_spec.sweep("addition", values),
-        {"model.num_attention_layers": 1},
-        2,
-        tuple(values),
+        comparison_spec.sweep("addition", values), {"model.num_attention_layers": 1}, 2
     )
     points = [tuple(row.changes.values()) for row in made.rows]
     assert points == list(itertools.product(*values.values()))
@@ -186,6 +183,29 @@ def test_a_sweep_has_an_entry_for_every_combination() -> None:
         assert (row.recipe.model.width, row.recipe.model.num_layers) == (width, blocks)
         assert row.recipe.positions.name == name
     assert made.rows[0].name == "width=16 rope num_layers=1"
+
+
+def test_several_entries_are_swept_alike(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        """
+        title = "Both"
+        [sweep]
+        training.problems = [3, 30]
+        model.width = [16, 32]
+        [[entries]]
+        recipe = "addition"
+        [[entries]]
+        name = "plain"
+        recipe = "addition"
+        changes.task.special = 0.0
+        """
+    )
+    made = comparison_spec.resolve(comparison_spec.read(str(tmp_path / "mine.toml")), {})
+    assert made.swept == ("training.problems", "model.width")
+    assert [row.entry for row in made.rows] == ["addition"] * 4 + ["plain"] * 4
+    assert made.rows[5].name == "plain problems=3 width=32"
+    last = made.rows[-1].recipe
+    assert (last.training.problems, last.model.width, last.task.special) == (30, 32, 0.0)
 
 
 def test_a_sweep_of_nothing_is_refused() -> None:

@@ -4,12 +4,13 @@ import hashlib
 import json
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import numpy as np
 import pytest
 
+from curta.config.model import Shared
 from curta.config.recipe import field_paths
 from curta.frontends.api import begin
 from curta.runs.session import Session
@@ -52,6 +53,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "task.second": [(WINDOW, [1, 2]), (ROPE, [1, 2])],
     "task.operands": [(SEVERAL | {"task__operands": [1, 2]}, [1, 3])],
     "task.special": [(WINDOW, 1.0), (ROPE, 1.0)],
+    "task.special_until": [(ROPE, 4)],
     "task.weight": [(ROPE | {"task": TASKS}, [TASKS[0], TASKS[1] | {"weight": 3.0}])],
     "task.values": [(TABLE, [0, 50])],
     "task.held_out": [(TABLE, 41)],
@@ -96,6 +98,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "model.dropout": [(ROPE, 0.1)],
     "model.causal": [(with_positions("learned", length=64) | {"layout": "framed"}, False)],
     "model.tie_embeddings": [(WINDOW, True)],
+    "model.weight_sharing": [(WINDOW, [what]) for what in get_args(Shared)],
     "model.role_embeddings": [(WINDOW, False)],
     "model.compositional_embeddings": [(WINDOW, False)],
     "optimizer.name": [(ROPE, "adam"), (ROPE, "sgd"), (ROPE, "muon")],

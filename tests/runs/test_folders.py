@@ -64,6 +64,17 @@ def test_a_run_is_found_by_name_and_by_path() -> None:
     assert folders.find(str(folder.path)).path == folder.path
 
 
+def test_a_comparison_is_told_from_a_run(runs_folder: Path) -> None:
+    (runs_folder / "both").mkdir(parents=True)
+    (runs_folder / "both" / "comparison.json").write_text("{}")
+    refused("both", "^'both' is a comparison without runs$")
+    recipe = tiny.recipe()
+    folders.create(recipe, layout_of(recipe), "mine", [0], "first", (), inside=runs_folder / "both")
+    refused(
+        "both", f"^'both' is a comparison: name one of its runs, such as {runs_folder}/both/first$"
+    )
+
+
 def test_a_run_in_the_current_folder_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Le, Lt
+from annotated_types import Ge, Le, Lt, MaxLen
 
 from curta.config.errors import UserError
 from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
+
+Shared = Literal["key-query", "value-key", "out-query", "out-value", "norms"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,14 @@ class ModelConfig:
     """
     tie_embeddings: bool = False
     """Whether the output head uses the embedding's matrix instead of its own."""
+    weight_sharing: Annotated[tuple[Shared, ...], MaxLen(4)] = ()
+    """Weights that stand for others: key-query, value-key, out-query or out-value, norms.
+
+    Keys' matrix is then that of queries, its pairs of features turned by one learned angle; values'
+    that of keys; what leaves attention that of queries, transposed, or that of values, transposed
+    and negative; all norms have the same gains.
+    Source: AdderBoard, github.com/anadim/AdderBoard; out-value is Curta's own.
+    """
     role_embeddings: bool = False
     """Whether a learned vector for the part that a token plays in its layout is added.
 
@@ -100,6 +110,28 @@ class ModelConfig:
             raise UserError(
                 "model.embedding 'arc' lies in a plane: it needs model.width 2, and no"
                 " model.compositional_embeddings"
+            )
+        self._check_sharing()
+
+    def _check_sharing(self) -> None:
+        """Raises UserError for weights that cannot stand for others."""
+        if len(set(self.weight_sharing)) < len(self.weight_sharing):
+            raise UserError("model.weight_sharing names something twice")
+        if "norms" in self.weight_sharing and not self.has_gains:
+            raise UserError(
+                f"model.weight_sharing 'norms': model.norm {self.norm!r} has no gains to share"
+            )
+        if {"out-query", "out-value"} <= set(self.weight_sharing):
+            raise UserError("model.weight_sharing: choose one of 'out-query' and 'out-value'")
+        if "key-query" in self.weight_sharing and self.head_dim % 2:
+            raise UserError(
+                "model.weight_sharing 'key-query' turns pairs of features: it needs a head's width"
+                f" that is even, not {self.head_dim}"
+            )
+        square = {"key-query", "out-value"} & set(self.weight_sharing)
+        if square and self.kv_heads < self.heads:
+            raise UserError(
+                f"model.weight_sharing {min(square)!r} needs a key and value of each head"
             )
 
     @property

@@ -41,6 +41,12 @@ class Task:
 
     In a layout they are divided evenly among the operation's special cases.
     """
+    special_until: Place = 0
+    """Step from which on no rare problems are drawn: their share falls to it evenly; 0: it stays.
+
+    A data set has the share of the first step. Source: AdderBoard, github.com/anadim/AdderBoard,
+    whose smallest trained entries begin with many carries.
+    """
     weight: Factor = 1.0
     """This task's part in each batch, in proportion to the weights of the other tasks."""
     values: tuple[Place, Place] | None = None
@@ -67,6 +73,8 @@ class Task:
             raise UserError(
                 "task.digits, task.second and task.operands have no meaning with task.values"
             )
+        if self.special_until and not self.special:
+            raise UserError("task.special_until has no meaning with task.special 0")
         if self.values and self.special:
             raise UserError(
                 "task.special must be 0 with task.values: every pair comes equally often"

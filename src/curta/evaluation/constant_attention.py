@@ -5,7 +5,7 @@ Everything is a ball (`balls`), so that what a calculation in single precision r
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,6 +55,15 @@ class Vectors(NamedTuple):
     always: Ball  # width
 
 
+class Matrices(NamedTuple):
+    """Of the one attention layer, also those that follow from others."""
+
+    query: Ball  # width width
+    key: Ball  # width kv_width
+    value: Ball  # width kv_width
+    out: Ball  # width width
+
+
 class Parts(NamedTuple):
     """Matrices of a model, as balls."""
 
@@ -62,6 +71,7 @@ class Parts(NamedTuple):
     head: Ball  # width tokens
     passed: Ball  # heads tokens width: what a head hands on of a token that it sees alone
     positions: Ball  # columns width: of columns -1 to 10
+    attention: Matrices
 
 
 def refuse(model: Transformer) -> None:
@@ -80,24 +90,23 @@ def refuse(model: Transformer) -> None:
 def parts(model: Transformer) -> Parts:
     """The parts of a model; UserError for one that is not known here."""
     refuse(model)
-    characters, layer, config = _characters(model), model.attention, model.config
-    values = product(characters, exact(layer.value[0]))
+    characters, layer, config = _characters(model), _matrices(model), model.config
+    values = product(characters, layer.value)
     features = [slice(n, n + config.head_dim) for n in range(0, config.width, config.head_dim)]
     shared = [features[n * config.kv_heads // config.heads] for n in range(config.heads)]
     passed = [
-        product(values[:, mine], exact(layer.out[0][own]))
-        for mine, own in zip(shared, features, strict=True)
+        product(values[:, mine], layer.out[own]) for mine, own in zip(shared, features, strict=True)
     ]
     scale = rounded(exact([config.width**-0.5]))
     tied = scaled(characters.T, scale)
     head = tied if model.head is None else exact(model.head)
-    return Parts(characters, head, stacked(passed), _positions(model))
+    return Parts(characters, head, stacked(passed), _positions(model), layer)
 
 
 def vectors(model: Transformer, found: Parts, place: int) -> Vectors:
     """What digits add to the state at the answer digit of this place."""
     columns = np.r_[np.arange(WRITTEN), np.arange(WRITTEN), np.arange(place + 1)]
-    weights = _weights(model, found.positions, columns, place)
+    weights = _weights(model, found, columns, place)
     each = [_handed(weights[:, key], found.passed) for key in range(len(columns))]
     first, second, equals = each[:WRITTEN], each[WRITTEN : 2 * WRITTEN], each[2 * WRITTEN]
     answer = each[2 * WRITTEN + 1 :] + [exact(np.zeros_like(equals.middle))] * (DIGITS - place)
@@ -125,20 +134,43 @@ def _association(each: list[Ball], found: Parts) -> np.ndarray:
     return np.asarray(units(len(each) + 4 * found.head.middle.shape[0] + 8) * sizes)
 
 
-def _weights(model: Transformer, positions: Ball, columns: np.ndarray, place: int) -> Ball:
+def _weights(model: Transformer, found: Parts, columns: np.ndarray, place: int) -> Ball:
     """The weight that each head gives each key, heads by keys; the query is the last of them."""
-    config, layer = model.config, model.attention
-    query = product(positions[[place]], exact(layer.query[0]))
-    keys = product(positions[columns], exact(layer.key[0]))
+    config, positions = model.config, found.positions
+    query = product(positions[[place]], found.attention.query)
+    keys = product(positions[columns], found.attention.key)
     factor = rounded(exact([config.head_dim**-0.5 if config.attention_scale else 1.0]), 3)
-    found = []
+    weights = []
     for head in range(config.heads):
         mine = slice(head * config.head_dim, (head + 1) * config.head_dim)
         shared = head * config.kv_heads // config.heads * config.head_dim
         own = keys[:, shared : shared + config.head_dim]
         scores = product(query[:, mine], own.T)
-        found.append(softmax(scaled(scores, factor))[0])
-    return stacked(found)
+        weights.append(softmax(scaled(scores, factor))[0])
+    return stacked(weights)
+
+
+def _matrices(model: Transformer) -> Matrices:
+    """As `sharing.unshared` writes them out, with what rounding can change of a turned key."""
+    layer = model.attention
+    query = exact(layer.query[0])
+    key = _turned(query, layer.turn) if layer.key is None else exact(layer.key[0])
+    value = key if layer.value is None else exact(layer.value[0])
+    minus = Ball(-value.middle, value.radius)
+    leaves = minus if "out-value" in model.config.weight_sharing else query
+    return Matrices(query, key, value, leaves.T if layer.out is None else exact(layer.out[0]))
+
+
+def _turned(query: Ball, turn: Any) -> Ball:
+    """Every pair of features by the block's angle."""
+    cos, sin = (wave(exact(turn[0]), function) for function in (np.cos, np.sin))
+    first, second = query[:, ::2], query[:, 1::2]
+    minus = Ball(-sin.middle, sin.radius)
+    both = (
+        added(scaled(first, cos), scaled(second, minus)),
+        added(scaled(first, sin), scaled(second, cos)),
+    )
+    return stacked(both, axis=-1).each(lambda part: part.reshape(query.middle.shape))
 
 
 def _positions(model: Transformer) -> Ball:

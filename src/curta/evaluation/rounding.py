@@ -39,6 +39,7 @@ KNOWN = {
     "attention_scale": (True,),
     "num_kv_heads": (None,),
     "tie_embeddings": (False,),
+    "weight_sharing": ((),),
 }
 """Designs that are followed here."""
 

@@ -33,6 +33,7 @@ NEEDED = {
     "activation": ("relu", "relu2"),
     "norm": ("rms",),
     "norm_placement": ("pre",),
+    "weight_sharing": ((),),
 }
 """Settings of the model that `standalone.py` knows."""
 

@@ -27,6 +27,13 @@ NEEDED = {
 }
 """Settings of the model that the template knows."""
 
+SHARED = {
+    "key-query": "keys' matrix is that of queries, turned by one angle",
+    "value-key": "values' matrix is that of keys",
+    "out-query": "what leaves attention goes through the queries' matrix, transposed",
+    "out-value": "what leaves attention goes through the values' matrix, transposed and negative",
+}
+
 
 def settings(model: Transformer) -> dict[str, Any]:
     config, positions = model.config, model.positions
@@ -36,6 +43,7 @@ def settings(model: Transformer) -> dict[str, Any]:
         "squared": config.activation == "relu2",
         "scale": config.head_dim**-0.5 if config.attention_scale else 1.0,
         "period": positions.period,
+        "subtracts": "out-value" in config.weight_sharing,
     }
 
 
@@ -49,19 +57,25 @@ def tricks(model: Transformer) -> list[str]:
         "no norms",
         *(["digits on an arc: radius, start and step"] if arc else []),
         *(["head tied to the embedding"] if model.head is None else []),
+        *(SHARED[name] for name in model.config.weight_sharing),
     ]
 
 
 def tensors(model: Transformer) -> dict[str, np.ndarray]:
-    """All that is learned, each once; the one block is not stacked."""
+    """All that is learned, each once; the one block is not stacked.
+
+    What is made of others is not there: see `model.weight_sharing`.
+    """
     blocks = {
         "query": model.attention.query,
         "key": model.attention.key,
         "value": model.attention.value,
         "out": model.attention.out,
+        "turn": model.attention.turn,
         "up": model.mlp.up,
         "down": model.mlp.down,
     }
-    found = {"tokens": model.tokens, **{name: part[0] for name, part in blocks.items()}}
+    learned = {name: part[0] for name, part in blocks.items() if part is not None}
+    found = {"tokens": model.tokens, **learned}
     found |= {} if model.head is None else {"head": model.head}
     return {name: np.asarray(part) for name, part in found.items()}

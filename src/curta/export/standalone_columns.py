@@ -28,7 +28,7 @@ class Model:
     """A decoder: its tensors by name, and its settings."""
 
     def __init__(self, tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> None:
-        self.tensors = tensors
+        self.tensors = unshared(tensors, settings["subtracts"])
         self.settings = settings
         self.vocabulary = vocabulary(tensors["tokens"])
 
@@ -60,6 +60,22 @@ class Model:
         waves = np.arange(1, count + 1) * (2 * math.pi / self.settings["period"])
         angles = np.array(PLACES)[:, None] * waves
         return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
+
+
+def unshared(tensors: dict[str, np.ndarray], subtracts: bool) -> dict[str, np.ndarray]:
+    """With every matrix of attention: what is not there follows from another one."""
+    query = tensors["query"]
+    key = tensors["key"] if "key" in tensors else turned(query, tensors["turn"])
+    value = tensors.get("value", key)
+    return {"key": key, "value": value, "out": -value.T if subtracts else query.T, **tensors}
+
+
+def turned(matrix: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Every pair of features turned by the same angle."""
+    first, second = matrix[:, ::2], matrix[:, 1::2]
+    cos, sin = np.cos(angle), np.sin(angle)
+    pairs = first * cos - second * sin, first * sin + second * cos
+    return np.stack(pairs, axis=-1).reshape(matrix.shape)
 
 
 def vocabulary(tokens: np.ndarray) -> np.ndarray:

@@ -244,9 +244,7 @@ def sweep(
     overrides: Mapping[str, Any] | None = None,
 ) -> "Comparison":
     """A run for every combination of `{"section.field": values}`."""
-    made = comparison_spec.resolve(
-        comparison_spec.sweep(recipe, values), overrides or {}, seeds, tuple(values)
-    )
+    made = comparison_spec.resolve(comparison_spec.sweep(recipe, values), overrides or {}, seeds)
     return _compared(begin_comparison(made, run, comparison_spec.swept_base(recipe, values)))
 
 

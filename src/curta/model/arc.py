@@ -16,7 +16,7 @@ from curta.model.deferred_init import constant
 
 def first() -> Any:
     """Radius, start and step before training; the weights around them differ from seed to seed."""
-    return constant([1.0, 0.0, 0.15])
+    return constant([3.0, 0.0, 0.15])
 
 
 def vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tokens 2"]:

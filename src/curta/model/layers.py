@@ -24,14 +24,18 @@ ACTIVATIONS = {
 
 
 class Attention(eqx.Module):
-    """Weights of an attention layer, or of all of them, stacked along a leading axis."""
+    """Weights of an attention layer, or of all of them, stacked along a leading axis.
+
+    What follows from others, by `model.weight_sharing`, is None (`sharing`).
+    """
 
     query: Weight  # blocks width width
-    key: Weight  # blocks width kv_width
-    value: Weight  # blocks width kv_width
-    out: Weight  # blocks width width
+    key: Weight | None  # blocks width kv_width
+    value: Weight | None  # blocks width kv_width
+    out: Weight | None  # blocks width width
     gain: Gains
     after: Gains = None
+    turn: Weight | None = None  # blocks 1
 
 
 class MLP(eqx.Module):

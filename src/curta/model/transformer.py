@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model import arc, blocks, layers, recurrence
+from curta.model import arc, blocks, layers, recurrence, sharing
 from curta.model.blocks import Attend, Attended, Block, BlockContext, Going
 from curta.model.deferred_init import Weight, draw, normal, rescaled
 from curta.model.layers import MLP, Attention, DropoutMask, Flat
@@ -65,8 +65,8 @@ class Transformer(eqx.Module):
                 tokens=arc.first() if is_arc else normal(vectors, width, scale=1.0),
                 roles=roles if config.role_embeddings else None,
                 positions=build_positions(positions, shape),
-                attention=layers.attention(config),
-                mlp=layers.mlp(config),
+                attention=sharing.learned(config, layers.attention(config)),
+                mlp=sharing.without_gains(config, layers.mlp(config)),
                 gain=jnp.ones(width) if config.has_gains else None,
                 head=None if config.tie_embeddings else head,
                 config=config,
@@ -173,10 +173,10 @@ class Transformer(eqx.Module):
     def block(self, which: int | slice, masks: DropoutMask = None) -> Block:
         """One block, or several of one sort, stacked."""
         first = which.start or 0 if isinstance(which, slice) else which
-        attends = first < self.config.num_attention_layers
-        attention = self.attention if attends else None
+        attends, model = first < self.config.num_attention_layers, sharing.unshared(self)
+        attention = model.attention if attends else None
         positions = self.positions.layers if attends else None
-        stacked = Block(self.mlp, attention, positions, masks, self.config)
+        stacked = Block(model.mlp, attention, positions, masks, self.config)
         return blocks.index_tree(stacked, which)
 
     def _loop(

@@ -39,6 +39,9 @@ VECTORS = (
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
     "task.second": Need("an operator of several operands", _has_second),
+    "task.special_until": Need(
+        "problems drawn anew in every step: a layout, and no program", lambda r: not r.programs
+    ),
     "task.weight": Need("a second task", lambda r: len(r.tasks) > 1),
     "task.split": Need("task.values", lambda r: any(task.values for task in r.tasks)),
     "model.compositional_embeddings": _PROGRAM,

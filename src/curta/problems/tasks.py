@@ -12,7 +12,7 @@ from itertools import islice
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray, UInt
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.task import Span, Task
@@ -24,6 +24,8 @@ from curta.problems.operations import Operation
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table
 from curta.problems.sizes import Sizes, Split
+
+Share = float | Float[Array, ""]
 
 RANDOM = "random"
 """The slice of problems without anything special."""
@@ -66,8 +68,8 @@ def widest(task: Task) -> tuple[int, ...]:
     return tuple(high for _, high in spans(task))
 
 
-def draw(task: Task, key: PRNGKeyArray, batch: int) -> Numbers:
-    """A batch for training, a pure function of `key`.
+def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int = 0) -> Numbers:
+    """A batch for training, a pure function of `key`, and of `step` where rare problems fade.
 
     All randomness comes from one draw of bits: each further one would add
     to every step, and more to compilation than the rest of this function.
@@ -82,7 +84,7 @@ def draw(task: Task, key: PRNGKeyArray, batch: int) -> Numbers:
     few, many = counts(task)
     there = jnp.arange(operands)[None] < few + below(choices[:, :1], many - few + 1)
     lengths = jnp.where(there, low + below(lengths, high - low + 1), 0)
-    kinds = _plan(task.operator, task.special, choices[:, 1])
+    kinds = _plan(task.operator, special_share(task, step), choices[:, 1])
     return _drawn(task.operator, lengths, bits, kinds)
 
 
@@ -201,10 +203,24 @@ def check(task: Task) -> None:
         raise UserError(f"task.held_out and task.rows are more than the table's {told}")
 
 
-def _plan(operator: str, special: float, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:
+def special_share(task: Task, step: Int[Array, ""] | int) -> Share:
+    """The share of rare problems in a step's batch.
+
+    >>> fading = Task(special=0.8, special_until=1000)
+    >>> [round(float(special_share(fading, step)), 2) for step in (0, 500, 1000, 1500)]
+    [0.8, 0.4, 0.0, 0.0]
+    """
+    if not task.special_until:
+        return task.special
+    return task.special * jnp.maximum(0.0, 1.0 - step / task.special_until)
+
+
+def _plan(operator: str, special: Share, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:
     """0 for a random problem, else the number of its special case."""
     cases = len(ARITHMETIC[operator].cases)
-    chosen = below(bits >> 16, 1 << 16) < round(special * (1 << 16))
+    whole = special * (1 << 16)
+    bound = round(whole) if isinstance(whole, float) else jnp.round(whole).astype(jnp.int32)
+    chosen = below(bits >> 16, 1 << 16) < bound
     return jnp.where(chosen, 1 + below(bits & 0xFFFF, cases), 0)
 
 

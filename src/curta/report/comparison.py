@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from curta.evaluation.results import SliceSummary
-from curta.report import bands, swept
+from curta.report import bands, phases, swept
 from curta.report.compared import Compared, compared_of, hardest, read_comparison, slices_of
 from curta.report.differences import differences
 from curta.report.document import Part, document
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DESCRIPTIONS = {
+    "map": "Heat map of the median exact match out-of-distribution by two things that were varied; "
+    "the number in a cell is how many members are right throughout.",
     "by": "Loss at the end of training and exact match, in-distribution and out-of-distribution, "
     "of every member, with their median as a line and their range as a band.",
     "lengths": "Exact match in the hardest slice against operand length: a panel for each "
@@ -101,7 +103,7 @@ def _write(folder: Path, compared: Compared, runs: Mapping[str, Shown], work: Pa
 def draw(compared: Compared) -> dict[str, Figure]:
     """The figures for which there is data, by the name of their file."""
     evaluated = any(row.lengths for row in compared.rows)
-    plots = swept.draw(compared) if compared.results.swept and evaluated else {}
+    plots = _swept(compared) if compared.results.swept and evaluated else {}
     if len(compared.rows) > bands.PANELS:
         return plots
     if evaluated:
@@ -111,6 +113,14 @@ def draw(compared: Compared) -> dict[str, Figure]:
     if any(run.metrics for run in compared.runs.values()):
         plots["learning"] = bands.learning(compared)
     return plots
+
+
+def _swept(compared: Compared) -> dict[str, Figure]:
+    """A map where two things were varied, and curves, unless they are more than have colours."""
+    found = phases.found(compared)
+    plots = {} if found is None else {"map": phases.draw(found)}
+    entries = {row.entry for row in compared.rows}
+    return plots | ({} if len(entries) > len(swept.SERIES) else swept.draw(compared))
 
 
 def render_comparison(
@@ -142,6 +152,7 @@ def _sections(
     return [
         ("Results", "comparison/results.html", _results(compared)),
         ("Let them calculate", "run/work.html", work.body),
+        ("Map", "comparison/map.html", drawn["map"]),
         ("Swept values", "comparison/swept.html", drawn["by"]),
         ("By length", "comparison/lengths.html", drawn["lengths"]),
         ("By slice", "comparison/slices.html", _slices(compared)),

@@ -142,14 +142,12 @@ def grid(data: Grid, trained: Mapping[str, Trained]) -> Figure:
     cells = median_cells(data.exact_match)
     with style():
         figure, (axes,) = column(1, height=4.3)
-        image = _draw_bands(axes, [[band(value) for value in row] for row in cells])
+        image = draw_bands(axes, [[band(value) for value in row] for row in cells])
         axes.set(xlabel="digits of the second operand", ylabel="digits of the first operand")
         axes.set_title(data.operator, parse_math=False)
         _name_cells(axes, data.digits)
         _box(axes, data.digits, trained.get(data.operator))
-        bar = figure.colorbar(image, shrink=0.8, ticks=range(len(BANDS)))
-        bar.set_ticklabels([name for _, name, _ in BANDS])
-        bar.set_label("exact match, median over members")
+        name_bands(figure, image, "exact match, median over members")
         legend(figure, axes)
     return figure
 
@@ -333,7 +331,8 @@ def shade(axes: Axes, trained: Span | None) -> None:
         axes.axvspan(*trained, color=MUTED, alpha=0.18, linewidth=1, label="trained lengths")
 
 
-def _draw_bands(axes: Axes, bands: Sequence[Sequence[int]]) -> AxesImage:
+def draw_bands(axes: Axes, bands: Sequence[Sequence[float]]) -> AxesImage:
+    """A cell for each number of one of the `BANDS`, the first line below; none where it is nan."""
     from matplotlib.colors import ListedColormap
 
     axes.grid(visible=False)
@@ -345,6 +344,13 @@ def _draw_bands(axes: Axes, bands: Sequence[Sequence[int]]) -> AxesImage:
         origin="lower",
         interpolation="none",
     )
+
+
+def name_bands(figure: Figure, image: AxesImage, label: str, shrink: float = 0.8) -> None:
+    """A bar beside the cells that says what their colours are."""
+    bar = figure.colorbar(image, shrink=shrink, ticks=range(len(BANDS)))
+    bar.set_ticklabels([name for _, name, _ in BANDS])
+    bar.set_label(label)
 
 
 def _name_cells(axes: Axes, digits: Sequence[int]) -> None:

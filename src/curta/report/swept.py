@@ -1,7 +1,7 @@
 """Figures of a sweep: what was found against a value, or against the models' size.
 
-Runs that differ in another swept value as well are told apart by colour and mark, as
-long as there are colours; beyond that a place holds all runs with its value.
+Runs that differ in another swept value as well, or in the entry that is swept, are told apart
+by colour and mark, as long as there are colours; beyond that a place holds all runs with its value.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ def _losses(row: ComparisonRow) -> list[float]:
 def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> list[Series]:
     groups: dict[str, list[ComparisonRow]] = {}
     for row in rows:
-        groups.setdefault(", ".join(_said(row, path) for path in apart), []).append(row)
+        said = [row.entry] * bool(row.entry) + [_said(row, path) for path in apart]
+        groups.setdefault(", ".join(said), []).append(row)
     if len(groups) > len(SERIES):
         groups = {"": list(rows)}
     marks = zip(groups.items(), SERIES, strict=False)
@@ -175,7 +176,7 @@ def _weightless(compared: Compared, path: str) -> bool:
     """Whether runs that differ in this value alone have as many parameters."""
     sizes: dict[str, set[int | None]] = {}
     for row in compared.rows:
-        others = str({p: v for p, v in row.changes.items() if p != path})
+        others = row.entry + str({p: v for p, v in row.changes.items() if p != path})
         sizes.setdefault(others, set()).add(row.parameters)
     return all(len(found) == 1 for found in sizes.values())
 

@@ -241,6 +241,7 @@ def _row(row: Row, path: Path, evaluation: str) -> ComparisonRow:
         status="waiting",
         lengths=[],
         unplaced=refused(row.recipe),
+        entry=row.entry,
     )
     begun = (path / "run.json").exists()
     return _found(waiting, Folder(path), evaluation) if begun else waiting
@@ -300,4 +301,4 @@ def _planned(row: ComparisonRow, where: str) -> Row:
     named = f"{where}: {row.name!r}"
     recipes.check_kept(row.settings, named)
     recipe = recipes.parse(row.settings, named)
-    return Row(row.name, row.recipe, row.changes, recipe)
+    return Row(row.name, row.recipe, row.changes, recipe, row.entry)

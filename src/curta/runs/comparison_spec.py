@@ -1,9 +1,9 @@
 """What is compared: recipes with changes of their own, all resolved before anything trains.
 
-A comparison is a list of entries, each a recipe and what is changed in it. It comes
-from the words of a command line, from a TOML file such as those in `comparisons/`, or,
-for a sweep, from the product of values. What every entry shares is laid on first, what
-an entry says itself on top of it.
+A comparison is a list of entries, each a recipe and what is changed in it, from the words of a
+command line or from a TOML file such as those in `comparisons/`. What every entry shares is
+laid on first, what an entry says itself on top of it. A sweep takes every entry with each
+combination of values: `curta sweep` has one entry, a file may have several.
 """
 
 import dataclasses
@@ -33,6 +33,10 @@ LONGEST = 60
 Changes = dict[str, Any]
 """`{"section.field": value}`."""
 
+_List = Annotated[list[Any], MinLen(1), MaxLen(limits.ENTRIES)]
+Values = dict[str, _List | dict[str, _List]]
+"""`{"section.field": [value, ...]}`, or the same in tables."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
@@ -52,16 +56,26 @@ class Draft:
     summary: Annotated[str, MaxLen(limits.LETTERS)] = ""
     seeds: limits.Seeds = SEEDS
     common: Changes = dataclasses.field(default_factory=dict)
+    sweep: Values = dataclasses.field(default_factory=dict)
+
+    @property
+    def swept(self) -> dict[str, list[Any]]:
+        """The values of each field that is swept."""
+        return _flat(self.sweep)
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One run of a comparison; `folder` is where it lies within the comparison's own."""
+    """One run of a comparison; `folder` is where it lies within the comparison's own.
+
+    `entry` is the name of the entry that is swept, where there are several.
+    """
 
     name: str
     source: str
     changes: Changes
     recipe: Recipe
+    entry: str = ""
 
     @property
     def folder(self) -> str:
@@ -114,28 +128,25 @@ def read(name: str) -> Draft:
 
 
 def sweep(recipe: str, values: Mapping[str, Sequence[Any]]) -> Draft:
-    """An entry for every combination of one value for each field."""
+    """One recipe with every combination of one value for each field."""
     if not any(len(several) > 1 for several in values.values()):
         raise UserError("nothing is swept: give a field several values: --model.width 32,64,128")
-    limits.check_entries(math.prod(map(len, values.values())))
-    points = [
-        dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())
-    ]
-    entries = tuple(Entry(recipe, " ".join(_named(point)), point) for point in points)
-    return Draft(f"{Path(recipe).stem}: {' × '.join(values)}", entries)
+    title = f"{Path(recipe).stem}: {' × '.join(values)}"
+    return Draft(
+        title, (Entry(recipe),), sweep={path: list(several) for path, several in values.items()}
+    )
 
 
 def resolve(
     draft: Draft,
     common: Mapping[str, Any],
     seeds: int | Sequence[int] | None = None,
-    swept: Sequence[str] = (),
 ) -> ComparisonSpec:
     """Every recipe, read and checked; UserError for the first thing that is wrong."""
     for source in dict.fromkeys(entry.recipe for entry in draft.entries):
         recipes.read(source)  # a mistyped name is told before what fits is looked at, by JAX
     shared = _flat(draft.common) | dict(common)
-    rows = tuple(_row(entry, shared) for entry in draft.entries)
+    rows = tuple(_row(*one, shared) for one in _points(draft))
     unread.check_common(shared, [row.recipe for row in rows])
     taken: dict[str, str] = {}
     for row in rows:
@@ -147,7 +158,7 @@ def resolve(
         taken[row.folder.lower()] = row.name
     limits.check_seeds(draft.seeds if seeds is None else seeds)
     chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
-    return ComparisonSpec(draft.title, draft.summary, chosen, rows, tuple(swept))
+    return ComparisonSpec(draft.title, draft.summary, chosen, rows, tuple(draft.swept))
 
 
 def base(words: Sequence[str]) -> str:
@@ -202,11 +213,37 @@ def _named(changes: Changes) -> list[str]:
     ]
 
 
-def _row(entry: Entry, common: Changes) -> Row:
+def _points(draft: Draft) -> list[tuple[Entry, str]]:
+    """Every entry with each point of the sweep in its changes, and the name of what is swept.
+
+    Entry `all` swept over `model.width` 16 and 32 becomes `all width=16` and `all width=32`.
+    """
+    values = draft.swept
+    limits.check_entries(len(draft.entries) * math.prod(map(len, values.values())))
+    points = [
+        dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())
+    ]
+    return [
+        _at(entry, point, len(draft.entries) > 1) for entry in draft.entries for point in points
+    ]
+
+
+def _at(entry: Entry, point: Changes, several: bool) -> tuple[Entry, str]:
+    """An entry at a point of the sweep, and its own name if there are several."""
     changes = _flat(entry.changes)
-    limits.check_name(name := entry.name or _name(entry.recipe, changes))
-    found = recipes.resolve(entry.recipe, changes, f"entry {name!r}", common)
-    return Row(name, entry.recipe, changes, found)
+    name = entry.name or _name(entry.recipe, changes)
+    if not point:
+        return dataclasses.replace(entry, name=name, changes=changes), ""
+    own = [name] if several or entry.name else []
+    called = " ".join([*own, *_named(point)])
+    return dataclasses.replace(entry, name=called, changes=changes | point), name if several else ""
+
+
+def _row(entry: Entry, swept: str, common: Changes) -> Row:
+    limits.check_name(entry.name)
+    changes = entry.changes
+    found = recipes.resolve(entry.recipe, changes, f"entry {entry.name!r}", common)
+    return Row(entry.name, entry.recipe, changes, found, swept)
 
 
 def _flat(changes: Changes) -> Changes:

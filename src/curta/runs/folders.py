@@ -240,6 +240,10 @@ def find(name: str) -> Folder:
         if not existing():
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
         raise unknown("run", name, existing(), "curta runs")
+    if is_comparison(name):
+        inside = sorted(one.parent.name for one in path.glob("*/run.json"))
+        hint = f": name one of its runs, such as {path / inside[0]}" if inside else " without runs"
+        raise UserError(f"{name!r} is a comparison{hint}")
     folder = Folder(path)
     folder.read_info()
     for place in (folder.checkpoints, folder.history, folder.probes, folder.evaluations):

@@ -234,7 +234,8 @@ class Unplaced:
 class ComparisonRow:
     """An entry of a comparison: what it is, its cost, its last training steps, its evaluation.
 
-    `changes` are those of its recipe's fields, `settings` the whole recipe as a table.
+    `changes` are those of its recipe's fields, `settings` the whole recipe as a table. `entry` is
+    the name of the entry that is swept, where there are several.
     """
 
     name: str
@@ -252,6 +253,7 @@ class ComparisonRow:
     stopped: dict[int, int] | None = None
     loss: SummaryStatistics | None = None
     exact_match: SummaryStatistics | None = None
+    entry: str = ""
 
 
 @dataclass(frozen=True)

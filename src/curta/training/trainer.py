@@ -71,12 +71,16 @@ class Metrics(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Keys of a step: for its problems, random starts, numbers of recurrences, and dropout."""
+    """Keys of a step: for its problems, random starts, numbers of recurrences, and dropout.
+
+    And the step's number.
+    """
 
     problems: PRNGKeyArray
     starts: PRNGKeyArray
     recurrences: PRNGKeyArray
     dropout: PRNGKeyArray
+    step: Int[Array, ""] | int
 
 
 class Written(NamedTuple):
@@ -215,7 +219,7 @@ def _text(
         chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
         return Text(*(part[_share(chosen, shards)] for part in texts))
     layout, bounds = written
-    drawn = _share(tasks.draw(task, keys.problems, share), shards)
+    drawn = _share(tasks.draw(task, keys.problems, share, keys.step), shards)
     writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
     return layout.vary(layout.tokens(task.operator, drawn, bounds[number]), writing)
 
@@ -348,7 +352,8 @@ def placed(data: Data, mesh: Mesh) -> Data:
 def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
     """The keys of one step of one member."""
     key = jax.random.fold_in(jax.random.key(seed), 1 + number)
-    return Keys(key, *(jax.random.fold_in(key, use) for use in (1, 2, 3)))
+    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in (1, 2, 3))
+    return Keys(key, starts, recurrences, dropout, number)
 
 
 def _own(keys: Keys, number: int) -> Keys:

@@ -42,6 +42,9 @@ DESIGNS: dict[str, dict[str, Any]] = {
         "model__norm_placement": "post_residual", "model__activation": "relu"
     },
     "tied, shared keys": {"model__tie_embeddings": True, "model__num_kv_heads": 1},
+    "keys, values, norms and what leaves attention shared": {
+        "model__weight_sharing": ["key-query", "value-key", "out-query", "norms"]
+    },
     "no kinds, no scale": {"model__role_embeddings": False, "model__attention_scale": False},
     "not spelled, one layer": {"model__compositional_embeddings": False, "model__num_layers": 1},
 }  # fmt: skip

@@ -16,6 +16,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.model.layers import normed
 from curta.model.positions.window import WindowEncoding
+from curta.model.sharing import unshared
 from curta.model.transformer import Transformer
 from curta.model.windows import vocabulary
 
@@ -42,7 +43,7 @@ def reason(positions: str, norm: str, num_recurrences: int) -> str | None:
 
 def tensors(model: Transformer) -> Tensors:
     """Tables and matrices by name; matrices of several layers are stacked, a row for each input."""
-    model = jax.tree.map(jnp.asarray, model)  # those of a checkpoint are NumPy's
+    model = unshared(jax.tree.map(jnp.asarray, model))  # those of a checkpoint are NumPy's
     mlp = model.mlp
     found = _tables(model) | {
         "out": model.attention.out,
@@ -63,6 +64,8 @@ def tensors(model: Transformer) -> Tensors:
 def _tables(model: Transformer) -> dict[str, Array]:
     """A row for each token: its vector, and its query, key and value in the attention layer."""
     config, attention = model.config, model.attention
+    assert attention.key is not None
+    assert attention.value is not None
     x = vocabulary(model)
     h = normed(config, x, None if attention.gain is None else attention.gain[0])
     scale = config.head_dim**-0.5 if config.attention_scale else 1.0

@@ -62,6 +62,7 @@ def bare(recipe: Recipe) -> dict[str, bool]:
         f"model.embedding {config.embedding!r}": config.embedding != "table",
         f"model.qk_input {config.qk_input!r}": config.qk_input != "state",
         "model.norm 'none'": config.norm == "none",
+        "model.weight_sharing": bool(config.weight_sharing),
     }
 
 

@@ -83,9 +83,7 @@ def sweep(
 
     swept = {path: values for path, values in values_of.items() if len(values) > 1}
     common = {path: values[0] for path, values in values_of.items() if len(values) == 1}
-    made = comparison_spec.resolve(
-        comparison_spec.sweep(recipe, swept), common, seeds, tuple(swept)
-    )
+    made = comparison_spec.resolve(comparison_spec.sweep(recipe, swept), common, seeds)
     base = comparison_spec.swept_base(recipe, swept)
     return _run_comparison(begin_comparison(made, run, base), as_json, on)
 
