@@ -1,20 +1,24 @@
-"""What a cluster is asked for: the section `[cluster]` of a TOML file, free of JAX."""
+"""What a cluster is asked for: the section `[cluster]` of a TOML file, free of JAX.
+
+Every command line has options for its fields, so what checks them is imported when it is needed.
+"""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from curta.config import files, limits
-from curta.config.errors import UserError, unknown
-from curta.config.recipe import as_json, tables
+from curta.config.errors import UserError, quoted, unknown
 
-Line = Annotated[str, StringConstraints(max_length=limits.LETTERS, pattern=r"^[^\x00-\x1f\x7f]*$")]
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+Line = Annotated[str, MaxLen(limits.LETTERS)]
 """A text on one line: it becomes a line of a script."""
-OptionName = Annotated[str, StringConstraints(max_length=limits.NAME, pattern="^[a-z][a-z-]*$")]
 
 MINUTES = 60 * 24 * 365
 """A year: the longest time limit, in minutes."""
@@ -48,7 +52,7 @@ class Cluster:
     """How often a task may go on after its time limit."""
     notice: Annotated[int, Ge(1), Le(limits.ROWS)] = 120
     """Seconds before its time limit at which a task is told to save; a minute more at times."""
-    options: Annotated[dict[OptionName, Line | int | bool], MaxLen(limits.ITEMS)] = (
+    options: Annotated[dict[limits.Name, Line | int | bool], MaxLen(limits.ITEMS)] = (
         dataclasses.field(default_factory=dict)
     )
     """Any further options of Slurm's sbatch by their names: qos = "low"."""
@@ -56,6 +60,14 @@ class Cluster:
     """Lines of shell that come before the work: "module load cuda"."""
 
     def __post_init__(self) -> None:
+        for name in self.options:
+            if not re.fullmatch("[a-z][a-z-]*", name):
+                raise UserError(
+                    f"cluster.options: {quoted(name)} is no name of an option of sbatch"
+                )
+        for text in (self.partition, self.account, *self.setup, *map(str, self.options.values())):
+            if not text.isprintable():
+                raise UserError(f"cluster: {quoted(text)} is no line of letters that are shown")
         most = 60 * self.time - OWN
         if self.notice > most:
             raise UserError(
@@ -66,11 +78,11 @@ class Cluster:
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Cluster))
 
-_CLUSTER = TypeAdapter(Cluster)
-
 
 def read(path: Path) -> dict[str, Any]:
     """The section `[cluster]` of a TOML file; UserError if there is none."""
+    from curta.config.recipe import tables
+
     where = repr(str(path))
     found = tables(files.read_text(path, where), where)
     for name in (name for name in found if name != "cluster"):
@@ -83,13 +95,18 @@ def read(path: Path) -> dict[str, Any]:
 
 def parse(fields: Mapping[str, Any], where: str) -> Cluster:
     """Checks every field; UserError names the first that is wrong."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from curta.config.recipe import as_json
+
     try:
-        return _CLUSTER.validate_json(as_json(fields, where), strict=True, extra="forbid")
+        adapter = TypeAdapter(Cluster)
+        return adapter.validate_json(as_json(fields, where), strict=True, extra="forbid")
     except ValidationError as error:
         raise _complaint(error, where) from None
 
 
-def _complaint(error: ValidationError, where: str) -> UserError:
+def _complaint(error: "ValidationError", where: str) -> UserError:
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))
     cause = first.get("ctx", {}).get("error")

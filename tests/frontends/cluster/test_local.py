@@ -59,4 +59,4 @@ def test_a_run_of_its_own_is_reported_on(dozen: Dozen) -> None:
     assert "one: 1 run: 1 finished" in printed
     assert (dozen.folder / "runs" / "one" / "report.html").exists()
     assert "one" in dozen.curta("jobs")
-    assert "nothing is left" in dozen.call("resume", "one", "--on", "local").stderr
+    assert "one is finished" in dozen.curta("resume", "one", "--on", "local")

@@ -12,7 +12,6 @@ from curta.config import cluster
 from curta.config.cluster import Cluster
 from curta.config.errors import UserError, quoted
 from curta.config.printable import printable
-from curta.config.recipe import parse_value
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
@@ -40,6 +39,12 @@ class _Setting(click.Option):
         return super().get_help_record(ctx)
 
 
+def _value(text: str) -> Any:
+    from curta.config.recipe import parse_value
+
+    return parse_value(text)
+
+
 _PREFIX = "cluster_"
 
 
@@ -49,7 +54,7 @@ def _setting(field: dataclasses.Field[Any]) -> Callable[..., Any]:
     text = several or isinstance(field.default, str)
     return click.option(
         f"--cluster.{field.name}", f"{_PREFIX}{field.name}", cls=_Setting, multiple=several,
-        type=str if text else parse_value, show_default=False,
+        type=str if text else _value, show_default=False,
         metavar="NAME=VALUE" if field.name == "options" else "VALUE",
     )  # fmt: skip
 
