@@ -7,10 +7,12 @@ precision   a step's activations in bfloat16 in place of float32: time
 donation    the members' memory given to the chunk of steps, or kept: bytes that it takes
 
 Times are of the chunk of steps that a run calls, both sides in one process, in turn, each round
-from the other one on; a ratio is of two times of one round.
+from the other one on; a ratio is of two times of one round. They are seconds of the processor, of
+all threads together, which other work on the machine lengthens little.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,7 +38,8 @@ ATTENTION: dict[str, dict[str, Any]] = {
     "addition-abacus": {},
     "addition-hints": {},
 }
-PRECISION = ("addition", "multiplication", "addition-plain", "addition-abacus")
+PRECISION = {"addition": 30, "multiplication": 20, "addition-plain": 1, "addition-abacus": 1}
+"""How many times as many steps make one measurement."""
 DONATION = (("addition", 1), ("addition", 16), ("addition-plain", 16))
 
 
@@ -44,7 +47,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a smoke run; writes nothing")
     quick = parser.parse_args().quick
-    found = measured(rounds=2 if quick else 9, steps=1 if quick else 10, first=quick)
+    found = measured(rounds=2 if quick else 9, steps=1 if quick else 8, first=quick)
+    print(json.dumps(found))
     if not quick:
         write(FILE, found)
 
@@ -59,7 +63,10 @@ def measured(rounds: int, steps: int, first: bool) -> dict[str, Any]:
         name: ratio(*attentions(name, fields), rounds, steps)
         for name, fields in list(ATTENTION.items())[:last]
     }
-    precision = {name: ratio(*precisions(name), rounds, steps) for name in PRECISION[:last]}
+    precision = {
+        name: ratio(*precisions(name), rounds, steps * times)
+        for name, times in list(PRECISION.items())[:last]
+    }
     donation = [donated(*case, way) for case in DONATION[:last] for way in (False, True)]
     found = {"machine": machine.cpu(), "attention": attention, "precision": precision}
     return found | {"donation": donation}
@@ -104,9 +111,9 @@ def ratio(one: Call, other: Call, rounds: int, steps: int) -> dict[str, float]:
     other(steps)
     for number in range(rounds):
         for side in ((0, 1), (1, 0))[number % 2]:
-            begun = time.perf_counter()
+            begun = time.process_time()
             (one, other)[side](steps)
-            seconds[side].append((time.perf_counter() - begun) / steps)
+            seconds[side].append((time.process_time() - begun) / steps)
     ratios = [b / a for a, b in zip(*seconds, strict=True)]
     found = {"one_ms": 1e3 * median(seconds[0]), "other_ms": 1e3 * median(seconds[1])}
     found |= {"ratio": median(ratios), "least": min(ratios), "most": max(ratios)}

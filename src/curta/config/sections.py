@@ -98,7 +98,7 @@ class Training:
     progressive_alpha: Annotated[float, Ge(0.0), Le(1.0)] = 1.0
     """Share of the loss after a drawn number of recurrences, if it is progressive."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of a training step's activations; bfloat16 is for accelerators, and slower on a CPU.
+    """Of a training step's activations; bfloat16 is for accelerators: on a CPU it gains nothing.
 
     Weights, the optimiser's state, norms, softmax and loss are float32 either way, and so is all
     that is asked of a model after training: evaluations, certificates, exports.
