@@ -314,15 +314,17 @@ def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> Non
     """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
     model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
-    where, keys = LAYOUT.where(text), trainer.step_keys(0, 0)
-    batch = padded(text, where, bounds)
-    plain, numeric = (
-        trainer.loss_and_exact_match(
-            model, batch, bounds, keys, replace(DENSE.training, loss=loss)
-        )[0]
-        for loss in ("answer", "numeric")
-    )
-    logits = np.asarray(model(batch.tokens, batch.where, batch.queries, bounds))
+    batch, keys = padded(text, LAYOUT.where(text), bounds), trainer.step_keys(0, 0)
+
+    @jax.jit
+    def found() -> tuple[list[jax.Array], jax.Array]:
+        settings = [replace(DENSE.training, loss=loss) for loss in ("answer", "numeric")]
+        losses = [
+            trainer.loss_and_exact_match(model, batch, bounds, keys, one)[0] for one in settings
+        ]
+        return losses, model(batch.tokens, batch.where, batch.queries, bounds)
+
+    (plain, numeric), logits = jax.device_get(found())
     penalties = []
     for row, column in np.argwhere(np.asarray(batch.scored)):
         goal, scores = int(batch.goals[row, column]), np.exp(logits[row, column, :10])
