@@ -52,7 +52,7 @@ class Team:
             thread.start()
 
     def give(self, index: int, **message: Any) -> None:
-        """Sends a message to one of them; that one that is gone ends this process."""
+        """Sends a message to one of them; where that is gone, `_listen` says so."""
         with suppress(OSError):
             self.connections[index].send_bytes(json.dumps(message).encode())
 
@@ -70,7 +70,8 @@ class Team:
                 message = json.loads(connection.recv_bytes())
                 if "failed" in message:
                     self._lost(f"process {index}: {message['failed']}", message["code"])
-                self.answered(index, message)
+                else:
+                    self.answered(index, message)
         named = f"process {index} of {1 + len(self.connections)}"
         self._lost(f"{named} has ended: `curta resume` goes on from the last checkpoint", 1)
 

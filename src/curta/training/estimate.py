@@ -102,10 +102,10 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
 
 def memory() -> int:
     """Bytes of memory in which the training takes place: of the machine, or of its accelerators."""
-    devices = jax.devices()
+    devices = jax.local_devices()
     found = [device.memory_stats() for device in devices if device.platform != "cpu"]
     limits = [one["bytes_limit"] for one in found if one and "bytes_limit" in one]
-    return sum(limits) or system.memory()
+    return sum(limits) * jax.process_count() or system.memory()
 
 
 def speed() -> float:

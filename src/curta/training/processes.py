@@ -63,5 +63,5 @@ def check(mesh: Mesh, members: int) -> None:
     if spread(mesh) < count:
         raise UserError(
             f"{members} member{'s'[: members > 1]} cannot be shared by {count} processes: train"
-            f" --seeds {count}, or a multiple of it, or leave --processes out"
+            f" --seeds {count}, or a multiple of it, or take fewer processes"
         )

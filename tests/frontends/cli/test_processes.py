@@ -74,7 +74,7 @@ def test_two_processes_have_the_bits_of_two_devices(runs_folder: Path) -> None:
 def test_more_processes_than_there_is_work_for_are_refused() -> None:
     assert ended("train", "addition", "--processes", "2").stderr == (
         "curta: 1 member cannot be shared by 2 processes: train --seeds 2, or a multiple of it,"
-        " or leave --processes out\n"
+        " or take fewer processes\n"
     )
 
 

@@ -84,8 +84,9 @@ def _redirect(process: Process) -> None:
     """Nothing of what libraries print comes out; what process 0 prints goes to a copy of it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     if not process.index:
-        sys.stdout.flush()
-        sys.stdout = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding)
+        before = sys.stdout
+        before.flush()
+        sys.stdout = os.fdopen(os.dup(1), "w", encoding=before.encoding, errors=before.errors)
     os.dup2(nowhere, 1)
 
 
