@@ -38,7 +38,7 @@ import pytest  # noqa: E402
 from curta.evaluation import catalogue  # noqa: E402
 from curta.programs.machine import survey  # noqa: E402
 from curta.training import devices  # noqa: E402
-from tests import shared  # noqa: E402
+from tests import made_once  # noqa: E402
 
 devices.configure()
 jax.config.update("jax_num_cpu_devices", 2)  # also where there are more cores
@@ -117,12 +117,12 @@ def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def brief() -> Iterator[None]:
     """Texts of models that never end are given up early, which takes seconds instead of minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        shared.brief(patch)
+        made_once.brief(patch)
         yield
 
 
 @pytest.fixture(scope="session")
-def shared_runs(tmp_path_factory: pytest.TempPathFactory) -> shared.Shared:
+def shared_runs(tmp_path_factory: pytest.TempPathFactory) -> made_once.Shared:
     """Runs that many tests begin with; the folder is that of all workers."""
     own = tmp_path_factory.getbasetemp()
-    return shared.Shared(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+    return made_once.Shared(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)

@@ -10,7 +10,7 @@ import curta
 from curta.frontends import api
 from curta.report.notebook import Rows
 from tests import tiny
-from tests.shared import Shared
+from tests.made_once import Shared
 
 
 class Cells(HTMLParser):

@@ -13,7 +13,7 @@ from curta.config.errors import UserError
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.runs import comparison, evaluations, verify
-from tests.shared import Shared
+from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 

@@ -19,7 +19,7 @@ from curta.runs import life
 from curta.runs.folders import Folder
 from curta.runs.results import RunInfo
 from tests import tiny
-from tests.shared import Shared
+from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -30,7 +30,7 @@ import os, sys
 from curta.frontends import api
 from curta.runs.folders import Folder
 from tests import tiny
-from tests.shared import Shared
+from tests.made_once import Shared
 
 stage, update = sys.argv[1], Folder.update
 

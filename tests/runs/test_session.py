@@ -29,7 +29,7 @@ from curta.runs import checkpoints, loop, session
 from curta.runs.record import Progress
 from curta.training import records, trainer
 from tests import tiny
-from tests.shared import Shared
+from tests.made_once import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 

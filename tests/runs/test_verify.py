@@ -18,8 +18,8 @@ from curta.frontends.run import Run
 from curta.runs import embedding_history, ownership
 from curta.runs.verify import Part
 from tests import tiny
+from tests.made_once import Shared
 from tests.runs.test_folders import change
-from tests.shared import Shared
 
 pytestmark = pytest.mark.usefixtures("brief")
 

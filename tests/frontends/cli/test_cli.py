@@ -17,7 +17,7 @@ from curta.frontends import api
 from curta.frontends.cli import main
 from curta.model.unread import of_data
 from curta.probes import PROBES
-from tests.shared import Shared
+from tests.made_once import Shared
 
 SMALL = [
     "--model.width=16", "--model.heads=2", "--task.digits=[1,3]", "--training.steps=4",

@@ -13,8 +13,8 @@ import tomli_w
 from curta.config.printable import letters, printable
 from curta.frontends.cli import display, main, screen
 from curta.runs import folders
+from tests.made_once import Shared
 from tests.runs.test_folders import change
-from tests.shared import Shared
 
 EVIL = "\x1b]0;evil\x07\x1b[2J[bold]x[/bold][link=file:///etc]y[/link]\u202e:warning:\r\n\x9bz"
 """A title for the window, an empty screen, markup, a link, letters from right to left."""

@@ -13,7 +13,7 @@ from curta.frontends.api import begin
 from curta.frontends.serve.server import APP, HERE, listening, running
 from tests import tiny
 from tests.export.html.tabs import browser, complaints, first_tab, tab
-from tests.shared import Shared
+from tests.made_once import Shared
 
 __all__ = ["browser", "complaints", "first_tab", "tab"]
 
