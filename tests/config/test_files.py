@@ -150,3 +150,20 @@ def test_what_is_no_table_is_one_line(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"^run 'mine' is damaged: run\.json .{,40}$"):
         files.read_json(path, "run 'mine'")
+
+
+def test_a_sweep_takes_folders_that_nobody_fills_and_leaves_those_that_are_filled(
+    tmp_path: Path,
+) -> None:
+    left, inside = tmp_path / ".left.abc.part", tmp_path / "run" / ".file.abc.part"
+    left.mkdir()
+    (left / "run.json").write_text("{}")
+    inside.parent.mkdir()
+    inside.write_text("x")
+    with files.new_folder(tmp_path / "two") as filled:
+        own = filled / ".run.json.abc.part"
+        own.write_text("x")
+        files.sweep(tmp_path)
+        assert own.exists()
+        own.unlink()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["run", "two"]

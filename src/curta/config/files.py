@@ -62,9 +62,11 @@ def sync(path: Path) -> None:
 
 def sweep(folder: Path) -> None:
     """Removes what writers that were killed have left in a folder and in those inside it."""
-    for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
-        for path in place.glob(f".*{PART}") if not place.is_symlink() else ():
-            path.unlink(missing_ok=True)
+    inside = (path for path in folder.iterdir() if path.is_dir() and path.suffix != PART)
+    for place in (folder, *inside):
+        if not place.is_symlink():
+            _sweep_folders(place)
+            _sweep_files(place)
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -171,6 +173,12 @@ def _sweep_folders(parent: Path) -> None:
     for path in parent.glob(f".*{PART}"):
         if path.is_dir() and not path.is_symlink() and locks.is_free(path):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _sweep_files(parent: Path) -> None:
+    for path in parent.glob(f".*{PART}"):
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
