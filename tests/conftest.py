@@ -118,6 +118,7 @@ def _forget_programs() -> Iterator[None]:
     if len(Path("/proc/self/maps").read_bytes().splitlines()) > MAPS:
         jax.clear_caches()
         gc.collect()
+        gc.freeze()  # what is left stays: the next collection need not walk it
 
 
 @pytest.fixture(autouse=True)
