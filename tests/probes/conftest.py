@@ -36,5 +36,6 @@ def dense(shared_runs: Shared, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two members that write a layout and attend twice to everything, barely trained."""
     return trained(
         shared_runs, tmp_path_factory.mktemp("dense"), "dense", layout="coupled",
-        positions__name="learned", positions__length=40, model__num_attention_layers=2, task__digits=[1, 3],
+        positions__name="learned", positions__length=40, model__num_attention_layers=2,
+        task__digits=[1, 3],
     )  # fmt: skip
