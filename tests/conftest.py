@@ -5,6 +5,7 @@ import functools
 import gc
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ import hypothesis  # noqa: E402
 import jax  # noqa: E402
 import optax  # noqa: E402
 import pytest  # noqa: E402
+from jax._src.interpreters import mlir  # noqa: E402
 
 from curta.evaluation import catalogue  # noqa: E402
 from curta.programs.machine import survey  # noqa: E402
@@ -63,6 +65,19 @@ def lenient(chain: Callable[..., optax.GradientTransformation]) -> Callable[...,
 
 
 optax.chain = lenient(optax.chain)
+
+# JAX makes a context of its compiler's dialects for each of its programs: a tenth of the time. One
+# a thread is enough.
+_contexts, _make_context = threading.local(), mlir.make_ir_context
+
+
+def context_of_thread() -> Any:
+    if not hasattr(_contexts, "own"):
+        _contexts.own = _make_context()
+    return _contexts.own
+
+
+mlir.make_ir_context = context_of_thread
 
 # Programs are short enough for the tests to be surveyed in fewer tokens. A proof that takes 8 s
 # takes a minute where every annotation is checked; `machine/test_closure.py` makes its own.
@@ -103,6 +118,7 @@ def _forget_programs() -> Iterator[None]:
     if len(Path("/proc/self/maps").read_bytes().splitlines()) > MAPS:
         jax.clear_caches()
         gc.collect()
+        gc.freeze()  # what is left stays: the next collection need not walk it
 
 
 @pytest.fixture(autouse=True)

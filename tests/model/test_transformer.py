@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -91,6 +92,7 @@ def stretched(leaf: Array) -> Array:
     return leaf * jnp.broadcast_to(jnp.linspace(0.5, 1.5, leaf.shape[-1]), leaf.shape)
 
 
+@cache
 def tiny_model(name: str, num_attention_layers: int) -> Transformer:
     return designed(name, {"num_attention_layers": num_attention_layers})
 
