@@ -10,7 +10,7 @@ import curta
 from curta.frontends import api
 from curta.frontends.run import Run
 from tests import tiny
-from tests.shared import Shared
+from tests.made_once import Shared
 
 
 def trained(shared_runs: Shared, root: Path, name: str, **changes: object) -> Run:
