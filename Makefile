@@ -6,6 +6,7 @@
 # make bench     the benchmarks; writes benchmarks/RESULTS.md
 # make pictures  the pictures of README and docs; writes docs/images
 # make results   train and certify every program, and the controls; writes docs/results
+# make scaling   measure what runs cost on this machine; writes docs/results and docs/scaling.md
 # make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json
 # make clean     remove the environment
 
@@ -16,7 +17,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test test-all lint bench pictures results faults clean
+.PHONY: demo test test-all lint bench pictures results scaling faults clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
@@ -42,6 +43,11 @@ results: $(VENV)/base
 	$(BIN)/python docs/programs.py
 	$(BIN)/python docs/controls.py
 	$(BIN)/python docs/adderboard.py
+
+scaling: $(VENV)/dev
+	$(BIN)/curta bench --device --out docs/results/scaling.json
+	$(BIN)/python -m benchmarks.accelerators
+	$(BIN)/python docs/scaling.py
 
 faults: $(VENV)/dev
 	$(BIN)/python -m tests.faults

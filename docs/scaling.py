@@ -1,7 +1,7 @@
 """Writes the tables of docs/scaling.md and the measured ones of docs/architecture.md.
 
-They are made from docs/results/scaling.json (`curta bench --device --out` of it) and
-docs/results/accelerators.json (`python -m benchmarks.accelerators`), nothing else.
+They are made from docs/results/scaling.json (`curta bench --device --out` that file) and
+docs/results/accelerators.json (`python -m benchmarks.accelerators`), nothing else: `make scaling`.
 """
 
 from collections.abc import Iterable, Iterator

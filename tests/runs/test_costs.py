@@ -21,7 +21,8 @@ COSTS = Costs(
     members=(Members(1, 0.001, 2_000_000), Members(16, 0.016, 32_000_000)),
     steps=1000,
     operations=5e6,
-    checkpoint_seconds=0.01,
+    saving=0.01,
+    saving_several=0.08,
     checkpoint_bytes=200_000,
     checkpoints=3,
     run_bytes=1_000_000,
@@ -77,6 +78,6 @@ def test_every_constant_is_shown() -> None:
     assert found["first run: compiling"] == "10.00 s"
     assert found["step of 16 members"] == "16.00 ms"
     assert found["memory of such steps, one member at once"] == "2.0 MB"
-    assert len(found) == 1 + 3 * 6 + 2 * 2 + 2
+    assert len(found) == 1 + 3 * 6 + 2 * 2 + 3
     busy = rows(costs.constants(replace(COSTS, load=7.25)))
     assert busy["processes that wanted a core meanwhile"] == "7.2"

@@ -58,6 +58,8 @@ def measured(recipe: str, say: Say) -> Costs:
         members=tuple(Members(**one) for one in steps["members"]),
         steps=steps["steps"],
         operations=steps["operations"],
+        saving=runs["later"]["saving"],
+        saving_several=runs["several"]["saving"],
         load=round(mean(load), 1) if load else None,
         **runs["later"]["written"],
     )
@@ -108,7 +110,8 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
     seconds["compiling"] = info.compile_seconds or 0.0
     seconds["training"] -= seconds["compiling"]
     stages = {name: round(value, 4) for name, value in seconds.items()}
-    return {"device": info.device, "stages": stages, "written": _written(run)}
+    found = {"device": info.device, "stages": stages, "written": _written(run)}
+    return found | {"saving": round(_saving(run), 4)}
 
 
 STAGES: dict[str, Callable[[Any], object]] = {
@@ -127,7 +130,6 @@ def _written(run: Any) -> dict[str, Any]:
     files = [path for path in run.folder.path.rglob("*") if path.is_file()]
     checkpoint = checkpoints.file_of(run.folder.checkpoints, run.step, "safetensors")
     return {
-        "checkpoint_seconds": round(_saving(run) / members, 4),
         "checkpoint_bytes": checkpoint.stat().st_size // members,
         "checkpoints": -(-settings.steps // settings.checkpoint_every),
         "run_bytes": sum(path.stat().st_size for path in files),

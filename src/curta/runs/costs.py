@@ -67,9 +67,12 @@ class Costs:
     steps: int
     operations: float
     """Floating-point operations of a step of one member, counted, not measured."""
-    checkpoint_seconds: float
-    """Of writing one member's state."""
+    saving: float
+    """Seconds of writing a checkpoint of one member."""
+    saving_several: float
+    """Of SEVERAL members."""
     checkpoint_bytes: int
+    """Of one member."""
     checkpoints: int
     """How many a run writes, those that are replaced included."""
     run_bytes: int
@@ -105,8 +108,8 @@ def constants(costs: Costs) -> Table:
         rows.append((f"step of {_members(one.count)}", f"{1e3 * one.step:.2f} ms"))
         rows.append((f"memory of such steps, {_members(one.count)} at once", _bytes(one.memory)))
     rows += [
-        ("checkpoint of one member", f"{_seconds(costs.checkpoint_seconds)}, "
-         f"{costs.checkpoint_bytes:,} bytes"),
+        ("checkpoint of one member", f"{_seconds(costs.saving)}, {costs.checkpoint_bytes:,} bytes"),
+        (f"checkpoint of {SEVERAL} members", _seconds(costs.saving_several)),
         ("a finished run", f"{costs.run_bytes:,} bytes in {costs.run_files} files"),
     ]  # fmt: skip
     if costs.load is not None:
@@ -135,20 +138,23 @@ def of_runs(costs: Costs, runs: int, nodes: int) -> Table:
 def of_population(costs: Costs, members: int) -> Table:
     """Members of one run on one device."""
     step, memory = (line(costs.members, name, members) for name in ("step", "memory"))
-    written = members * costs.checkpoint_bytes
-    seconds = written * costs.checkpoint_seconds / costs.checkpoint_bytes
+    saving = _grown(costs.saving, costs.saving_several, members)
     rows = [
         ("memory of the steps, members at once", _bytes(memory)),
         ("operations of a step", f"{members * costs.operations:.2g}"),
         (f"a step, as measured on {costs.platform}", _seconds(step)),
         (f"{costs.steps:,} steps of that", duration(costs.steps * step)),
-        ("a checkpoint", f"{_bytes(written)}, {_seconds(seconds)}"),
+        ("a checkpoint", f"{_bytes(members * costs.checkpoint_bytes)}, {_seconds(saving)}"),
     ]
     for name in ("evaluating", "certifying", "reporting"):
         one, several = (getattr(stages, name) for stages in (costs.later, costs.several))
-        more = max(0.0, several - one) / (SEVERAL - 1)
-        rows.append((name, duration(one + (members - 1) * more)))
+        rows.append((name, duration(_grown(one, several, members))))
     return Table(f"{members:,} members on one device", rows)
+
+
+def _grown(one: float, several: float, members: int) -> float:
+    """Seconds for so many members, by those of one and of SEVERAL; never less than of one."""
+    return one + (members - 1) * max(0.0, several - one) / (SEVERAL - 1)
 
 
 def line(points: tuple[Members, ...], name: str, members: int) -> float:
