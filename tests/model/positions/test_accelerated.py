@@ -60,6 +60,7 @@ def written_out(name: str, design: str) -> tuple[Recipe, Transformer, Any]:
     [
         pytest.param(*one, marks=() if one in QUICK else pytest.mark.slow)
         for one in product(DENSE, DESIGNS)
+        if one != ("abacus, inside", "grouped")  # its vectors have the width of all heads
     ],
 )
 def test_logits_and_gradients_are_those_of_attention_written_out(
@@ -125,8 +126,5 @@ def test_token_by_token_it_is_the_same(accelerated: list[Any]) -> None:
     cache = decoding.empty_cache(model, where, bounds.total, bounds)
     _, found = decoding.decode_step(model, cache, text.tokens, where)
     assert accelerated
-    np.testing.assert_allclose(found, squares_of(model, text, where, bounds), atol=2e-5)
-
-
-def squares_of(model: Transformer, text: Any, where: Any, bounds: Any) -> jax.Array:
-    return model(text.tokens, where, tiny.every_index(text), bounds)
+    whole = model(text.tokens, where, tiny.every_index(text), bounds)
+    np.testing.assert_allclose(found, whole, atol=2e-5)
