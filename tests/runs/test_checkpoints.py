@@ -1,6 +1,7 @@
 """Checkpoints: whole or not at all, and noticed when they are not what was written."""
 
 import json
+from dataclasses import field, make_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 
 from curta.config import files
 from curta.config.errors import Notice, UserError
+from curta.config.sections import Training
 from curta.layouts.texts import layout_of
 from curta.runs import checkpoints
 from curta.training import trainer
@@ -201,6 +203,18 @@ def test_a_checkpoint_of_other_seeds_or_another_recipe_is_refused(tmp_path: Path
 def test_what_is_evaluated_later_is_no_part_of_what_was_trained() -> None:
     one, two = tiny.recipe(), tiny.recipe(evaluation__digits=[7], summary="another")
     assert checkpoints.owner(one, [0]) == checkpoints.owner(two, [0])
+
+
+def test_a_field_that_a_later_version_has_leaves_checkpoints_usable_at_its_default() -> None:
+    recipe, later = tiny.recipe(), [("novel", int, field(default=0))]
+    training = make_dataclass("Training", later, bases=(Training,), frozen=True)
+
+    def owner(**novel: int) -> str:
+        changed = training(**vars(recipe.training), **novel)
+        return checkpoints.owner(replace(recipe, training=changed), [0])
+
+    assert owner() == checkpoints.owner(recipe, [0])
+    assert owner(novel=1) != owner()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8, np.float64])

@@ -7,7 +7,7 @@ that was altered is noticed. The header of the arrays names the run that they be
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from jaxtyping import PyTree
 
 from curta.config import files
 from curta.config.errors import UserError, notify
-from curta.config.recipe import Recipe, as_table
+from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
 
 LARGEST = 1 << 36
@@ -33,10 +33,28 @@ class DamagedError(UserError):
 
 
 def owner(recipe: Recipe, seeds: list[int]) -> str:
-    """What a checkpoint belongs to: a hash of all that training depends on."""
-    table = as_table(replace(recipe, summary="", evaluation=Evaluation()))
-    content = json.dumps([table, seeds], sort_keys=True, default=str)
+    """What a checkpoint belongs to: a hash of all that training depends on.
+
+    A field at its default is left out: one that Curta gets later does not part a run from its
+    checkpoints.
+    """
+    trained = replace(recipe, summary="", evaluation=Evaluation())
+    content = json.dumps([_chosen(trained), seeds], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _chosen(part: Any) -> Any:
+    """The fields of a section, and of those inside it, that have other values than their defaults.
+
+    Task(base=7) becomes {"": "Task", "base": 7}.
+    """
+    if isinstance(part, tuple):
+        return [_chosen(one) for one in part]
+    if not is_dataclass(part):
+        return part
+    values = {field.name: (getattr(part, field.name), field.default) for field in fields(part)}
+    chosen = {name: _chosen(value) for name, (value, usual) in values.items() if value != usual}
+    return {"": type(part).__name__, **chosen}
 
 
 def save(folder: Path, step: int, state: PyTree, of: str, most: int = 0) -> None:
