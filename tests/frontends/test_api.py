@@ -50,6 +50,7 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     assert json.loads(beside.read_text()) == as_json(found)
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_bits(runs_folder: Path) -> None:
     for name in ("one", "two"):
         curta.train("addition", [5], name, tiny.overrides(), evaluate=False)

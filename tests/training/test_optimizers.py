@@ -193,7 +193,10 @@ def test_rates_of_members_take_effect_member_by_member() -> None:
         close(jax.tree.map(lambda leaf, m=member: leaf[m], both), alone)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "muon"])
+@pytest.mark.parametrize(
+    "name",
+    ["adamw", "muon", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sgd", "adam"))],
+)
 def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
     settings = OPTIMIZERS[name](learning_rate=0.02, schedule="constant")
     bounds = tiny.bounds(LAYOUT, 4)

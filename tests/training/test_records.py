@@ -124,8 +124,12 @@ def test_data_is_a_function_of_recipe_and_seed(
         ("addition", {"digits": [2, 3]}),
         ("subtraction", {"operator": "-", "digits": [1, 3]}),
         ("division", {"operator": "//", "digits": [1, 5], "second": [1, 2]}),
-        ("sorting", {"operator": "sort", "digits": [1, 3], "operands": [2, 4]}),
-        ("gcd", {"operator": "gcd", "digits": [1, 2]}),
+        pytest.param(
+            "sorting",
+            {"operator": "sort", "digits": [1, 3], "operands": [2, 4]},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("gcd", {"operator": "gcd", "digits": [1, 2]}, marks=pytest.mark.slow),
     ],
 )
 def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(

@@ -116,7 +116,8 @@ def test_progressive_is_some_recurrences_without_gradient_and_some_with(inject: 
     assert len(met) >= len(ALLOWED) - 1
 
 
-@pytest.mark.parametrize("alpha", [pytest.param(0.0, marks=pytest.mark.slow), 0.25])
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.0, 0.25])
 def test_the_rest_of_a_progressive_loss_has_all_recurrences_half_of_them_with_gradient(
     alpha: float,
 ) -> None:

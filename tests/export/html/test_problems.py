@@ -14,6 +14,8 @@ from curta.problems.problem import Problem, answer_text, parse
 from .made import PROBLEMS, layout, page, shipped
 from .tabs import numbers
 
+pytestmark = pytest.mark.slow
+
 
 def drawn_problems(name: str, count: int) -> list[Problem]:
     """Random problems of the operations that a machine's examples have."""
@@ -33,7 +35,6 @@ def damaged(tokens: list[int], vocabulary: int, rng: np.random.Generator) -> lis
     return [*tokens[:at], *new, *tokens[at + 1 :]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: Path) -> None:
     made, rng = layout(name), np.random.default_rng(1)

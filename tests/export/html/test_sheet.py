@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from .made import PROBLEMS, page, random_texts, shipped
 from .tabs import numbers
 
+pytestmark = pytest.mark.slow
+
 PLACED = """[...document.querySelectorAll('#text li')].map((item) => {
   const { left, top, right, bottom } = item.getBoundingClientRect();
   return [item.textContent, left, top, right, bottom]; })"""

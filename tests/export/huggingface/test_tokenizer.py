@@ -51,6 +51,7 @@ def test_a_token_of_a_program_is_a_line(made: Callable[[], ProgramLayout]) -> No
             reads.encode(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [tiny.dense(), tiny.recipe()], ids=["layout", "program"])
 def test_the_end_sign_ends_texts_and_fills_batches(tmp_path: Path, of: Recipe) -> None:
     model = drawn(of)

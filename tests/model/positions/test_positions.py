@@ -31,7 +31,7 @@ from curta.model import deferred_init
 from curta.model.positions import base, build
 from curta.model.positions.base import Encoding, Shape
 from curta.problems.problem import Problem
-from tests import tiny
+from tests import covering, tiny
 
 WIDTH, HEADS = 8, 2
 
@@ -310,8 +310,17 @@ def test_links_are_the_same_whether_the_index_was_built_at_once_or_grew(name: st
 # Long texts.
 
 
-@pytest.mark.parametrize("settings", [NoPE(), RoPE(), ALiBi(), FIRE(), T5(), Abacus()])
-@pytest.mark.parametrize("queries", [12, 5])
+@pytest.mark.parametrize(
+    ("settings", "queries"),
+    covering.parameters(
+        [
+            (settings, queries)
+            for settings in (NoPE(), RoPE(), ALiBi(), FIRE(), T5(), Abacus())
+            for queries in (12, 5)
+        ]
+    ),
+    ids=str,
+)
 def test_a_long_text_attended_to_part_by_part_comes_to_the_same(
     monkeypatch: pytest.MonkeyPatch, settings: Positions, queries: int
 ) -> None:
