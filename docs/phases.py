@@ -4,8 +4,8 @@
     python docs/phases.py
 
 The study is 216 runs of four seeds; `curta resume phase-diagram --on local` goes on with it. This
-keeps every member's exact match in docs/results/phase-diagram.json, and draws the map and the table
-of docs/results.md from that file alone.
+keeps every member's exact match in docs/results/phase-diagram.json, and writes the table of
+docs/results.md from that file alone, as `docs/pictures.py phases` draws the map.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,6 @@ from shared import arguments, markdown, read, write, write_tables
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "phase-diagram.json"
 PAGE = FOLDER / "results.md"
-PICTURE = FOLDER / "images" / "phase-diagram.png"
 NAME = "phase-diagram"
 
 
@@ -27,7 +26,6 @@ def main() -> None:
     if not options.tables:
         write(RESULTS, measured(NAME))
     known = read(RESULTS)
-    _draw(known)
     write_tables(PAGE, {"phases": markdown(_heads(), _rows(known))})
 
 
@@ -50,13 +48,6 @@ def measured(name: str) -> dict[str, Any]:
         "seeds": list(made.spec.seeds),
         **found._asdict(),
     }
-
-
-def _draw(known: dict[str, Any]) -> None:
-    from curta.report import phases
-
-    names = phases.Map._fields
-    phases.draw(phases.Map(*(known[name] for name in names))).savefig(PICTURE, dpi=110)
 
 
 def _heads() -> list[str]:

@@ -7,6 +7,7 @@ pictures are made: `python docs/pictures.py learning page` makes two.
 
 import io
 import itertools
+import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.images import png
+from curta.report.phases import Map, draw
 from curta.runs import folders
 from curta.runs.results import ComparisonRow
 
@@ -136,6 +138,14 @@ def shown(value: float | None) -> str:
     return "no positions" if value is None else f"{value:.2f}"
 
 
+def phases() -> bytes:
+    """Structure by problems, from what `docs/phases.py` has kept."""
+    known = json.loads((ROOT / "docs" / "results" / "phase-diagram.json").read_text("utf-8"))
+    buffer = io.BytesIO()
+    draw(Map(*(known[name] for name in Map._fields))).savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
 def page() -> bytes | None:
     """The page of the first member, in the middle of a sum."""
     from tests.export.html.browser import CHROMIUM, chromium
@@ -161,7 +171,7 @@ def photographed(browser: Any, written: Path) -> bytes:
 
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
-    for made in (learning, lengths, grid, attention, encodings, recurrences, page)
+    for made in (learning, lengths, grid, attention, encodings, recurrences, phases, page)
 }
 
 
