@@ -26,6 +26,7 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 from tests import tiny
+from tests.shared import Shared
 
 from .asked import found, generated, only
 from .asked import subject as asked
@@ -217,9 +218,9 @@ def test_operands_grow_in_the_proportions_of_training() -> None:
 
 
 @pytest.fixture(scope="module")
-def looping(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def looping(shared_runs: Shared, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return trained(
-        tmp_path_factory.mktemp("looping"), "looping",
+        shared_runs, tmp_path_factory.mktemp("looping"), "looping",
         model__num_recurrences=2, task__digits=[1, 2],
         layout="coupled", positions__name="nope",
         training__steps=200, training__batch=32, training__recurrence_loss="mixed",
