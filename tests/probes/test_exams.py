@@ -26,7 +26,7 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
 from tests import tiny
-from tests.shared import Shared
+from tests.made_once import Shared
 
 from .asked import found, generated, only
 from .asked import subject as asked
