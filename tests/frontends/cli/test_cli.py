@@ -498,7 +498,7 @@ def test_a_sweep_trains_every_combination(swept: Path) -> None:
     ]
     pictures = {path.stem for path in swept.glob("*.png")}
     assert pictures == {
-        "by-task.digits", "by-optimizer.learning_rate", "lengths", "learning",
+        "by-task.digits", "by-optimizer.learning_rate", "lengths", "learning", "map",
     }  # fmt: skip
     assert {path.stem for path in swept.glob("*.svg")} == pictures
 
