@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from PIL import Image
@@ -20,14 +21,12 @@ from PIL import Image
 import curta
 from curta.config.recipe import Recipe
 from curta.frontends import api
-from curta.frontends.run import Comparison
 from curta.probes import results as probes
 from curta.probes.pictures import Heat
 from curta.report import charts
 from curta.report.images import png
 from curta.report.phases import Map, draw
 from curta.runs import folders
-from curta.runs.results import ComparisonRow
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -105,16 +104,20 @@ def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> byte
 
 
 def encodings() -> bytes:
-    """Exact match of random problems by encoding and length, of all entries that are evaluated."""
-    if "encodings" not in folders.comparisons():
-        curta.compare("encodings", run="encodings")
-    rows = [row for row in Comparison.load("encodings").read_results().rows if row.lengths]
-    sizes = sorted({one.digits for row in rows for one in row.lengths})
-    values = [[trained(row), *(at(row, size) for size in sizes)] for row in rows]
+    """Exact match of random problems by encoding and length, from what `docs/ladder.py` kept."""
+    known = json.loads((ROOT / "docs" / "results" / "encodings.json").read_text("utf-8"))
+    rows = {
+        f"{name}{words}": [*entry[stage].values()]
+        for stage, words in {"until": "", "whole": ", trained on"}.items()
+        for name, entry in known.items()
+        if stage in entry
+    }
+    sizes = list(next(iter(rows.values()))[0]["sizes"])
+    values = [[middle(found), *(middle(found, size) for size in sizes)] for found in rows.values()]
     heat: Heat = {
-        "form": "heat", "title": "median of three seeds", "exact_match": True,
+        "form": "heat", "title": "median of the seeds", "exact_match": True,
         "across": "exact match in training, and on random sums of so many digits", "down": "",
-        "columns": ["training", *map(str, sizes)], "rows": [row.name for row in rows],
+        "columns": ["training", *sizes], "rows": list(rows),
         "values": values, "texts": [[shown(value) for value in line] for line in values],
     }  # fmt: skip
     figure = charts.draw({"shows": "Exact match by encoding and length", "panels": [heat]})
@@ -123,15 +126,12 @@ def encodings() -> bytes:
     return png(figure)
 
 
-def trained(row: ComparisonRow) -> float | None:
-    """Exact match at the end of training."""
-    return row.exact_match.median if row.exact_match else None
-
-
-def at(row: ComparisonRow, size: int) -> float | None:
-    """Exact match of random problems of a size; None where the model has no positions."""
-    found = (one for one in row.lengths if (one.digits, one.slice_name) == (size, "random"))
-    return next((one.exact_match.median for one in found), None)
+def middle(found: list[dict[str, Any]], size: str | None = None) -> float | None:
+    """Median exact match in training, or of random problems of a size if there are positions."""
+    if size is None:
+        return median(one["training"] for one in found)
+    each = [one["sizes"][size] for one in found]
+    return None if None in each else median(one["random"] for one in each)
 
 
 def shown(value: float | None) -> str:

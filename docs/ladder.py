@@ -1,0 +1,339 @@
+"""Gives every published encoding a fair chance: `python docs/ladder.py [NAME ...]`.
+
+All entries have the same transformer, optimiser and problems, of 1 to 10 digits; what differs
+stands in `ENTRIES`. Each is given as many steps as 20 minutes of one core hold. Its learning rate
+is found first: those of `RATES` are tried for a tenth of these steps each, and that with the least
+training loss is taken. Then three seeds are trained until exact match of problems like those of
+training is at least 0.99, or to the end of the steps. With `--whole` they are trained to the end
+in any case.
+
+Everything is kept in docs/results/encodings.json one by one, and only what is not there yet is
+trained; runs lie in the runs folder, where a training that was broken off goes on. Tables of
+docs/results.md and the picture docs/images/encodings.png are made from that file alone.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from shared import arguments, keep, markdown, prepared, read, write_tables
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results" / "encodings.json"
+PAGE = FOLDER / "results.md"
+
+SEEDS = (0, 1, 2)
+RATES = (0.001, 0.002, 0.004, 0.008)
+BUDGET = 20 * 60.0
+"""Seconds of one core for a seed."""
+SEARCH = 10
+"""A learning rate is tried for this part of the steps: one in ten."""
+ENOUGH = 0.99
+"""Exact match of problems like those of training at which a training ends."""
+SIZES = (10, 15, 20, 30, 40, 100)
+COUNT = 100
+"""Problems of a size and slice."""
+
+COMMON: dict[str, Any] = {
+    "task.digits": [1, 10], "task.special": 0.25,
+    "model.width": 128, "model.heads": 4, "model.num_layers": 2,
+    "model.num_attention_layers": 2, "model.mlp_ratio": 2, "model.activation": "gelu",
+    "model.role_embeddings": False,
+    "optimizer.name": "muon", "optimizer.warmup": 0.05,
+    "training.batch": 128, "training.checkpoint_every": 1000, "training.checkpoints": 1,
+    "training.validate_every": 100, "training.validation": 1000,
+}  # fmt: skip
+"""What all entries have in common."""
+
+BLOCK = {"model.num_layers": 1, "model.num_attention_layers": 1}
+"""The authors' design of Position Coupling: one layer; the rest is the recipe's."""
+EQUAL = {
+    "model.gated": False, "model.norm_placement": "pre", "model.attention_scale": True,
+    "model.tie_embeddings": False,
+}  # fmt: skip
+"""What the recipe of Position Coupling has beyond the others, taken away."""
+
+ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "Position Coupling": ("position-coupling", BLOCK),
+    "Abacus": ("abacus", {"positions.rows": 256, "positions.max_offset": 90}),
+    "reversed (RoPE)": ("reversed", {}),
+    "plain (learned positions)": ("plain", {"positions.length": 512}),
+    "Position Coupling, block as in the others": ("position-coupling", EQUAL),
+    "coupled vectors": ("coupled", {"positions.rows": 256, "positions.max_start": 90}),
+    "blanks (learned positions)": ("blanks", {"positions.length": 512}),
+    "reversed and padded (RoPE)": ("reversed", {"layout": "padded"}),
+    "reversed (NoPE)": ("reversed", {"positions.name": "nope"}),
+    "reversed (ALiBi)": ("alibi", {}),
+    "reversed (T5)": ("t5", {}),
+    "reversed (FIRE)": ("fire", {}),
+    "index hints (FIRE, random positions)": ("hints", {"positions.max_length": 1024}),
+    "Abacus, offsets up to 30": ("abacus", {"positions.rows": 256, "positions.max_offset": 30}),
+    "coupled waves": ("coupled", {"positions.name": "coupled-sinusoidal"}),
+}
+"""Recipe and changes of each, in the order in which they are trained.
+
+Random positions and starts reach as far as sums of a hundred digits need, but for the last Abacus.
+"""
+
+
+def main() -> None:
+    parser = arguments(__doc__, "encodings")
+    parser.add_argument("--whole", action="store_true", help="train to the end of the steps")
+    options = parser.parse_args()
+    stage = "whole" if options.whole else "until"
+    if not options.tables:
+        on_one_core()
+        for seed in SEEDS:
+            for name in options.names or ENTRIES:
+                search(name)
+                seeds(name, stage, seed)
+    write_tables(PAGE, tables(read(RESULTS)))
+
+
+def on_one_core() -> None:
+    """Binds this process to the last of its cores: seconds are those of one core."""
+    os.environ["CURTA_CORES"] = "1"
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    from curta.training import devices
+
+    devices.configure()
+
+
+def search(name: str) -> None:
+    """The entry's steps and its learning rate, kept unless they are known."""
+    known = read(RESULTS).get(name) or {"commit": _commit(), "steps": affordable(name), "rates": {}}
+    for rate in RATES:
+        if str(rate) not in known["rates"]:
+            run, _ = trained(name, "search", 0, rate, known["steps"] // SEARCH)
+            known["rates"][str(rate)] = _final_loss(run)
+            info = run.folder.read_info()
+            known |= {"parameters": info.parameters, "layers": run.recipe.model.num_layers}
+            known |= {"versions": info.versions}
+            print(name, rate, known["rates"][str(rate)], flush=True)
+            keep(RESULTS, name, known)
+
+
+def affordable(name: str) -> int:
+    """How many steps, in hundreds, fit the budget: at the fastest of several hundred steps."""
+    import jax.numpy as jnp
+
+    from curta.frontends import api
+    from curta.layouts.texts import layout_of
+    from curta.training import trainer
+
+    recipe = api.resolve(*changed(name, 0.001, 10_000))
+    step, state, data = prepared(recipe, layout_of(recipe), [0])
+    paces = []
+    for first in range(0, 6 * trainer.CHUNK, trainer.CHUNK):
+        begun = time.process_time()
+        state, found = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
+        found.loss.block_until_ready()
+        paces.append(time.process_time() - begun)
+    return int(BUDGET / min(paces[1:])) * trainer.CHUNK
+
+
+def changed(name: str, rate: float, steps: int) -> tuple[str, dict[str, Any]]:
+    """An entry's recipe, and all that is changed in it."""
+    recipe, own = ENTRIES[name]
+    return f"addition-{recipe}", {
+        **COMMON, "optimizer.learning_rate": rate, "training.steps": steps, **own,
+    }  # fmt: skip
+
+
+def trained(name: str, stage: str, seed: int, rate: float, steps: int) -> tuple[Any, float]:
+    """A run trained to its end, from where it was broken off, and its seconds of one core."""
+    from curta.config.errors import UserError
+    from curta.frontends import api
+    from curta.runs import folders
+
+    recipe, changes = changed(name, rate, steps)
+    if stage == "until":
+        changes["training.stop_at"] = ENOUGH
+    slug = "-".join(["encodings", *re.findall("[a-z0-9]+", name.lower()), stage])
+    own = f"{slug}-{rate}-{seed}".replace(".", "_")
+    there = own in folders.existing()
+    run = api.load(own) if there else api.begin(recipe, [seed], own, changes)
+    if run.recipe != api.resolve(recipe, changes):
+        raise UserError(f"run {own!r} is of other settings: remove it")
+    spent = Spent(own)
+    run.train(spent)
+    return run, spent.seconds
+
+
+class Spent:
+    """Seconds of one core that a run's training took, in all processes that it went on in."""
+
+    def __init__(self, run: str) -> None:
+        from curta.runs import folders
+
+        self.run, self.path = run, folders.root() / "encodings-seconds.json"
+        self.before, self.begun = read(self.path).get(run, 0.0), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        return round(self.before + time.process_time() - self.begun, 1)
+
+    def __call__(self, progress: Any) -> None:
+        """Keeps them, for a training that is broken off."""
+        keep(self.path, self.run, self.seconds)
+
+
+def _final_loss(run: Any) -> float:
+    """Mean training loss over the last tenth of the steps."""
+    rows = run.folder.read_metrics()
+    losses = [row.loss for row in rows if row.step > 0.9 * run.recipe.training.steps]
+    return round(sum(losses) / len(losses), 5)
+
+
+def seeds(name: str, stage: str, seed: int) -> None:
+    """One seed of an entry, trained, evaluated and kept unless it is known."""
+    known = read(RESULTS)[name]
+    found = known.setdefault(stage, {})
+    if str(seed) in found:
+        return
+    rate = best_rate(known)
+    run, seconds = trained(name, stage, seed, rate, known["steps"])
+    found[str(seed)] = scored(run) | {"seconds": seconds, "rate": rate, "commit": _commit()}
+    keep(RESULTS, name, known)
+    print(name, stage, seed, found[str(seed)], flush=True)
+
+
+def best_rate(known: dict[str, Any]) -> float:
+    """The rate with the least training loss."""
+    return float(min(known["rates"], key=known["rates"].get))
+
+
+def scored(run: Any) -> dict[str, Any]:
+    """Steps, exact match in training, and of each size on random problems and every slice."""
+    last = run.folder.read_metrics()[-1]
+    return {
+        "steps": last.step,
+        "training": last.validation_exact_match,
+        "sizes": {str(size): slices(run, size) for size in SIZES},
+    }
+
+
+def slices(run: Any, size: int) -> dict[str, float] | None:
+    """Exact match by slice; None where the model has no positions for problems of this size."""
+    from curta.config.errors import UserError
+    from curta.evaluation import scoring
+    from curta.problems import tasks
+
+    found, models = {}, run.load_models()
+    for name in tasks.slices("+"):
+        asked = tasks.problems("+", name, (size, size), COUNT, 1)
+        try:
+            found[name] = float(scoring.exact_match(models, asked).mean())
+        except UserError:
+            return None
+    return found
+
+
+def tables(known: dict[str, Any]) -> dict[str, Iterator[str]]:
+    """How long each entry was trained and how far it reaches, for both stages; the search."""
+    entries = {name: known[name] for name in ENTRIES if name in known}
+    made = {"encodings, rates": _rates(entries)}
+    for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
+        seeds = {name: [*one[stage].values()] for name, one in entries.items() if stage in one}
+        training = ([name, *_training(known[name], found)] for name, found in seeds.items())
+        reach = ([name, *_reach(found)] for name, found in seeds.items())
+        made |= {f"{title}, training": markdown(TRAINING, training)}
+        made |= {f"{title}, sizes": markdown(REACH, reach)}
+    return made
+
+
+TRAINING = (
+    "encoding", "layers", "parameters", "seeds", "0.99 reached", "exact match in training",
+    "steps", "problems", "CPU seconds",
+)  # fmt: skip
+REACH = ("encoding", *(f"{size} digits" for size in SIZES), "0.9 up to", "0.5 up to")
+
+
+def _training(known: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
+    reached, batch = [one["training"] >= ENOUGH for one in found], COMMON["training.batch"]
+    return [
+        str(known["layers"]),
+        f"{known['parameters']:,}",
+        str(len(found)),
+        f"{sum(reached)} of {len(found)}",
+        _spread([one["training"] for one in found], 3),
+        _counts([one["steps"] for one in found]),
+        _counts([one["steps"] * batch for one in found]),
+        _counts([round(one["seconds"]) for one in found]),
+    ]
+
+
+def _reach(found: list[dict[str, Any]]) -> list[str]:
+    return [
+        *(_cell(found, size) for size in SIZES),
+        *(_up_to(found, least) for least in (0.9, 0.5)),
+    ]
+
+
+def _cell(found: list[dict[str, Any]], size: int) -> str:
+    """Random problems, and after a semicolon each seed's hardest slice."""
+    each = [one["sizes"][str(size)] for one in found]
+    if None in each:
+        return "no positions"
+    return "; ".join(_spread(values) for values in (_random(each), map(min, map(_values, each))))
+
+
+def _random(each: list[dict[str, float]]) -> list[float]:
+    return [one["random"] for one in each]
+
+
+def _values(one: dict[str, float]) -> list[float]:
+    return list(one.values())
+
+
+def _up_to(found: list[dict[str, Any]], least: float) -> str:
+    """The longest size up to which the median of random problems never falls below that."""
+    reached = "none"
+    for size in SIZES:
+        each = [one["sizes"][str(size)] for one in found]
+        if None in each or median(_random(each)) < least:
+            break
+        reached = str(size)
+    return reached
+
+
+def _spread(values: Iterable[float], places: int = 2) -> str:
+    """Median (least to greatest), or a single number where all are alike."""
+    known = [*values]
+    middle, least, most = (f"{f(known):.{places}f}" for f in (median, min, max))
+    return middle if least == most else f"{middle} ({least} to {most})"
+
+
+def _counts(values: list[int]) -> str:
+    least, most = min(values), max(values)
+    middle = f"{median(values):,.0f}"
+    return middle if least == most else f"{middle} ({least:,} to {most:,})"
+
+
+def _rates(entries: dict[str, Any]) -> Iterator[str]:
+    """Training loss of each rate, and which was taken."""
+    heads = ("encoding", "steps tried", *map(str, RATES), "taken")
+    rows = (
+        [name, f"{known['steps'] // SEARCH:,}", *_losses(known), str(best_rate(known))]
+        for name, known in entries.items()
+    )
+    return markdown(heads, rows)
+
+
+def _losses(known: dict[str, Any]) -> list[str]:
+    found = [known["rates"].get(str(rate)) for rate in RATES]
+    return ["" if loss is None else f"{loss:.4f}" for loss in found]
+
+
+def _commit() -> str:
+    call = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
