@@ -73,6 +73,7 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "reversed (FIRE)": ("fire", {}),
     "index hints (FIRE, random positions)": ("hints", {"positions.max_length": 1024}),
     "Abacus, offsets up to 30": ("abacus", {"positions.rows": 256, "positions.max_offset": 30}),
+    "Position Coupling, width 64": ("position-coupling", BLOCK | {"model.width": 64}),
     "coupled waves": ("coupled", {"positions.name": "coupled-sinusoidal"}),
 }
 """Recipe and changes of each, in the order in which they are trained.

@@ -6,7 +6,8 @@ id less 1, at start 1: operand digits have ids 2 to n + 1, `+` and `=` share id 
 the answer counts down from n + 1, so that its carry has id 1. The end sign has id 0, as
 padding has.
 Source: Cho et al., arXiv 2405.20671, the first form of their code (commit 01dd272); later
-ones run the other way.
+ones run the other way. Theirs begin with the end sign too; here no sign stands first. Their
+first digits are uniform over 1 to 9, here 1 is twice as likely as each other.
 """
 
 from collections.abc import Sequence

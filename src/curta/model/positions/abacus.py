@@ -3,7 +3,9 @@
 In training one offset, uniform in 0..max_offset, is drawn for the whole batch;
 afterwards it is 0. The i-th digit is the i-th in the text, so the layout should
 put the least significant first. Rows begin with deviation 1, as those of the authors'
-own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2.
+own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
+normalise the sum of both before the first layer. Here nothing is normalised there: the norm
+before each sub-layer is of its input alone, not of the residual.
 
 The vectors are added to the embeddings, or else, in every attention layer, to queries
 and keys and to nothing that is passed on: then each head has its own part of them, and
