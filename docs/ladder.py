@@ -28,7 +28,7 @@ RESULTS = FOLDER / "results" / "encodings.json"
 PAGE = FOLDER / "results.md"
 
 SEEDS = (0, 1, 2)
-RATES = (0.001, 0.002, 0.004, 0.008)
+RATES = (0.0005, 0.001, 0.002, 0.004)
 BUDGET = 20 * 60.0
 """Seconds of one core for a seed."""
 SEARCH = 10
@@ -44,7 +44,7 @@ COMMON: dict[str, Any] = {
     "model.width": 128, "model.heads": 4, "model.num_layers": 2,
     "model.num_attention_layers": 2, "model.mlp_ratio": 2, "model.activation": "gelu",
     "model.role_embeddings": False,
-    "optimizer.name": "muon", "optimizer.warmup": 0.05,
+    "optimizer.name": "adamw", "optimizer.warmup": 0.05,
     "training.batch": 128, "training.checkpoint_every": 1000, "training.checkpoints": 1,
     "training.validate_every": 100, "training.validation": 1000,
 }  # fmt: skip
@@ -58,12 +58,16 @@ EQUAL = {
 }  # fmt: skip
 """What the recipe of Position Coupling has beyond the others, taken away."""
 
+MUON = {"optimizer.name": "muon"}
+FAR = {"positions.rows": 256, "positions.max_offset": 90}
+"""Abacus, with offsets as far as sums of a hundred digits."""
+
 ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "Position Coupling": ("position-coupling", BLOCK),
-    "Abacus": ("abacus", {"positions.rows": 256, "positions.max_offset": 90}),
+    "Abacus": ("abacus", FAR),
+    "Abacus, Muon": ("abacus", FAR | MUON),
     "reversed (RoPE)": ("reversed", {}),
     "plain (learned positions)": ("plain", {"positions.length": 512}),
-    "Position Coupling, block as in the others": ("position-coupling", EQUAL),
     "coupled vectors": ("coupled", {"positions.rows": 256, "positions.max_start": 90}),
     "blanks (learned positions)": ("blanks", {"positions.length": 512}),
     "reversed and padded (RoPE)": ("reversed", {"layout": "padded"}),
@@ -72,13 +76,16 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "reversed (T5)": ("t5", {}),
     "reversed (FIRE)": ("fire", {}),
     "index hints (FIRE, random positions)": ("hints", {"positions.max_length": 1024}),
-    "Abacus, offsets up to 30": ("abacus", {"positions.rows": 256, "positions.max_offset": 30}),
-    "Position Coupling, width 64": ("position-coupling", BLOCK | {"model.width": 64}),
+    "Position Coupling, block as in the others": ("position-coupling", EQUAL),
     "coupled waves": ("coupled", {"positions.name": "coupled-sinusoidal"}),
+    "Abacus, offsets up to 30": ("abacus", FAR | {"positions.max_offset": 30}),
+    "Position Coupling, width 64": ("position-coupling", BLOCK | {"model.width": 64}),
+    "Position Coupling, Muon": ("position-coupling", BLOCK | MUON),
+    "reversed (RoPE), Muon": ("reversed", MUON),
 }
 """Recipe and changes of each, in the order in which they are trained.
 
-Random positions and starts reach as far as sums of a hundred digits need, but for the last Abacus.
+Random positions and starts reach as far as sums of a hundred digits need, except where said.
 """
 
 

@@ -27,7 +27,7 @@ def kept(*seeds: dict[str, Any]) -> dict[str, Any]:
         "parameters": 1234,
         "layers": 2,
         "steps": 5000,
-        "rates": {"0.001": 0.5, "0.002": 0.25, "0.004": 0.75},
+        "rates": {"0.0005": 0.5, "0.001": 0.25, "0.002": 0.75},
         "until": {str(number): one for number, one in enumerate(seeds)},
     }
 
@@ -44,13 +44,13 @@ def test_only_what_the_entry_is_about_differs(script: ModuleType) -> None:
     for name, recipe in zip(script.ENTRIES, recipes, strict=True):
         assert recipe.training == recipes[0].training, name
         assert recipe.task == recipes[0].task, name
-        assert recipe.optimizer == recipes[0].optimizer, name
+        assert name.endswith("Muon") or recipe.optimizer == recipes[0].optimizer, name
         if script.ENTRIES[name][1].keys().isdisjoint(script.BLOCK):
             assert recipe.model == recipes[1].model, name
 
 
 def test_the_rate_is_that_of_least_training_loss(script: ModuleType) -> None:
-    assert script.best_rate(kept()) == 0.002
+    assert script.best_rate(kept()) == 0.001
 
 
 def test_the_tables_count_every_seed(script: ModuleType) -> None:
@@ -63,7 +63,7 @@ def test_the_tables_count_every_seed(script: ModuleType) -> None:
         "| Abacus | 1.00; 0.90 | 1.00; 0.90 | 1.00; 0.90 | 1.00; 0.90"
         " | 0.60 (0.40 to 0.90); 0.00 | no positions | 30 | 40 |"
     )
-    assert list(found["encodings, rates"])[-1].endswith("| 0.5000 | 0.2500 | 0.7500 |  | 0.002 |")
+    assert list(found["encodings, rates"])[-1].endswith("| 0.5000 | 0.2500 | 0.7500 |  | 0.001 |")
 
 
 def test_the_page_has_the_tables_of_the_file(script: ModuleType) -> None:
