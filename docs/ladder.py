@@ -204,6 +204,10 @@ def seeds(name: str, stage: str, seed: int) -> None:
     found = known.setdefault(stage, {})
     if str(seed) in found:
         return
+    ended = known.get("until", {}).get(str(seed))
+    if ended and ended["steps"] == known["steps"]:  # it was not stopped: the same training
+        found[str(seed)] = ended
+        return keep(RESULTS, name, known)
     rate = best_rate(known)
     run, seconds = trained(name, stage, seed, rate, known["steps"])
     found[str(seed)] = scored(run) | {"seconds": seconds, "rate": rate, "commit": _commit()}

@@ -72,6 +72,16 @@ def test_the_page_has_the_tables_of_the_file(script: ModuleType) -> None:
         assert f"<!-- table: {name} -->\n" + "\n".join(lines) + "\n<!-- /table -->" in text
 
 
+def test_a_training_that_was_not_stopped_is_not_repeated(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "RESULTS", tmp_path / "encodings.json")
+    ended = seed(0.9, 0.1) | {"steps": 5000}
+    script.keep(script.RESULTS, "Abacus", kept(ended))
+    script.seeds("Abacus", "whole", 0)
+    assert script.read(script.RESULTS)["Abacus"]["whole"] == {"0": ended}
+
+
 @pytest.mark.slow
 def test_what_is_kept_is_not_trained_again(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
