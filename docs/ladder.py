@@ -204,15 +204,22 @@ def seeds(name: str, stage: str, seed: int) -> None:
     found = known.setdefault(stage, {})
     if str(seed) in found:
         return
-    ended = known.get("until", {}).get(str(seed))
-    if ended and ended["steps"] == known["steps"]:  # it was not stopped: the same training
-        found[str(seed)] = ended
-        return keep(RESULTS, name, known)
-    rate = best_rate(known)
-    run, seconds = trained(name, stage, seed, rate, known["steps"])
-    found[str(seed)] = scored(run) | {"seconds": seconds, "rate": rate, "commit": _commit()}
+    found[str(seed)] = _ended(known, seed) or measured(name, known, stage, seed)
     keep(RESULTS, name, known)
     print(name, stage, seed, found[str(seed)], flush=True)
+
+
+def _ended(known: dict[str, Any], seed: int) -> dict[str, Any] | None:
+    """What is known of a seed that was trained to the end, since it never knew enough."""
+    found: dict[str, Any] | None = known.get("until", {}).get(str(seed))
+    return found if found and found["steps"] == known["steps"] else None
+
+
+def measured(name: str, known: dict[str, Any], stage: str, seed: int) -> dict[str, Any]:
+    """A seed of an entry, trained at the entry's rate and evaluated."""
+    rate = best_rate(known)
+    run, seconds = trained(name, stage, seed, rate, known["steps"])
+    return scored(run) | {"seconds": seconds, "rate": rate, "commit": _commit()}
 
 
 def best_rate(known: dict[str, Any]) -> float:
