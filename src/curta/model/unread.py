@@ -48,7 +48,12 @@ NEEDS = {
     "model.qk_input": Need(
         f"positions that are vectors: {', '.join(VECTORS)}", lambda r: r.positions.name in VECTORS
     ),
-    "model.init_std": Need("model.init 'normal'", lambda r: r.model.init == "normal"),
+    "model.init_std": Need(
+        "model.init 'normal' or 'gpt2'", lambda r: r.model.init in ("normal", "gpt2")
+    ),
+    "model.norm_epsilon": Need("a model.norm", lambda r: r.model.norm != "none"),
+    "model.dropout_sites": Need("model.dropout", lambda r: r.model.dropout > 0),
+    "model.tied_scale": Need("model.tie_embeddings", lambda r: r.model.tie_embeddings),
     "optimizer.final": Need(
         "optimizer.schedule 'cosine' or 'linear'", lambda r: r.optimizer.schedule != "constant"
     ),

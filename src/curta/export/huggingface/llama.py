@@ -28,6 +28,8 @@ class Llama(Family):
         return first(
             {
                 f"positions.name {positions.name!r}": not isinstance(positions, RoPE),
+                "positions.over 'heads'": isinstance(positions, RoPE) and positions.over == "heads",
+                "model.biases": bool(config.biases),
                 f"model.norm {config.norm!r}": config.norm != "rms",
                 f"model.dropout {config.dropout}": config.dropout > 0,
                 f"no model.attention_scale, {config.head_dim} features": inexact,
@@ -48,7 +50,7 @@ class Llama(Family):
             "hidden_act": ACTIVATIONS[config.activation],
             "mlp_bias": not config.gated,
             "attention_bias": False,
-            "rms_norm_eps": 1e-6,
+            "rms_norm_eps": config.norm_epsilon,
             "rope_parameters": {"rope_type": "default", "rope_theta": positions.base},
         }
 
