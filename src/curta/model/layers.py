@@ -113,9 +113,13 @@ def _norm_biases(config: ModelConfig, count: int) -> dict[str, Any]:
     return {"gain_bias": found if before else None, "after_bias": found if after else None}
 
 
-def linear(x: Flat, weight: Array, bias: Array | None) -> Flat:
+def linear(
+    x: Float[Array, "tokens inputs"],
+    weight: Float[Array, "inputs outputs"],
+    bias: Float[Array, " outputs"] | None,
+) -> Float[Array, "tokens outputs"]:
     """`x` times a matrix, and its bias if it has one."""
-    return x @ weight if bias is None else x @ weight + bias.astype(x.dtype)
+    return x @ weight if bias is None else x @ weight + bias[None].astype(x.dtype)
 
 
 def feedforward(config: ModelConfig, mlp: MLP, x: Flat, mask: DropoutMask = None) -> Flat:

@@ -49,7 +49,7 @@ class Transformer(eqx.Module):
     head: Weight | None
     config: ModelConfig = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
-    gain_bias: Float[Array, " width"] | None = None
+    gain_bias: Weight | None = None
     head_bias: Weight | None = None
 
     @classmethod
