@@ -64,6 +64,7 @@ def feedforward(model: Transformer, block: int, h: Array, kept: Kept) -> Array:
         "relu": lambda x: jnp.maximum(x, 0),
         "relu2": lambda x: jnp.maximum(x, 0) ** 2,
         "gelu": lambda x: x / 2 * (1 + jnp.tanh(jnp.sqrt(2 / jnp.pi) * (x + 0.044715 * x**3))),
+        "gelu_erf": lambda x: x / 2 * (1 + jax.lax.erf(x / jnp.sqrt(2))),
         "silu": lambda x: x / (1 + jnp.exp(-x)),
     }
     activate = activations[model.config.activation]

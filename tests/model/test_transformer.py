@@ -347,7 +347,7 @@ def counted_by_hand(recipe: Recipe, layout: Layout) -> int:
 
 
 SIZES: list[dict[str, Any]] = [
-    *({"activation": name} for name in ("relu", "relu2", "gelu", "silu")),
+    *({"activation": name} for name in ("relu", "relu2", "gelu", "gelu_erf", "silu")),
     *({"norm": name} for name in ("rms", "layer", "plain")),
     {"tie_embeddings": True},
     {"role_embeddings": False},

@@ -39,8 +39,8 @@ class ModelConfig:
     """Inner width of the feed-forward part, in multiples of `width`."""
     gated: bool = False
     """Whether the inner layer of the MLP is multiplied by a gate (Shazeer, arXiv 2002.05202)."""
-    activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
-    """Function within the MLP: relu, relu2 (its square), gelu (tanh form), silu."""
+    activation: Literal["relu", "relu2", "gelu", "gelu_erf", "silu"] = "relu2"
+    """Function within the MLP: relu, relu2 (its square), gelu (tanh form), gelu_erf, silu."""
     norm: Literal["rms", "layer", "plain", "none"] = "rms"
     """RMSNorm (rms), LayerNorm without bias (layer) or parameters (plain), or no norm (none)."""
     norm_epsilon: Rate = 1e-6

@@ -78,7 +78,7 @@ class RoPE(Common):
     base: Factor = 10_000.0
     """The slowest pair of features turns once in just below 2 pi times this many tokens."""
     over: Literal["tokens", "heads"] = "tokens"
-    """What angles grow with: a token's index, or by mistake the number of its head (heads).
+    """What angles grow with: the index of tokens, or by mistake the number of their heads.
 
     Queries and keys of a head are then turned alike, so scores do not change: see docs/results.md.
     """

@@ -4,6 +4,7 @@ Attention is in `transformer`, with its encoding of positions, and dropout in `d
 named after what it follows: `up_bias`, and `gain_bias` of a norm.
 """
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -24,6 +25,7 @@ ACTIVATIONS = {
     "relu": jax.nn.relu,
     "relu2": lambda x: jnp.square(jax.nn.relu(x)),
     "gelu": jax.nn.gelu,
+    "gelu_erf": partial(jax.nn.gelu, approximate=False),
     "silu": jax.nn.silu,
 }
 

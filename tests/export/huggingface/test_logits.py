@@ -34,7 +34,9 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "gpt2, biases and a scaled head": (
         "GPT2LMHeadModel",
-        GPT2 | {"model__tie_embeddings": True, "model__biases": ("out", "norms")},
+        GPT2
+        | {"model__tie_embeddings": True, "model__biases": ("out", "norms")}
+        | {"model__activation": "gelu_erf"},
     ),
     "gpt2, random positions": (
         "GPT2LMHeadModel",
@@ -61,6 +63,7 @@ OWN: dict[str, dict[str, Any]] = {
     "rope": COUPLED | {"model__attention_scale": False},
     "rope over heads, biases, injected": COUPLED | {
         "positions__over": "heads", "model__norm": "layer", "model__gated": True,
+        "model__activation": "gelu_erf",
         "model__biases": ("qkv", "out", "mlp", "norms", "head"), "model__norm_epsilon": 0.01,
         "model__num_recurrences": 2, "model__input_injection": "normed",
         "model__final_norm": False, "model__dropout": 0.5,

@@ -12,7 +12,8 @@ from curta.export.huggingface.base import Family, first, shared, tied_scale
 from curta.export.huggingface.parts import Constant, Part, Parts, weights_of
 from curta.model.transformer import Transformer
 
-ACTIVATIONS = {"gelu": "gelu_new", "relu": "relu", "relu2": "relu2", "silu": "silu"}
+ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
+"""Names of the library that are not ours."""
 
 
 class GPT2(Family):
@@ -45,7 +46,7 @@ class GPT2(Family):
             "n_layer": config.num_layers,
             "n_head": config.heads,
             "n_inner": config.width * config.mlp_ratio,
-            "activation_function": ACTIVATIONS[config.activation],
+            "activation_function": ACTIVATIONS.get(config.activation, config.activation),
             "layer_norm_epsilon": config.norm_epsilon,
             "scale_attn_weights": config.attention_scale,
             "embd_pdrop": dropout.get("embedding", 0.0),

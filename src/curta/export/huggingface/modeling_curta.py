@@ -29,6 +29,7 @@ ACTIVATIONS = {
     "relu": nn.ReLU,
     "relu2": ReLUSquaredActivation,
     "gelu": partial(nn.GELU, approximate="tanh"),
+    "gelu_erf": nn.GELU,
     "silu": nn.SiLU,
 }
 
