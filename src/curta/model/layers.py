@@ -4,6 +4,7 @@ Attention is in `transformer`, with its encoding of positions, and dropout in `d
 named after what it follows: `up_bias`, and `gain_bias` of a norm.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ Flat = Float[Array, "tokens width"]
 Gains = Float[Array, "*blocks width"] | None
 Biases = Weight | None  # blocks features
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": jax.nn.relu,
     "relu2": lambda x: jnp.square(jax.nn.relu(x)),
     "gelu": jax.nn.gelu,
