@@ -1,11 +1,12 @@
-"""A table of where every file of results comes from."""
+"""A table of where every file of results comes from, and of what it holds."""
 
+import hashlib
 from collections.abc import Iterable, Iterator
 
 from docs.evidence import Json, Results
 from docs.shared import markdown
 
-HEADS = ("file", "results", "commits", "date of the last", "machine", "JAX", "headers")
+HEADS = ("file", "results", "commits", "date of the last", "machine", "JAX", "headers", "SHA-256")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -16,8 +17,9 @@ def _rows(results: Results) -> Iterator[list[str]]:
     for path in sorted(results.folder.glob("*.json")):
         headers = [record["header"] for record in results.records(path.stem).values()]
         measured = [header for header in headers if "reported" not in header]
-        if measured:
-            yield [f"`{path.name}`", str(len(measured)), *_cells(measured)]
+        cells = _cells(measured) if measured else ["", "", "", "", "reported by others"]
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        yield [f"`{path.name}`", str(len(headers)), *cells, f"`{digest[:12]}`"]
 
 
 def _cells(headers: list[Json]) -> Iterator[str]:
@@ -30,7 +32,8 @@ def _cells(headers: list[Json]) -> Iterator[str]:
 
 def _commit(header: Json) -> str:
     """Its beginning, and whether the code differed from it."""
-    return f"{header['commit'][:7]}{' and changes' if header['changed'] else ''}"
+    known = (header["commit"] or "unknown")[:7]
+    return f"`{known}`{' and changes' if header['changed'] else ''}"
 
 
 def _several(texts: Iterable[str]) -> str:
