@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown
+from docs.shared import markdown, recipe_fields
 
 NAME = "phase-diagram"
 
@@ -22,7 +22,8 @@ def main() -> None:
     options = arguments(__doc__, [NAME])
     spec = comparison_spec.resolve(comparison_spec.draft([NAME]), {}, None)
     runs = {row.name: {"recipe": row.source, **row.changes} for row in spec.rows}
-    RESULTS.keep(NAME, NAME, measured, spec.seeds, {"runs": runs}, options)
+    recipes = {row.source: recipe_fields(row.source, {}) for row in spec.rows}
+    RESULTS.keep(NAME, NAME, measured, spec.seeds, {"recipes": recipes, "runs": runs}, options)
 
 
 def measured() -> dict[str, Any]:
