@@ -10,9 +10,8 @@ import sys
 from functools import partial
 from typing import Any
 
-from docs.evidence import RESULTS
-
 from curta.config import typed
+from docs.evidence import RESULTS
 
 from . import accuracy, exports, pages, steps, throughput
 

@@ -65,9 +65,8 @@ def _transformers(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterat
 
 
 def _onnx(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterator[Row]:
-    from docs.examples.onnx_writer import Writer
-
     from curta import export
+    from docs.examples.onnx_writer import Writer
 
     writer = Writer(str(export.write(run, "onnx", folder / "model.onnx")))
     for size in ONNX[: 1 if quick else None]:

@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from docs.shared import scratch_runs
-
 from curta.config import files
+from docs.shared import scratch_runs
 
 RECIPES = (
     "addition",

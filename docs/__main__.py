@@ -5,5 +5,11 @@ import sys
 
 from docs import STUDIES
 
-for study in STUDIES:
-    subprocess.run([sys.executable, "-m", f"docs.{study}", *sys.argv[1:]], check=True)
+
+def main() -> None:
+    for study in STUDIES:
+        subprocess.run([sys.executable, "-m", f"docs.{study}", *sys.argv[1:]], check=True)
+
+
+if __name__ == "__main__":
+    main()

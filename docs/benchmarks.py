@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 
 from benchmarks.spread import Table
-
 from curta.config import typed
 from docs.evidence import Json, Results
 

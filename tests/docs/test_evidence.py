@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.evidence import ROOT, Results
 
 from docs import evidence
+from docs.evidence import ROOT, Results
 
 Study = Callable[..., int]
 

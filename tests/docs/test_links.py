@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+
 from docs.evidence import RESULTS
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from docs.evidence import RESULTS, ROOT, Json, Results
 
 from docs import STUDIES, tables
+from docs.evidence import RESULTS, ROOT, Json, Results
 
 FILES = sorted(path.stem for path in RESULTS.folder.glob("*.json"))
 PAGES = sorted(str(path.relative_to(ROOT)) for path in tables.pages(ROOT))
@@ -154,6 +154,11 @@ def test_a_figure_that_is_shown_twice_is_noticed_twice(copy: Path) -> None:
 def test_a_name_that_nothing_makes_is_noticed(made: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="'programms'"):
         tables.filled("<!-- table: programms -->\n<!-- /table -->\n", made)
+
+
+def test_two_modules_cannot_make_one_table() -> None:
+    with pytest.raises(ValueError, match="'faults'"):
+        tables.tables(RESULTS, ["faults", "faults"])
 
 
 def typed(text: str) -> Iterator[str]:
