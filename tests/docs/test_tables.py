@@ -110,18 +110,22 @@ def test_every_study_is_a_module_that_makes_a_table() -> None:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """The pages and the results, to be tampered with."""
+def copy(tmp_path: Path, made: dict[str, str]) -> Path:
+    """The pages, with tables as they should be, and the results: to be tampered with."""
     for page in PAGES:
         (tmp_path / page).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / page, tmp_path / page)
+        text = tables.filled((ROOT / page).read_text("utf-8"), made)
+        (tmp_path / page).write_text(text, "utf-8")
     shutil.copytree(RESULTS.folder, tmp_path / "docs" / "results")
-    assert differing(tmp_path, Results(tmp_path / "docs" / "results")) == []
     return tmp_path
 
 
 def other(digit: str) -> str:
     return str((int(digit) + 1) % 10)
+
+
+def test_what_was_not_tampered_with_is_in_order(copy: Path) -> None:
+    assert differing(copy, Results(copy / "docs" / "results")) == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reliability.md", "benchmarks/RESULTS.md"])
