@@ -1,13 +1,12 @@
-"""Makes the pictures of README and docs from real runs: `python docs/pictures.py`.
+"""Makes the pictures of README and docs from real runs: `make pictures`.
 
 The runs lie in the runs folder under the names given here. One that is there, finished, and of
 just this recipe and these seeds is taken as it is; else it is trained. Without names all
-pictures are made: `python docs/pictures.py learning page` makes two.
+pictures are made: `python -m docs.pictures learning page` makes two.
 """
 
 import io
 import itertools
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -28,13 +27,11 @@ from curta.report.images import png
 from curta.report.phases import Map, draw
 from curta.runs import folders
 from curta.runs.results import ComparisonRow
+from docs.evidence import RESULTS, ROOT
 
-ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
 """Bytes of a picture."""
-
-sys.path.insert(0, str(ROOT))
 
 
 def addition() -> curta.Run:
@@ -139,8 +136,8 @@ def shown(value: float | None) -> str:
 
 
 def phases() -> bytes:
-    """Structure by problems, from what `docs/phases.py` has kept."""
-    known = json.loads((ROOT / "docs" / "results" / "phase-diagram.json").read_text("utf-8"))
+    """Structure by problems, from what `make results-phases` has kept."""
+    known = RESULTS.read("phase-diagram")["phase-diagram"]
     buffer = io.BytesIO()
     draw(Map(*(known[name] for name in Map._fields))).savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()

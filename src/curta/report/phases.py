@@ -66,7 +66,8 @@ def draw(known: Map) -> Figure:
         [band(range_of(cell).median) if cell else math.nan for cell in line] for line in upwards
     ]
     with style():
-        size = 3.4 + 0.36 * len(known.columns), 1.2 + 0.3 * len(known.lines)
+        names = 0.065 * max(map(len, known.lines))  # inches
+        size = 2.0 + names + 0.31 * len(known.columns), 1.2 + 0.3 * len(known.lines)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         image = draw_bands(axes, bands)
