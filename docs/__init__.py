@@ -1,4 +1,7 @@
 """Studies that measure, and what makes the pages' tables and pictures of what they found."""
 
-STUDIES = ("programs", "controls", "adderboard", "phases", "exhaustive", "scaling")
+STUDIES = (
+    "programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "encoder", "looped",
+    "spaced",
+)  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""

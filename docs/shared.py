@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from statistics import median
 from typing import Any
 
 
@@ -13,6 +14,24 @@ def scratch_runs() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CURTA_RUNS"] = folder
         yield
+
+
+def finished(name: str, recipe: str, seeds: int, changes: Mapping[str, Any] | None = None) -> Any:
+    """The run of that name in the runs folder, trained and evaluated as far as it is not."""
+    from curta.frontends import api
+    from curta.runs import folders
+
+    known = name in folders.existing()
+    run = api.load(name) if known else api.begin(recipe, seeds, name, changes or {}, evaluate=True)
+    run.complete()
+    return run
+
+
+def spread(values: Iterable[float], digits: int = 3) -> str:
+    """Median, least and greatest, or what all share: [1, 2, 4] is 2.0 (1.0 to 4.0)."""
+    found = sorted(values)
+    least, middle, most = (f"{v:.{digits}f}" for v in (found[0], median(found), found[-1]))
+    return f"{middle} (all)" if least == most else f"{middle} ({least} to {most})"
 
 
 def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:

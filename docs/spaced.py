@@ -1,25 +1,25 @@
-"""Sums with spaces, trained by Curta and by transformers with TRL: `python docs/spaced.py`.
+"""Sums with spaces, trained by Curta and by transformers with TRL: `make results-spaced`.
 
 The recipe's problems are written as a data set. TRL trains transformers' own `GPT2LMHeadModel` on
 it, from random weights, with the source's settings: completions alone, 20 epochs of batches of 64,
 AdamW at 5e-4 falling linearly. What it saves is read back, and both models answer the same held-out
 problems, with the spaces of training and with others. Needs `pip install 'curta[trl,data]'`.
 
-curta   all seeds of the run `spaced-addition`, which is trained if it is not there
+data    what the splits hold
+curta   three seeds, of the run `spaced-addition`, which is trained as far as it is not
 trl     one seed
 """
 
 import csv
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from shared import arguments, keep, read
 
 from curta.config.recipe import Recipe
 from curta.evaluation import exact_match
@@ -31,21 +31,37 @@ from curta.frontends import api
 from curta.layouts.texts import layout_of
 from curta.model.transformer import Transformer
 from curta.problems import tasks
-from curta.runs import folders
 from curta.training import devices
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import finished, markdown, recipe_fields, spread
 
-RECIPE, RUN = "sources/spaced-addition", "spaced-addition"
-FOLDER = Path(__file__).parent / "results"
-RESULTS, TABLE = FOLDER / "spaced-addition.json", FOLDER / "spaced-addition.csv"
+NAME, RECIPE = "spaced", "sources/spaced-addition"
 EPOCHS, BATCH, SEED = 20, 64, 0
+SPACINGS = {"id": "spaces as in training", "ood": "spaces elsewhere"}
 
 
 def main() -> None:
-    options = arguments(__doc__, "contenders: data, curta, trl").parse_args()
+    options = arguments(__doc__, MEASURED)
     devices.configure()
-    for name in () if options.tables else options.names or MEASURED:
-        keep(RESULTS, name, MEASURED[name]())
-    write_csv(read(RESULTS))
+    settings = {"recipe": recipe_fields(RECIPE, {}), "epochs": EPOCHS, "batch": BATCH}
+    for name in options.names:
+        RESULTS.keep(NAME, name, MEASURED[name], SEEDS[name], settings, options)
+    write_csv(RESULTS.read(NAME))
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)
+    told = [name for name in ("curta", "trl") if name in known]
+    if not told:
+        return {}
+    head = ["", *(f"{name}, {len(SEEDS[name])} seed{'s' * (name == 'curta')}" for name in told)]
+    rows = [
+        [f"{words}: {measure}", *(spread(known[name][spacing][measure], 4) for name in told)]
+        for spacing, words in SPACINGS.items()
+        for measure in MEASURES
+    ]
+    seconds = [f"{known[name]['seconds'] / len(SEEDS[name]):,.0f}" for name in told]
+    return {"spaced": markdown(head, [*rows, ["seconds of training a seed", *seconds]])}
 
 
 def data() -> dict[str, Any]:
@@ -83,14 +99,11 @@ def _sums(sums: np.ndarray) -> dict[str, Any]:
 
 
 def of_curta() -> dict[str, Any]:
-    """What the run's own evaluation says; a run that is not there is trained first."""
-    if RUN not in folders.existing():
-        api.train(RECIPE, seeds=3, run=RUN)
-    folder = folders.find(RUN)
-    found, info = folder.read_evaluation(), folder.read_info()
+    run = finished("spaced-addition", RECIPE, len(SEEDS["curta"]))
+    found, info = run.folder.read_evaluation(), run.folder.read_info()
     rows = [row for row in found.lengths if row.slice_name.startswith("held out")]
-    named = {name: _row(row) for name, row in zip(("id", "ood"), rows, strict=True)}
-    return named | {"seeds": list(info.seeds), "seconds": info.training_seconds}
+    named = {name: _row(row) for name, row in zip(SPACINGS, rows, strict=True)}
+    return named | {"seconds": info.training_seconds, "parameters": info.parameters}
 
 
 def of_trl() -> dict[str, Any]:
@@ -101,7 +114,7 @@ def of_trl() -> dict[str, Any]:
         model = HuggingFace().read(saved).model
     stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
     found = scored(recipe(), Models(stacked, layout_of(recipe()), 1))
-    return found | {"seeds": [SEED], "seconds": round(seconds), "losses": losses}
+    return found | {"seconds": round(seconds), "losses": losses}
 
 
 def recipe() -> Recipe:
@@ -112,7 +125,7 @@ def scored(of: Recipe, models: Models) -> dict[str, Any]:
     """Both matches of both spacings: the text to the letter, and the answer without its spaces."""
     (task,) = of.tasks
     rows = exact_match.held_out(models, task, of.training.validation, of.evaluation)
-    return {name: _row(row) for name, row in zip(("id", "ood"), rows, strict=True)}
+    return {name: _row(row) for name, row in zip(SPACINGS, rows, strict=True)}
 
 
 def _row(row: SliceResult) -> dict[str, Any]:
@@ -160,18 +173,19 @@ def trained_by_trl(folder: Path) -> tuple[Path, list[tuple[int, float]]]:
 
 def write_csv(found: dict[str, Any]) -> None:
     """A line for each contender, spacing and seed."""
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
+    with (RESULTS.folder / f"{NAME}.csv").open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
         lines.writerow(["contender", "spacing", "seed", *MEASURES])
         for contender in ("curta", "trl"):
             of = found.get(contender, {})
-            for spacing in ("id", "ood") if of else ():
+            for spacing in SPACINGS if of else ():
                 columns = zip(*(of[spacing][name] for name in MEASURES), strict=True)
-                for seed, values in zip(of["seeds"], columns, strict=True):
+                for seed, values in zip(SEEDS[contender], columns, strict=True):
                     lines.writerow([contender, spacing, seed, *values])
 
 
 MEASURES = ("exact", "spaces left out", "token accuracy")
+SEEDS = {"data": [], "curta": [0, 1, 2], "trl": [SEED]}
 MEASURED: dict[str, Callable[[], dict[str, Any]]] = {
     "data": data,
     "curta": of_curta,

@@ -198,6 +198,13 @@ def held_out(task: Task, places: range) -> list[Problem]:
     return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
 
 
+def shown(task: Task, count: int) -> list[Problem]:
+    """Some of the problems of a finite set that is trained on, always the same ones."""
+    total = trained_count(task)
+    numbers = shuffled(jnp.arange(min(count, total)), total, seed=1)
+    return [Problem(task.operator, operands) for operands in _ints(numbered(task, numbers))]
+
+
 def validation(task: Task, count: int) -> list[Problem]:
     """Problems to watch the training by: the first ones held out, or else fresh ones."""
     return held_out(task, range(count)) if task.held_out else sample(task, count)
