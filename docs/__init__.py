@@ -1,7 +1,4 @@
 """Studies that measure, and what makes the pages' tables and pictures of what they found."""
 
-STUDIES = (
-    "programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "encoder", "looped",
-    "spaced",
-)  # fmt: skip
+STUDIES = ("programs", "controls", "adderboard", "phases", "exhaustive", "scaling")
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""
