@@ -4,8 +4,8 @@ small   three seeds of `sources/five-operations-small`
 full    one seed of `sources/five-operations`, of which as many steps are made as were asked for
         with `curta train` beforehand, or all
 
-Held-out problems are marked twice: the whole text to the letter, and the result's digits in what was
-written token by token, as the source marks them. Runs lie in the runs folder.
+Held-out problems are marked twice: the whole text to the letter, and the result's digits in what
+was written token by token, as the source marks them. Runs lie in the runs folder.
 """
 
 from collections.abc import Iterable
