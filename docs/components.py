@@ -1,4 +1,4 @@
-"""One component after the other, as their source has it: `make results-ladder`.
+"""One component after the other, as their source has it: `make results-components`.
 
 ladder   the comparison of that name: three seeds of every rung, 300 epochs each; where there is
          RoPE, as the source writes it (over heads, without effect) and as it is meant
@@ -15,7 +15,7 @@ from typing import Any
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import finished, markdown, recipe_fields, spread
 
-NAME, SEEDS, LAST = "ladder", 3, "sources/range"
+NAME, SEEDS, LAST = "components", 3, "sources/range"
 RANGES: dict[str, dict[str, Any]] = {
     f"operands {words}, RoPE {reading}": {"task.values": [0, high], "positions.over": over}
     for words, high in (("below 50", 49), ("up to 50", 50))
@@ -50,7 +50,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
             "exact match",
             "seconds a seed",
         ]
-        found["ladder"] = markdown(head, map(_rung, known["ladder"]))
+        found["components"] = markdown(head, map(_rung, known["ladder"]))
     if "range" in known:
         head = ["trained on", *next(iter(known["range"].values()))]
         found["range"] = markdown(head, _ranges(known["range"]))
@@ -61,7 +61,7 @@ def ladder() -> list[dict[str, Any]]:
     """Of each rung, by member: losses of the last steps and of held-out answers, exact match."""
     from curta.frontends import api
 
-    rows = api.compare(NAME, run=NAME).read_results().rows
+    rows = api.compare("ladder", run="ladder").read_results().rows
     return [_measured(row) for row in rows]
 
 
