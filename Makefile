@@ -3,11 +3,13 @@
 # make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings, and
 #                every extra in an environment of its own
 # make lint      style and types
-# make bench     the benchmarks; writes benchmarks/RESULTS.md
+# make bench     the benchmarks; writes docs/results/benchmarks.json and benchmarks/RESULTS.md
 # make pictures  the pictures of README and docs; writes docs/images
-# make results   train and certify every program, and the controls; writes docs/results
-# make scaling   measure what runs cost on this machine; writes docs/results and docs/scaling.md
+# make results   what the tables need and docs/results has not kept yet; goes on where it stopped
+# make results-NAME   that of one study, NAME.py in docs: programs, controls, adderboard, phases,
+#                exhaustive, scaling, ladder (a day); python -m docs.NAME --again measures what is kept, too
 # make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json
+# make tables    all tables of README and docs, of docs/results and the source; measures nothing
 # make clean     remove the environment
 
 VENV ?= .venv
@@ -17,7 +19,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test test-all lint bench pictures results scaling faults clean
+.PHONY: demo test test-all lint bench pictures results faults tables clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
@@ -35,22 +37,25 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m docs.tables
 
 pictures: $(VENV)/dev
-	$(BIN)/python docs/pictures.py
+	$(BIN)/python -m docs.pictures
 
-results: $(VENV)/base
-	$(BIN)/python docs/programs.py
-	$(BIN)/python docs/controls.py
-	$(BIN)/python docs/adderboard.py
+results: $(VENV)/dev
+	$(BIN)/python -m docs
+	$(BIN)/python -m docs.tables
 
-scaling: $(VENV)/dev
-	$(BIN)/curta bench --device --out docs/results/scaling.json
-	$(BIN)/python -m benchmarks.accelerators
-	$(BIN)/python docs/scaling.py
+results-%: $(VENV)/dev
+	$(BIN)/python -m docs.$*
+	$(BIN)/python -m docs.tables
 
 faults: $(VENV)/dev
 	$(BIN)/python -m tests.faults
+	$(BIN)/python -m docs.tables
+
+tables: $(VENV)/base
+	$(BIN)/python -m docs.tables
 
 clean:
 	rm -rf $(VENV)

@@ -1,46 +1,47 @@
-"""All benchmarks: prints their tables and writes RESULTS.md (`make bench`).
+"""All benchmarks: prints their tables and keeps them for RESULTS.md (`make bench`).
 
-`--quick` only shows that everything runs: few steps, and RESULTS.md stays as it is.
+They are measured anew each time. `--quick` only shows that everything runs: few steps, and nothing
+is kept.
 """
 
 import argparse
 import subprocess
 import sys
-from pathlib import Path
+from functools import partial
+from typing import Any
 
-from . import accuracy, exports, machine, pages, steps, throughput
+from curta.config import typed
+from docs.evidence import RESULTS
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
+from . import accuracy, exports, pages, steps, throughput
 
-HEAD = """# What Curta costs
+MODULES = (steps, accuracy, throughput, exports, pages)
+"""Only the last three start JAX here."""
 
-Written by `make bench`; run it on a machine that does nothing else. Every figure is
-the median of several measurements, with the lowest and the highest in brackets.
-Ratios compare measurements of one round on one machine; what they say of another
-machine is for that machine to show. How each figure comes about stands above its
-table and in the module of the same name.
-
-"""
+SEEDS = range(8)
+"""Of the models that are trained; most benchmarks have one of seed 0."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a smoke run; writes nothing")
+    parser.add_argument("--quick", action="store_true", help="a smoke run; keeps nothing")
     quick = parser.parse_args().quick
     subprocess.run([sys.executable, "-m", "benchmarks.check"], check=True)
-    parts = [HEAD + machine.description()]
-    for module in (
-        steps,
-        accuracy,
-        throughput,
-        exports,
-        pages,
-    ):  # only the last three start JAX here
+    if quick:
+        measured(quick)
+    else:
+        again = argparse.Namespace(again=True)
+        RESULTS.keep("benchmarks", "all", partial(measured, quick), SEEDS, {}, again)
+
+
+def measured(quick: bool) -> list[Any]:
+    """Every table, as JSON; each is printed when it is there."""
+    found = []
+    for module in MODULES:
         for table in module.tables(quick):
             print(table, flush=True)
-            parts.append(str(table))
-    if not quick:
-        RESULTS.write_text("\n".join(parts), "utf-8")
+            found.append(typed.as_json(table))
+    return found
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What is chosen for accelerators, tried on a CPU: `python -m benchmarks.accelerators`.
 
-Writes docs/results/accelerators.json; `--quick` only shows that it runs. Three questions:
+`make results-scaling` keeps what it finds; `--quick` only shows that it runs. Three questions:
 
 attention   JAX's `dot_product_attention` in place of the products written out: time and bits
 precision   a step's activations in bfloat16 in place of float32: time
@@ -17,16 +17,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 from unittest import mock
 
-from docs.shared import prepared, write
-
-from . import machine
-
-FILE = Path(__file__).parent.parent / "docs" / "results" / "accelerators.json"
+from docs.shared import prepared
 
 Call = Callable[[int], None]
 """Runs so many steps."""
@@ -43,33 +38,38 @@ PRECISION = {"addition": 30, "multiplication": 20, "addition-plain": 1, "additio
 DONATION = (("addition", 1), ("addition", 16), ("addition-plain", 16))
 
 
+QUESTIONS = ("attention", "precision", "donation")
+ROUNDS, STEPS = 9, 8
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="a smoke run; writes nothing")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke run: one case of each")
     quick = parser.parse_args().quick
-    found = measured(rounds=2 if quick else 9, steps=1 if quick else 8, first=quick)
-    print(json.dumps(found))
-    if not quick:
-        write(FILE, found)
+    print(json.dumps({name: measured(name, quick) for name in QUESTIONS}))
 
 
-def measured(rounds: int, steps: int, first: bool) -> dict[str, Any]:
-    """Everything; of each question only its `first` case, if that is wanted."""
+def settings(question: str) -> dict[str, Any]:
+    """The cases of a question, and how each is measured."""
+    cases = {"attention": ATTENTION, "precision": PRECISION, "donation": DONATION}[question]
+    return {"cases": cases, "rounds": ROUNDS, "steps": STEPS}
+
+
+def measured(question: str, quick: bool = False) -> Any:
+    """All cases of a question; the first one in short, if that is wanted."""
     from curta.training import devices
 
     devices.configure()
-    last = 1 if first else None
-    attention = {
-        name: ratio(*attentions(name, fields), rounds, steps)
-        for name, fields in list(ATTENTION.items())[:last]
-    }
-    precision = {
+    rounds, steps, last = (2, 1, 1) if quick else (ROUNDS, STEPS, None)
+    if question == "donation":
+        return [donated(*case, way) for case in DONATION[:last] for way in (False, True)]
+    if question == "attention":
+        cases = list(ATTENTION.items())[:last]
+        return {name: ratio(*attentions(name, fields), rounds, steps) for name, fields in cases}
+    return {
         name: ratio(*precisions(name), rounds, steps * times)
         for name, times in list(PRECISION.items())[:last]
     }
-    donation = [donated(*case, way) for case in DONATION[:last] for way in (False, True)]
-    found = {"machine": machine.cpu(), "attention": attention, "precision": precision}
-    return found | {"donation": donation}
 
 
 def attentions(name: str, fields: dict[str, Any]) -> tuple[Call, Call]:

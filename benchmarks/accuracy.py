@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .spread import Spread, Table, explained, main
+from .spread import Row, Spread, Table, explained, main
 
 DIGITS, PROBLEMS, SEEDS = 100, 200, 8
 
@@ -100,15 +100,10 @@ def _one(from_cold: list[Trial], warm: list[Trial]) -> Table:
     return Table(f"To {DIGITS} digits", explained(__doc__), head, rows)
 
 
-def _row(name: str, trials: list[Trial]) -> list[str]:
+def _row(name: str, trials: list[Trial]) -> Row:
     seconds = Spread.of([each.seconds for each in trials])
     memory = Spread.of([each.memory for each in trials])
-    return [
-        name,
-        str(seconds),
-        str(memory),
-        _shares([x for each in trials for x in each.exact_match]),
-    ]
+    return [name, seconds, memory, _shares([x for each in trials for x in each.exact_match])]
 
 
 def _shares(exact_match: list[float]) -> str:
@@ -126,7 +121,7 @@ def _many(cache: str, count: int, rounds: int, steps: int) -> Table:
     ratio = [b.seconds / a.seconds for a, b in zip(together, apart, strict=True)]
     head = [f"{count} seeds, compiled before", "seconds", "peak memory, MB"]
     head += [f"exact at {DIGITS} digits", "apart / at once"]
-    rows = [[*_row("at once", together), f"**{Spread.of(ratio)}**"]]
+    rows = [[*_row("at once", together), Spread.of(ratio, bold=True)]]
     rows.append([*_row("one process after the other", apart), ""])
     return Table(f"{count} seeds at once", "", head, rows)
 

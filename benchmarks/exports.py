@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .spread import Spread, Table, explained, main
+from .spread import Row, Spread, Table, explained, main
 from .throughput import trained
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def tables(quick: bool) -> Iterator[Table]:
     yield Table("Exported models", explained(__doc__), head, rows)
 
 
-def _transformers(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterator[list[str]]:
+def _transformers(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterator[Row]:
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -64,10 +64,9 @@ def _transformers(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterat
             yield _row(name, size, partial(write, use_cache), quick, repeats)
 
 
-def _onnx(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterator[list[str]]:
-    from docs.examples.onnx_writer import Writer
-
+def _onnx(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterator[Row]:
     from curta import export
+    from docs.examples.onnx_writer import Writer
 
     writer = Writer(str(export.write(run, "onnx", folder / "model.onnx")))
     for size in ONNX[: 1 if quick else None]:
@@ -76,7 +75,7 @@ def _onnx(run: "Run", folder: Path, quick: bool, repeats: int) -> Iterator[list[
 
 def _row(
     name: str, size: Size, write: Callable[[list[Sum]], list[int]], quick: bool, repeats: int
-) -> list[str]:
+) -> Row:
     """Seconds of one call after a first; a quick run's model need not be right."""
     count, digits = size
     sums, seconds = _sums(count, digits), []
@@ -87,7 +86,7 @@ def _row(
         if not quick and found != [sum(one) for one in sums]:
             raise RuntimeError(f"{name} wrote a wrong sum of {digits} digits")
     rate = Spread.of([count * (digits + 2) / each for each in seconds[1:]])
-    return [name, f"{count}", f"{digits:,}", str(Spread.of(seconds[1:])), str(rate)]
+    return [name, f"{count}", f"{digits:,}", Spread.of(seconds[1:]), rate]
 
 
 def _sums(count: int, digits: int) -> list[Sum]:

@@ -1,22 +1,37 @@
-"""Where and with what a benchmark ran, without any name."""
+"""Where and with what was measured, without any name."""
 
-import datetime
 import os
 import platform
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy", "torch")
+PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy", "torch", "transformers", "trl")
 
 
-def description() -> str:
-    """Date, machine and versions as Markdown."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
-    return (
-        f"- date: {datetime.date.today().isoformat()}\n"
-        f"- machine: {cpu()}, {cores()} cores, {memory()} memory, {platform.system()}\n"
-        f"- versions: Python {platform.python_version()}, {versions}\n"
-    )
+def machine() -> dict[str, str | int | None]:
+    """Processor, cores, memory and system; the devices of JAX, if it was used."""
+    used = sys.modules.get("curta.training.devices")
+    return {
+        "cpu": cpu(),
+        "cores": cores(),
+        "memory": memory(),
+        "system": platform.system(),
+        "devices": used.description() if used else None,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of what is installed of PACKAGES."""
+    return {"python": platform.python_version()} | dict(_installed())
+
+
+def _installed() -> Iterator[tuple[str, str]]:
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            yield name, metadata.version(name)
 
 
 def cpu() -> str:

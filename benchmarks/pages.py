@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .spread import Spread, Table, explained, main
+from .spread import Row, Spread, Table, explained, main
 from .throughput import trained
 
 if TYPE_CHECKING:
@@ -36,23 +36,23 @@ def tables(quick: bool) -> Iterator[Table]:
     yield Table("Pages in a browser", explained(__doc__), ["", "figure"], rows)
 
 
-def _writes(tab: "Page", page: Path, repeats: int) -> Iterator[list[str]]:
+def _writes(tab: "Page", page: Path, repeats: int) -> Iterator[Row]:
     tab.goto(page.as_uri())
     for digits in LENGTHS:
         asked = WRITE.format(problem=f"{'7' * digits}+{'6' * digits}", most=digits + 2)
         found = [tab.evaluate(asked) for _ in range(1 + repeats)][1:]
         rate = Spread.of([tokens / seconds for tokens, seconds in found])
-        yield [f"tokens a second, {digits} digits", str(rate)]
+        yield [f"tokens a second, {digits} digits", rate]
 
 
-def _loads(tab: "Page", report: Path, repeats: int) -> Iterator[list[str]]:
+def _loads(tab: "Page", report: Path, repeats: int) -> Iterator[Row]:
     found = []
     for _ in range(1 + repeats):
         tab.goto(report.as_uri())
         tab.wait_for_function(f"{LOADED} > 0")
         found.append(tab.evaluate(LOADED))
     yield ["report, MB", f"{report.stat().st_size / 1e6:.2f}"]
-    yield ["report, milliseconds to load", str(Spread.of(found[1:]))]
+    yield ["report, milliseconds to load", Spread.of(found[1:])]
 
 
 if __name__ == "__main__":

@@ -15,16 +15,23 @@ class Spread:
     median: float
     low: float
     high: float
+    bold: bool = False
+    """As a page prints it: ratios are."""
 
     @classmethod
-    def of(cls, values: Sequence[float], scale: float = 1.0) -> "Spread":
+    def of(cls, values: Sequence[float], scale: float = 1.0, bold: bool = False) -> "Spread":
         scaled = [scale * value for value in values]
-        return cls(statistics.median(scaled), min(scaled), max(scaled))
+        return cls(statistics.median(scaled), min(scaled), max(scaled), bold)
 
     def __str__(self) -> str:
-        if self.low == self.high:
-            return short(self.median)
-        return f"{short(self.median)} ({short(self.low)} to {short(self.high)})"
+        text = short(self.median)
+        if self.low != self.high:
+            text += f" ({short(self.low)} to {short(self.high)})"
+        return f"**{text}**" if self.bold else text
+
+
+Row = list[str | Spread]
+"""The cells of one line."""
 
 
 def short(value: float) -> str:
@@ -41,11 +48,15 @@ class Table:
     title: str
     text: str
     head: list[str]
-    rows: list[list[str]]
+    rows: list[Row]
 
     def __str__(self) -> str:
-        body = "\n".join(markdown(self.head, self.rows))
-        return f"## {self.title}\n\n{self.text.strip()}\n\n{body}\n"
+        parts = [f"## {self.title}", self.text.strip(), "\n".join(markdown(self.head, self.cells))]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    @property
+    def cells(self) -> list[list[str]]:
+        return [list(map(str, row)) for row in self.rows]
 
 
 def explained(text: str | None) -> str:

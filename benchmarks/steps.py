@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from .configurations import CONFIGURATIONS
-from .spread import Spread, Table, explained
+from .spread import Row, Spread, Table, explained
 
 BATCHES = 8
 
@@ -104,7 +104,7 @@ def _turned(names: list[str], by: int) -> list[str]:
 def tables(quick: bool, names: Sequence[str] = ()) -> Iterator[Table]:
     """One table: a row for each configuration."""
     rounds, chosen = 2 if quick else 9, names or (QUICK if quick else CONFIGURATIONS)
-    rows = []
+    rows: list[Row] = []
     for configuration in CONFIGURATIONS.values():
         if configuration.name not in chosen:
             continue
@@ -116,14 +116,14 @@ def tables(quick: bool, names: Sequence[str] = ()) -> Iterator[Table]:
     yield Table("Training step", explained(__doc__), head, rows)
 
 
-def _cells(seconds: dict[str, list[float]]) -> list[str]:
-    cells = [str(Spread.of(seconds["curta"], 1000))]
+def _cells(seconds: dict[str, list[float]]) -> Row:
+    cells: Row = [Spread.of(seconds["curta"], 1000)]
     for side in ("eager", "compiled"):
         if side not in seconds:
             cells += ["not measured", ""]
             continue
         ratios = [other / ours for other, ours in zip(seconds[side], seconds["curta"], strict=True)]
-        cells += [str(Spread.of(seconds[side], 1000)), f"**{Spread.of(ratios)}**"]
+        cells += [Spread.of(seconds[side], 1000), Spread.of(ratios, bold=True)]
     return cells
 
 

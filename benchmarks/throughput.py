@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from docs.shared import scratch_runs
 
-from .spread import Spread, Table, explained, main
+from .spread import Row, Spread, Table, explained, main
 
 if TYPE_CHECKING:
     from curta import Run
@@ -64,16 +64,16 @@ def _sums(digits: int, count: int) -> "list[Problem]":
     return problems("+", "random", (digits, digits), count, seed=2)
 
 
-def _row(name: str, count: int, seconds: list[float]) -> list[str]:
+def _row(name: str, count: int, seconds: list[float]) -> Row:
     rates = [count / each for each in seconds]
-    return [name, f"{count:,}", str(Spread.of(rates)), str(Spread.of(seconds))]
+    return [name, f"{count:,}", Spread.of(rates), Spread.of(seconds)]
 
 
-def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
+def _exams(run: "Run", quick: bool, repeats: int) -> list[Row]:
     from curta.evaluation.exact_match import grid_rows
     from curta.evaluation.scoring import exact_match
 
-    rows = []
+    rows: list[Row] = []
     for digits, count in ((20, 4096), (100, 2048)):
         exam = _sums(digits, count // 64 if quick else count)
         seconds = _timed(partial(exact_match, run.load_models(), exam), repeats)
@@ -88,7 +88,7 @@ def _exams(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
     ]
 
 
-def _asks(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
+def _asks(run: "Run", quick: bool, repeats: int) -> list[Row]:
     count = 32 if quick else 512
     asked = _sums(20, count)
     at_once = _timed(lambda: run.write(asked), repeats)
@@ -100,15 +100,15 @@ def _asks(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
     ]
 
 
-def _writes(run: "Run", quick: bool, repeats: int) -> list[list[str]]:
+def _writes(run: "Run", quick: bool, repeats: int) -> list[Row]:
     """Rates count the tokens of the answer, whose number is what the model wrote."""
-    rows = []
+    rows: list[Row] = []
     for digits in (20, 100) if quick else (100, 1000, 5000):
         asked = _sums(digits, 1)
         tokens = len(run.write(asked)[0])
         seconds = _timed(partial(run.write, asked), repeats)
         rates, costs = [tokens / each for each in seconds], [each / tokens for each in seconds]
-        cells = [str(Spread.of(rates)), str(Spread.of(costs, 1e6))]
+        cells = [Spread.of(rates), Spread.of(costs, 1e6)]
         rows.append([f"{digits:,} digits", f"{tokens:,}", *cells])
     return rows
 

@@ -9,11 +9,13 @@ same bits are to be expected on one machine with one version of JAX only.
 """
 
 import hashlib
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from docs.shared import read, scratch_runs, write
+from curta.config import files
+from docs.shared import scratch_runs
 
 RECIPES = (
     "addition",
@@ -34,9 +36,9 @@ FILE = Path(__file__).with_suffix(".json")
 def main() -> int:
     found = {recipe: weights(recipe) for recipe in RECIPES}
     if "--write" in sys.argv:
-        write(FILE, found)
+        files.write(FILE, files.json_text(found))
         return 0
-    before = read(FILE)
+    before = json.loads(FILE.read_text("utf-8"))
     for recipe, digest in found.items():
         print(f"{recipe:30} {'same' if digest == before.get(recipe) else 'DIFFERENT'}")
     return int(found != before)

@@ -1,1 +1,4 @@
-"""Scripts that measure, draw and write what the pages show."""
+"""Studies that measure, and what makes the pages' tables and pictures of what they found."""
+
+STUDIES = ("programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "ladder")
+"""The modules that `make results` runs, in this order; `make results-NAME` runs one."""

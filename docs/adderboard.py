@@ -1,25 +1,20 @@
-"""Trains the smallest adders and proves what they add: `python docs/adderboard.py [NAME ...]`.
+"""Trains the smallest adders and proves what they add: `make results-adderboard`.
 
 Models of recipe `adderboard`, smaller and smaller, all seeds of each, none left out, in
 docs/results/adderboard.json. Of every seed: the board's measure (ten edge cases and 10,000 random
 pairs of numbers below ten to the tenth), and whether it is proved for all pairs. The exported file
-of every proved seed is asked the board's sums too, in a process that has only NumPy. The tables of
-docs/adderboard.md are made from that file alone.
+of every proved seed is asked the board's sums too.
 """
 
 import importlib.util
 import random
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
-from shared import arguments, keep, markdown, read, scratch_runs, write_tables
-
-FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "results" / "adderboard.json"
-PAGE = FOLDER / "adderboard.md"
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, recipe_fields, scratch_runs
 
 ALL = ["key-query", "value-key", "out-value"]
 PLAIN = {"task.digits": [1, 10], "task.special": 0.25, "task.special_until": 0}
@@ -50,13 +45,21 @@ HEADS = (
 
 
 def main() -> None:
-    options = arguments(__doc__, "models").parse_args()
-    for name in () if options.tables else options.names or MODELS:
-        keep(RESULTS, name, measured(name))
-    known = read(RESULTS)
+    options = arguments(__doc__, MODELS)
+    for name in options.names:
+        seeds = range(MODELS[name][0])
+        RESULTS.keep("adderboard", name, partial(measured, name), seeds, settings(name), options)
+
+
+def settings(name: str) -> dict[str, Any]:
+    return {"recipe": recipe_fields("adderboard", MODELS[name][1])}
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read("adderboard")
     rows = {name: known[name] for name in MODELS if name in known}
-    tables = {"models": markdown(HEADS, map(_row, rows.items())), "seeds": _seeds(rows)}
-    write_tables(PAGE, tables)
+    models = markdown(HEADS, map(_row, rows.items()))
+    return {"adderboard models": models, "adderboard seeds": _seeds(rows)}
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -68,12 +71,7 @@ def measured(name: str) -> dict[str, Any]:
         run = api.begin("adderboard", seeds, None, changes)
         run.train()
         info = run.folder.read_info()
-        words = [f"--{path} {value}" for path, value in changes.items()]
         return {
-            "command": " ".join(["curta train adderboard", f"--seeds {seeds}", *words]),
-            "commit": _commit(),
-            "versions": info.versions,
-            "device": info.device,
             "parameters": info.parameters,
             "steps": run.recipe.training.steps,
             "batch": run.recipe.training.batch,
@@ -167,11 +165,6 @@ def _seeds(rows: dict[str, Any]) -> Iterator[str]:
                 ]
             )
     return markdown(heads, lines)
-
-
-def _commit() -> str:
-    call = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

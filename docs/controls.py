@@ -1,4 +1,4 @@
-"""What the window, the network and the moves are each worth: `python docs/controls.py`.
+"""What the window, the network and the moves are each worth: `make results-controls`.
 
 Every contender that sees a window learns from the same recorded problems, whole texts from more;
 all answer the same random problems, within the sizes of training and beyond. Three seeds each.
@@ -11,8 +11,8 @@ moves given    the recipe, asked for symbol and role alone; moves are the progra
 rope, nope, abacus   whole texts of sums instead of windows, two attention layers
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from shared import arguments, keep, markdown, prepared, read, scratch_runs, write_tables
 
 from curta.config.recipe import Recipe
 from curta.evaluation import memo
@@ -32,9 +31,9 @@ from curta.problems.tasks import RANDOM, problems
 from curta.programs.machine.finding import displacements
 from curta.programs.machine.recording import Recording, Squares, seen
 from curta.training import devices, records, trainer
-from programs import PAGES
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, prepared, recipe_fields, scratch_runs
 
-RESULTS = Path(__file__).parent / "results" / "controls.json"
 SEEDS = (0, 1, 2)
 SIZES = {"addition": (10, 20, 100), "multiplication": (6, 10, 20)}
 COUNT = 100
@@ -56,12 +55,20 @@ Right = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def main() -> None:
-    options = arguments(__doc__, "programs").parse_args()
+    options = arguments(__doc__, SIZES)
     devices.configure()
-    for name in () if options.tables else options.names or SIZES:
-        keep(RESULTS, name, {"seeds": SEEDS, "count": COUNT, "rows": dict(contenders(name))})
-    for page in PAGES:
-        write_tables(page, {"controls": _table(read(RESULTS))})
+    for name in options.names:
+        RESULTS.keep("controls", name, partial(measured, name), SEEDS, settings(name), options)
+
+
+def settings(name: str) -> dict[str, Any]:
+    """The recipe, the problems that are asked, and how whole texts are learned."""
+    asked = {"sizes": SIZES[name], "count": COUNT}
+    return {"recipe": recipe_fields(name, {}), "whole": WHOLE.get(name), **asked}
+
+
+def measured(name: str) -> dict[str, Any]:
+    return {"rows": dict(contenders(name))}
 
 
 def contenders(name: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
@@ -116,11 +123,11 @@ def transformers(
     for first in range(0, recipe.training.steps, trainer.CHUNK):
         state, _ = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
 
-    def right(rows: np.ndarray, targets: np.ndarray, member: int) -> np.ndarray:
+    def right(member: int, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
         token = memo.calculate(state.model, rows, targets).token[member]
         return like[token] == like[targets]
 
-    return [lambda r, t, m=m: right(r, t, m) for m in range(len(SEEDS))]
+    return [partial(right, member) for member in range(len(SEEDS))]
 
 
 def _still(layout: ProgramLayout) -> np.ndarray:
@@ -205,14 +212,16 @@ def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
         return {row.size: row.exact_match for row in found.lengths if row.slice_name == RANDOM}
 
 
-def _table(found: dict[str, Any]) -> Iterator[str]:
+def tables(results: Results) -> dict[str, Iterable[str]]:
     """A row for each contender, a column for each program and size."""
+    found = results.read("controls")
     columns = [(name, size) for name in found for size in SIZES[name]]
     rows = (
         [one, *(_cell(found[name]["rows"], one, size) for name, size in columns)]
         for one in next(iter(found.values()))["rows"]
     )
-    return markdown(["contender", *(f"{name}, {size}" for name, size in columns)], rows)
+    head = ["contender", *(f"{name}, {size}" for name, size in columns)]
+    return {"controls": markdown(head, rows)}
 
 
 def _cell(rows: dict[str, Any], contender: str, size: int) -> str:

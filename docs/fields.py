@@ -1,28 +1,23 @@
-"""Writes the tables of docs/recipes.md, from the text below each field: `python docs/fields.py`."""
+"""The tables of docs/recipes.md, from the text below each field in the source."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from shared import markdown, write_tables
-
 from curta.config import described
+from docs.evidence import Results
+from docs.shared import markdown
 
-PAGE = Path(__file__).parent / "recipes.md"
 ADDITION = Path(described.__file__).parent / "recipes" / "addition.toml"
 
 HEADS = ("field", "default", "what it is")
 
 
-def main() -> None:
-    write_tables(PAGE, tables())
-
-
-def tables() -> dict[str, Iterable[str]]:
-    """The lines between each pair of marks on the page."""
+def tables(_: Results) -> dict[str, Iterable[str]]:
+    """A table for each section of a recipe, and one for the fields of the recipe itself."""
     fields = described.described()
     sections = dict.fromkeys(field.path.partition(".")[0] for field in fields if "." in field.path)
-    found = {one: markdown(HEADS, _rows(fields, one)) for one in ("", *sections)}
-    return {"example": _example(), "recipe": found.pop("")} | found
+    found = {f"recipe {one}": markdown(HEADS, _rows(fields, one)) for one in sections}
+    return {"recipe example": _example(), "recipe": markdown(HEADS, _rows(fields, "")), **found}
 
 
 def _example() -> Iterator[str]:
@@ -36,7 +31,3 @@ def _rows(fields: Iterable[described.Described], section: str) -> Iterator[list[
         if of == section:
             whose = f" ({', '.join(f'`{name}`' for name in names)})" if names else ""
             yield [f"`{field}`", f"`{described.stated(default)}`", f"{text}{whose}"]
-
-
-if __name__ == "__main__":
-    main()

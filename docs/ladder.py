@@ -1,32 +1,33 @@
-"""Gives every published encoding a fair chance: `python docs/ladder.py [NAME ...]`.
+"""Gives every published encoding a fair chance: `make results-ladder`.
 
 All entries have the same transformer, optimiser and problems, of 1 to 10 digits; what differs
 stands in `ENTRIES`. Each is given as many steps as 20 minutes of one core hold. Its learning rate
 is found first: those of `RATES` are tried for a tenth of these steps each, and that with the least
 training loss is taken. Then three seeds are trained until exact match of problems like those of
-training is at least 0.99, or to the end of the steps. With `--whole` they are trained to the end
-in any case.
+training is at least 0.99, or to the end of the steps (`until`). `whole` trains to the end in any
+case. `python -m docs.ladder until Abacus` does that of one entry.
 
-Everything is kept in docs/results/encodings.json one by one, and only what is not there yet is
-trained; runs lie in the runs folder, where a training that was broken off goes on. Tables of
-docs/results.md and the picture docs/images/encodings.png are made from that file alone.
+The search and every seed of an entry are results of their own in docs/results/encodings.json; runs
+lie in the runs folder, where a training that was broken off goes on.
 """
 
+import argparse
+import json
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from shared import arguments, keep, markdown, prepared, read, write_tables
+from curta.config import files
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, prepared, recipe_fields
 
-FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "results" / "encodings.json"
-PAGE = FOLDER / "results.md"
-
+FILE = "encodings"
+STAGES = ("until", "whole")
 SEEDS = (0, 1, 2)
 RATES = (0.0005, 0.001, 0.002, 0.004)
 BUDGET = 20 * 60.0
@@ -90,17 +91,14 @@ Random positions and starts reach as far as sums of a hundred digits need, excep
 
 
 def main() -> None:
-    parser = arguments(__doc__, "encodings")
-    parser.add_argument("--whole", action="store_true", help="train to the end of the steps")
-    options = parser.parse_args()
-    stage = "whole" if options.whole else "until"
-    if not options.tables:
-        on_one_core()
+    options = arguments(__doc__, [*STAGES, *ENTRIES])
+    on_one_core()
+    names = [name for name in options.names if name in ENTRIES] or [*ENTRIES]
+    for stage in [stage for stage in options.names if stage in STAGES] or STAGES:
         for seed in SEEDS:
-            for name in options.names or ENTRIES:
-                search(name)
-                seeds(name, stage, seed)
-    write_tables(PAGE, tables(read(RESULTS)))
+            for name in names:
+                search(name, options)
+                one_seed(name, stage, seed, options)
 
 
 def on_one_core() -> None:
@@ -112,18 +110,22 @@ def on_one_core() -> None:
     devices.configure()
 
 
-def search(name: str) -> None:
-    """The entry's steps and its learning rate, kept unless they are known."""
-    known = read(RESULTS).get(name) or {"commit": _commit(), "steps": affordable(name), "rates": {}}
+def search(name: str, options: argparse.Namespace) -> None:
+    """Keeps the entry's steps and what comes of every learning rate in a tenth of them."""
+    recipe, changes = changed(name, RATES[0], SEARCH)
+    asked = {"recipe": recipe_fields(recipe, changes), "rates": RATES, "budget": BUDGET}
+    RESULTS.keep(FILE, f"{name}: rates", partial(searched, name), [SEEDS[0]], asked, options)
+
+
+def searched(name: str) -> dict[str, Any]:
+    steps, losses, found = affordable(name), {}, {}
     for rate in RATES:
-        if str(rate) not in known["rates"]:
-            run, _ = trained(name, "search", 0, rate, known["steps"] // SEARCH)
-            known["rates"][str(rate)] = _final_loss(run)
-            info = run.folder.read_info()
-            known |= {"parameters": info.parameters, "layers": run.recipe.model.num_layers}
-            known |= {"versions": info.versions}
-            print(name, rate, known["rates"][str(rate)], flush=True)
-            keep(RESULTS, name, known)
+        run, _ = trained(name, "search", SEEDS[0], rate, steps // SEARCH)
+        losses[str(rate)] = _final_loss(run)
+        parameters, layers = run.folder.read_info().parameters, run.recipe.model.num_layers
+        found = {"parameters": parameters, "layers": layers}
+        print(name, rate, losses[str(rate)], flush=True)
+    return {"steps": steps, "rates": losses, **found}
 
 
 def affordable(name: str) -> int:
@@ -179,8 +181,8 @@ class Spent:
     def __init__(self, run: str) -> None:
         from curta.runs import folders
 
-        self.run, self.path = run, folders.root() / "encodings-seconds.json"
-        self.before, self.begun = read(self.path).get(run, 0.0), time.process_time()
+        self.path = folders.root() / f"{run}.seconds.json"
+        self.before, self.begun = _read(self.path), time.process_time()
 
     @property
     def seconds(self) -> float:
@@ -188,7 +190,11 @@ class Spent:
 
     def __call__(self, progress: Any) -> None:
         """Keeps them, for a training that is broken off."""
-        keep(self.path, self.run, self.seconds)
+        files.write(self.path, files.json_text(self.seconds))
+
+
+def _read(path: Path) -> float:
+    return float(json.loads(path.read_text("utf-8"))) if path.exists() else 0.0
 
 
 def _final_loss(run: Any) -> float:
@@ -198,28 +204,40 @@ def _final_loss(run: Any) -> float:
     return round(sum(losses) / len(losses), 5)
 
 
-def seeds(name: str, stage: str, seed: int) -> None:
-    """One seed of an entry, trained, evaluated and kept unless it is known."""
-    known = read(RESULTS)[name]
-    found = known.setdefault(stage, {})
-    if str(seed) in found:
-        return
-    found[str(seed)] = _ended(known, seed) or measured(name, known, stage, seed)
-    keep(RESULTS, name, known)
-    print(name, stage, seed, found[str(seed)], flush=True)
-
-
-def _ended(known: dict[str, Any], seed: int) -> dict[str, Any] | None:
-    """What is known of a seed that was trained to the end, since it never knew enough."""
-    found: dict[str, Any] | None = known.get("until", {}).get(str(seed))
-    return found if found and found["steps"] == known["steps"] else None
+def one_seed(name: str, stage: str, seed: int, options: argparse.Namespace) -> None:
+    """Keeps one seed of an entry, trained and evaluated."""
+    known = entries(RESULTS)[name]
+    recipe, changes = changed(name, best_rate(known), known["steps"])
+    asked = {"recipe": recipe_fields(recipe, changes), "enough": ENOUGH, "sizes": SIZES}
+    measure = partial(measured, name, known, stage, seed)
+    RESULTS.keep(FILE, f"{name}: {stage}, seed {seed}", measure, [seed], asked, options)
 
 
 def measured(name: str, known: dict[str, Any], stage: str, seed: int) -> dict[str, Any]:
-    """A seed of an entry, trained at the entry's rate and evaluated."""
+    """A seed of an entry, trained at the entry's rate and evaluated.
+
+    One that never knew enough was trained to the end the first time.
+    """
+    before = known.get("until", {}).get(str(seed))
+    if stage == "whole" and before and before["steps"] == known["steps"]:
+        found: dict[str, Any] = before
+        return found
     rate = best_rate(known)
     run, seconds = trained(name, stage, seed, rate, known["steps"])
-    return scored(run) | {"seconds": seconds, "rate": rate, "commit": _commit()}
+    return scored(run) | {"seconds": seconds, "rate": rate}
+
+
+def entries(results: Results) -> dict[str, dict[str, Any]]:
+    """What is known of each entry: steps, rates, and by stage and seed what was measured."""
+    found: dict[str, dict[str, Any]] = {}
+    for title, numbers in results.read(FILE).items():
+        name, _, part = title.rpartition(": ")
+        stage, _, seed = part.partition(", seed ")
+        if seed:
+            found[name].setdefault(stage, {})[seed] = numbers
+        else:
+            found[name] = dict(numbers)
+    return {name: found[name] for name in ENTRIES if name in found}
 
 
 def best_rate(known: dict[str, Any]) -> float:
@@ -253,14 +271,14 @@ def slices(run: Any, size: int) -> dict[str, float] | None:
     return found
 
 
-def tables(known: dict[str, Any]) -> dict[str, Iterator[str]]:
+def tables(results: Results) -> dict[str, Iterable[str]]:
     """How long each entry was trained and how far it reaches, for both stages; the search."""
-    entries = {name: known[name] for name in ENTRIES if name in known}
-    made = {"encodings, rates": _rates(entries)}
+    known = entries(results)
+    made: dict[str, Iterable[str]] = {"encodings, rates": _rates(known)}
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
-        seeds = {name: [*one[stage].values()] for name, one in entries.items() if stage in one}
-        training = ([name, *_training(known[name], found)] for name, found in seeds.items())
-        reach = ([name, *_reach(found)] for name, found in seeds.items())
+        seeds = {name: [*one[stage].values()] for name, one in known.items() if stage in one}
+        training = [[name, *_training(known[name], found)] for name, found in seeds.items()]
+        reach = [[name, *_reach(found)] for name, found in seeds.items()]
         made |= {f"{title}, training": markdown(TRAINING, training)}
         made |= {f"{title}, sizes": markdown(REACH, reach)}
     return made
@@ -334,12 +352,12 @@ def _counts(values: list[int]) -> str:
     return middle if least == most else f"{middle} ({least:,} to {most:,})"
 
 
-def _rates(entries: dict[str, Any]) -> Iterator[str]:
+def _rates(known: dict[str, Any]) -> Iterator[str]:
     """Training loss of each rate, and which was taken."""
     heads = ("encoding", "steps tried", *map(str, RATES), "taken")
     rows = (
-        [name, f"{known['steps'] // SEARCH:,}", *_losses(known), str(best_rate(known))]
-        for name, known in entries.items()
+        [name, f"{one['steps'] // SEARCH:,}", *_losses(one), str(best_rate(one))]
+        for name, one in known.items()
     )
     return markdown(heads, rows)
 
@@ -347,11 +365,6 @@ def _rates(entries: dict[str, Any]) -> Iterator[str]:
 def _losses(known: dict[str, Any]) -> list[str]:
     found = [known["rates"].get(str(rate)) for rate in RATES]
     return ["" if loss is None else f"{loss:.4f}" for loss in found]
-
-
-def _commit() -> str:
-    call = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -1,53 +1,46 @@
-"""How much structure, and how many problems: `python docs/phases.py`, after the study has run.
+"""How much structure, and how many problems: `make results-phases`.
 
-    curta compare phase-diagram --on local --cluster.parallel 2
-    python docs/phases.py
-
-The study is 216 runs of four seeds; `curta resume phase-diagram --on local` goes on with it. This
-keeps every member's exact match in docs/results/phase-diagram.json, and writes the table of
-docs/results.md from that file alone, as `docs/pictures.py phases` draws the map.
+The comparison `phase-diagram`, 216 runs of four seeds, is begun in the runs folder, or gone on
+with; `curta compare phase-diagram --on local --cluster.parallel 2` beforehand is quicker. Every
+member's exact match is kept in docs/results/phase-diagram.json, of which the table and the map
+(`docs/pictures.py`) are made.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
 
-from shared import arguments, markdown, read, write, write_tables
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, recipe_fields
 
-FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "results" / "phase-diagram.json"
-PAGE = FOLDER / "results.md"
 NAME = "phase-diagram"
 
 
 def main() -> None:
-    options = arguments(__doc__, "studies").parse_args()
-    if not options.tables:
-        write(RESULTS, measured(NAME))
-    known = read(RESULTS)
-    write_tables(PAGE, {"phases": markdown(_heads(), _rows(known))})
+    from curta.runs import comparison_spec
+
+    options = arguments(__doc__, [NAME])
+    spec = comparison_spec.resolve(comparison_spec.draft([NAME]), {}, None)
+    runs = {row.name: {"recipe": row.source, **row.changes} for row in spec.rows}
+    recipes = {row.source: recipe_fields(row.source, {}) for row in spec.rows}
+    RESULTS.keep(NAME, NAME, measured, spec.seeds, {"recipes": recipes, "runs": runs}, options)
 
 
-def measured(name: str) -> dict[str, Any]:
-    """The cells of a comparison that has ended, and where its runs come from."""
-    from curta.frontends.run import Comparison
+def measured() -> dict[str, Any]:
+    """The cells of the comparison, trained as far as they are not."""
+    from curta.frontends import api
     from curta.report import phases
     from curta.report.compared import read_comparison
-    from curta.runs.folders import Folder
 
-    made = Comparison.load(name)
+    made = api.compare(NAME, run=NAME)
     found = phases.found(read_comparison(made.path))
     assert found is not None
-    info = Folder(next(iter(made.find_folders().values()))).read_info()
-    return {
-        "command": f"curta compare {name} --on local",
-        "commits": {name: one.commit for name, one in info.code.items()},
-        "versions": info.versions,
-        "device": info.device,
-        "seeds": list(made.spec.seeds),
-        **found._asdict(),
-    }
+    return found._asdict()
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)[NAME]
+    return {"phases": markdown(_heads(), _rows(known))}
 
 
 def _heads() -> list[str]:

@@ -1,13 +1,12 @@
-"""Makes the pictures of README and docs from real runs: `python docs/pictures.py`.
+"""Makes the pictures of README and docs from real runs: `make pictures`.
 
 The runs lie in the runs folder under the names given here. One that is there, finished, and of
 just this recipe and these seeds is taken as it is; else it is trained. Without names all
-pictures are made: `python docs/pictures.py learning page` makes two.
+pictures are made: `python -m docs.pictures learning page` makes two.
 """
 
 import io
 import itertools
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,13 +26,12 @@ from curta.report import charts
 from curta.report.images import png
 from curta.report.phases import Map, draw
 from curta.runs import folders
+from docs import ladder
+from docs.evidence import RESULTS, ROOT
 
-ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
 """Bytes of a picture."""
-
-sys.path.insert(0, str(ROOT))
 
 
 def addition() -> curta.Run:
@@ -105,7 +103,7 @@ def probed(of: curta.Run, name: str, members: list[int], **options: Any) -> byte
 
 def encodings() -> bytes:
     """Exact match of random problems by encoding and length, from what `docs/ladder.py` kept."""
-    known = json.loads((ROOT / "docs" / "results" / "encodings.json").read_text("utf-8"))
+    known = ladder.entries(RESULTS)
     rows = {
         f"{name}{words}": [*entry[stage].values()]
         for stage, words in {"until": "", "whole": ", trained on"}.items()
@@ -139,8 +137,8 @@ def shown(value: float | None) -> str:
 
 
 def phases() -> bytes:
-    """Structure by problems, from what `docs/phases.py` has kept."""
-    known = json.loads((ROOT / "docs" / "results" / "phase-diagram.json").read_text("utf-8"))
+    """Structure by problems, from what `make results-phases` has kept."""
+    known = RESULTS.read("phase-diagram")["phase-diagram"]
     buffer = io.BytesIO()
     draw(Map(*(known[name] for name in Map._fields))).savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()

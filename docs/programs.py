@@ -1,24 +1,19 @@
-"""Trains every recipe of a program and keeps what was found: `make results`.
+"""Trains every recipe of a program and keeps what was found: `make results-programs`.
 
 Eight seeds of each (the calculator: three), none left out, in docs/results/programs.json: seconds,
-windows, the certificate, exact match far beyond training. The tables of README.md and of the
-pages in docs are made from that file alone, between their marks.
+windows, the certificate, exact match far beyond training.
 """
 
-import subprocess
 import time
-from pathlib import Path
+from collections.abc import Iterable
+from functools import partial
 from statistics import median
 from typing import Any
 
-from shared import arguments, keep, markdown, read, scratch_runs, write_tables
-
 from curta.config.typed import as_json
 from curta.evaluation.results import Evaluation
-
-FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "results" / "programs.json"
-PAGES = (FOLDER.parent / "README.md", FOLDER / "results.md", FOLDER / "methods.md")
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, recipe_fields, scratch_runs
 
 SEEDS = {"calculator": 3}
 """Where they are not eight."""
@@ -36,37 +31,32 @@ RECIPES = (
 
 
 def main() -> None:
-    parser = arguments(__doc__, "recipes")
-    parser.add_argument("--seconds", action="store_true", help="only time one seed anew")
-    options = parser.parse_args()
-    for recipe in () if options.tables else options.names or RECIPES:
-        keep(RESULTS, recipe, timed(recipe) if options.seconds else measured(recipe))
-    for page in PAGES:
-        write_tables(page, {"programs": markdown(HEADS, map(_row, read(RESULTS).items()))})
+    options = arguments(__doc__, RECIPES)
+    for recipe in options.names:
+        seeds = range(SEEDS.get(recipe, 8))
+        measure = partial(measured, recipe, len(seeds))
+        RESULTS.keep("programs", recipe, measure, seeds, settings(recipe), options)
 
 
-def timed(recipe: str) -> dict[str, Any]:
-    """What is known of a recipe, with its seconds measured anew."""
-    with scratch_runs():
-        return read(RESULTS)[recipe] | {"seconds_one_seed": _seconds(recipe)}
+def settings(recipe: str) -> dict[str, Any]:
+    """The whole recipe, and the sizes that it is asked besides."""
+    return {"recipe": recipe_fields(recipe, {}), "far": FAR.get(recipe, ())}
 
 
-def measured(recipe: str) -> dict[str, Any]:
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    return {"programs": markdown(HEADS, map(_row, results.read("programs").items()))}
+
+
+def measured(recipe: str, seeds: int) -> dict[str, Any]:
     """One seed is timed alone; then all seeds are trained."""
     from curta.frontends import api
 
-    seeds = SEEDS.get(recipe, 8)
     with scratch_runs():
         seconds = _seconds(recipe)
         run = api.train(recipe, seeds)
         info, found = run.folder.read_info(), run.folder.read_evaluation()
         assert found is not None
         return {
-            "command": f"curta train {recipe} --seeds {seeds}",
-            "commit": _commit(),
-            "versions": info.versions,
-            "device": info.device,
-            "seeds": run.seeds,
             "parameters": info.parameters,
             "tokens": len(run.layout.characters),
             "training": info.trained_digits,
@@ -113,11 +103,6 @@ def _lengths(evaluation: Evaluation) -> list[dict[str, Any]]:
     kept = ("operator", "size", "slice", "count", "exact_match", "token_accuracy")
     rows = as_json(evaluation)["lengths"]
     return [{key: row[key] for key in kept} for row in rows]
-
-
-def _commit() -> str:
-    call = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _row(entry: tuple[str, dict[str, Any]]) -> list[str]:

@@ -1,33 +1,47 @@
-"""Writes the tables of docs/scaling.md and the measured ones of docs/architecture.md.
+"""What runs cost on this machine, on which nothing else should run: `make results-scaling`.
 
-They are made from docs/results/scaling.json (`curta bench --device --out` that file) and
-docs/results/accelerators.json (`python -m benchmarks.accelerators`), nothing else: `make scaling`.
+`curta bench` measures the constants (docs/results/scaling.json), and `benchmarks.accelerators` what
+is chosen for accelerators, tried on a CPU (docs/results/accelerators.json). The tables of
+docs/scaling.md and the one of attention in docs/architecture.md are made of both.
 """
 
+import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from shared import markdown, read, write_tables
-
+from benchmarks import accelerators
 from curta.config import typed
 from curta.runs import costs
 from curta.runs.costs import Costs, Table
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, recipe_fields
 
-FOLDER = Path(__file__).parent
-PAGES = (FOLDER / "scaling.md", FOLDER / "architecture.md")
+RECIPE = "addition"
 RUNS, NODES, MEMBERS = 1000, 100, 4096
 
 
 def main() -> None:
-    for page in PAGES:
-        write_tables(page, tables())
+    options = arguments(__doc__, [RECIPE, *accelerators.QUESTIONS])
+    for name in options.names:
+        if name == RECIPE:
+            settings = {"recipe": recipe_fields(RECIPE, {})}
+            RESULTS.keep("scaling", RECIPE, measured, [0], settings, options)
+        else:
+            measure = partial(accelerators.measured, name)
+            RESULTS.keep("accelerators", name, measure, [0], accelerators.settings(name), options)
 
 
-def tables() -> dict[str, Iterable[str]]:
-    """The lines between each pair of marks."""
-    found = typed.read(Costs, FOLDER / "results" / "scaling.json", "docs")
-    tried = read(FOLDER / "results" / "accelerators.json")
+def measured() -> Any:
+    """The constants, in the form of `curta bench --out`."""
+    from curta.frontends import measuring
+
+    return typed.as_json(measuring.measured(RECIPE, print))
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    found = _costs(results.read("scaling")[RECIPE])
+    tried = results.read("accelerators")
     return {
         "constants": _lines(costs.constants(found)),
         "runs": _lines(costs.of_runs(found, RUNS, NODES)),
@@ -36,6 +50,11 @@ def tables() -> dict[str, Iterable[str]]:
         "precision": _ratios(tried["precision"], "float32", "bfloat16"),
         "donation": _donation(tried["donation"]),
     }
+
+
+def _costs(kept: dict[str, Any]) -> Costs:
+    fields = {name: value for name, value in kept.items() if name != "format"}
+    return typed.parse(Costs, json.dumps(fields), "docs", "scaling.json")
 
 
 def _lines(table: Table) -> Iterator[str]:

@@ -1,12 +1,10 @@
-"""What scripts of docs and benchmarks share: runs to be thrown away, kept results, tables."""
+"""What scripts of docs and benchmarks share: runs to be thrown away, tables, a chunk of steps."""
 
-import argparse
-import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from statistics import median
 from typing import Any
 
 
@@ -18,28 +16,31 @@ def scratch_runs() -> Iterator[None]:
         yield
 
 
-def arguments(about: str | None, what: str) -> argparse.ArgumentParser:
-    """A script's command line: names of what it measures anew, or just its tables."""
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("names", nargs="*", help=f"which {what} (all)")
-    parser.add_argument("--tables", action="store_true", help="only write the tables anew")
-    return parser
+def finished(name: str, recipe: str, seeds: int, changes: Mapping[str, Any] | None = None) -> Any:
+    """The run of that name in the runs folder, trained and evaluated as far as it is not."""
+    from curta.frontends import api
+    from curta.runs import folders
+
+    known = name in folders.existing()
+    run = api.load(name) if known else api.begin(recipe, seeds, name, changes or {}, evaluate=True)
+    run.complete()
+    return run
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The results in a JSON file, by name; none where there is no file."""
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return found
+def spread(values: Iterable[float], digits: int = 3) -> str:
+    """Median, least and greatest, or what all share: [1, 2, 4] is 2.0 (1.0 to 4.0)."""
+    found = sorted(values)
+    least, middle, most = (f"{v:.{digits}f}" for v in (found[0], median(found), found[-1]))
+    return f"{middle} (all)" if least == most else f"{middle} ({least} to {most})"
 
 
-def write(path: Path, results: dict[str, Any]) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Every field of a recipe but its summary, which says nothing to a training."""
+    from curta.config.recipe import as_table
+    from curta.frontends import api
 
-
-def keep(path: Path, name: str, found: dict[str, Any]) -> None:
-    """Enters one result, the others left as they are."""
-    write(path, read(path) | {name: found})
+    fields = as_table(api.resolve(name, changes))
+    return {field: value for field, value in fields.items() if field != "summary"}
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -51,18 +52,6 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def write_tables(page: Path, tables: dict[str, Iterable[str]]) -> None:
-    """Fills everything between `<!-- table: NAME -->` and `<!-- /table -->` with the lines."""
-    text = page.read_text("utf-8") if page.exists() else ""
-    for name, lines in tables.items():
-        begin, end = f"<!-- table: {name} -->", "<!-- /table -->"
-        head, mark, rest = text.partition(begin)
-        if mark:
-            text = f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{rest.partition(end)[2]}"
-    if text:
-        page.write_text(text, "utf-8")
 
 
 def prepared(

@@ -1,35 +1,33 @@
 """The ladder of encodings: the same chance for each, kept one by one, and what its table says."""
 
-from importlib import import_module
+import argparse
+import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from curta.frontends import api
 from curta.runs import folders
-
-DOCS = Path(__file__).parents[2] / "docs"
+from docs import ladder
+from docs.evidence import Results
 
 EVERYWHERE = {"random": 1.0, "carry": 0.9}
 
 
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(DOCS)
-    return import_module("ladder")
+RATES = {"parameters": 1234, "layers": 2, "steps": 5000} | {
+    "rates": {"0.0005": 0.5, "0.001": 0.25, "0.002": 0.75}
+}
+OPTIONS = argparse.Namespace(again=False)
 
 
-def kept(*seeds: dict[str, Any]) -> dict[str, Any]:
-    """An entry as the file has it."""
-    return {
-        "parameters": 1234,
-        "layers": 2,
-        "steps": 5000,
-        "rates": {"0.0005": 0.5, "0.001": 0.25, "0.002": 0.75},
-        "until": {str(number): one for number, one in enumerate(seeds)},
-    }
+def kept(folder: Path, *seeds: dict[str, Any]) -> Results:
+    """A file with what is known of an entry."""
+    known = {"Abacus: rates": RATES}
+    known |= {f"Abacus: until, seed {number}": one for number, one in enumerate(seeds)}
+    records = {name: {"header": {}, "numbers": numbers} for name, numbers in known.items()}
+    (folder / "encodings.json").write_text(json.dumps(records), "utf-8")
+    return Results(folder)
 
 
 def seed(training: float, last: float) -> dict[str, Any]:
@@ -39,23 +37,23 @@ def seed(training: float, last: float) -> dict[str, Any]:
     return {"steps": 700, "training": training, "sizes": sizes, "seconds": 61.4}
 
 
-def test_only_what_the_entry_is_about_differs(script: ModuleType) -> None:
-    recipes = [api.resolve(*script.changed(name, 0.002, 100)) for name in script.ENTRIES]
-    for name, recipe in zip(script.ENTRIES, recipes, strict=True):
+def test_only_what_the_entry_is_about_differs() -> None:
+    recipes = [api.resolve(*ladder.changed(name, 0.002, 100)) for name in ladder.ENTRIES]
+    for name, recipe in zip(ladder.ENTRIES, recipes, strict=True):
         assert recipe.training == recipes[0].training, name
         assert recipe.task == recipes[0].task, name
         assert name.endswith("Muon") or recipe.optimizer == recipes[0].optimizer, name
-        if script.ENTRIES[name][1].keys().isdisjoint(script.BLOCK):
+        if ladder.ENTRIES[name][1].keys().isdisjoint(ladder.BLOCK):
             assert recipe.model == recipes[1].model, name
 
 
-def test_the_rate_is_that_of_least_training_loss(script: ModuleType) -> None:
-    assert script.best_rate(kept()) == 0.001
+def test_the_rate_is_that_of_least_training_loss() -> None:
+    assert ladder.best_rate(RATES) == 0.001
 
 
-def test_the_tables_count_every_seed(script: ModuleType) -> None:
-    known = {"Abacus": kept(seed(0.995, 0.9), seed(0.98, 0.4), seed(0.991, 0.6))}
-    found = script.tables(known)
+def test_the_tables_count_every_seed(tmp_path: Path) -> None:
+    known = kept(tmp_path, seed(0.995, 0.9), seed(0.98, 0.4), seed(0.991, 0.6))
+    found = ladder.tables(known)
     assert list(found["encodings, training"])[-1] == (
         "| Abacus | 2 | 1,234 | 3 | 2 of 3 | 0.991 (0.980 to 0.995) | 700 | 89,600 | 61 |"
     )
@@ -66,45 +64,35 @@ def test_the_tables_count_every_seed(script: ModuleType) -> None:
     assert list(found["encodings, rates"])[-1].endswith("| 0.5000 | 0.2500 | 0.7500 |  | 0.001 |")
 
 
-def test_the_page_has_the_tables_of_the_file(script: ModuleType) -> None:
-    text = script.PAGE.read_text("utf-8")
-    for name, lines in script.tables(script.read(script.RESULTS)).items():
-        assert f"<!-- table: {name} -->\n" + "\n".join(lines) + "\n<!-- /table -->" in text
-
-
 def test_a_training_that_was_not_stopped_is_not_repeated(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(script, "RESULTS", tmp_path / "encodings.json")
     ended = seed(0.9, 0.1) | {"steps": 5000}
-    script.keep(script.RESULTS, "Abacus", kept(ended))
-    script.seeds("Abacus", "whole", 0)
-    assert script.read(script.RESULTS)["Abacus"]["whole"] == {"0": ended}
+    monkeypatch.setattr(ladder, "RESULTS", kept(tmp_path, ended))
+    ladder.one_seed("Abacus", "whole", 0, OPTIONS)
+    assert ladder.entries(ladder.RESULTS)["Abacus"]["whole"] == {"0": ended}
 
 
 @pytest.mark.slow
-def test_what_is_kept_is_not_trained_again(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CURTA_RUNS", str(tmp_path))
-    monkeypatch.setattr(script, "RESULTS", tmp_path / "results" / "encodings.json")
-    monkeypatch.setattr(script, "affordable", lambda name: 1000)
-    monkeypatch.setattr(script, "SIZES", (2, 400))
-    monkeypatch.setattr(
-        script, "COMMON", script.COMMON | {"model.width": 8, "training.validation": 10}
-    )
-    script.search("Abacus")
-    script.seeds("Abacus", "until", 0)
-    found = script.read(script.RESULTS)
-    assert [*found["Abacus"]["rates"]] == [str(rate) for rate in script.RATES]
-    one = found["Abacus"]["until"]["0"]
+def test_what_is_kept_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(ladder, "RESULTS", Results(tmp_path / "results"))
+    monkeypatch.setattr(ladder, "affordable", lambda name: 1000)
+    monkeypatch.setattr(ladder, "SIZES", (2, 400))
+    common = ladder.COMMON | {"model.width": 8, "training.validation": 10}
+    monkeypatch.setattr(ladder, "COMMON", common)
+    ladder.search("Abacus", OPTIONS)
+    ladder.one_seed("Abacus", "until", 0, OPTIONS)
+    found = ladder.entries(ladder.RESULTS)["Abacus"]
+    assert [*found["rates"]] == [str(rate) for rate in ladder.RATES]
+    one = found["until"]["0"]
     assert (one["steps"], one["sizes"]["400"]) == (1000, None)
     assert 0 <= one["sizes"]["2"]["random"] <= 1
     assert one["seconds"] > 0
     runs = folders.existing()
-    assert len(runs) == len(script.RATES) + 1
+    assert len(runs) == len(ladder.RATES) + 1
     for name in runs:
         folders.find(name).metrics.unlink()  # whoever trains again writes them anew
-    script.search("Abacus")
-    script.seeds("Abacus", "until", 0)
-    assert script.read(script.RESULTS) == found
+    ladder.search("Abacus", OPTIONS)
+    ladder.one_seed("Abacus", "until", 0, OPTIONS)
+    assert ladder.entries(ladder.RESULTS)["Abacus"] == found

@@ -1,10 +1,12 @@
 """Links between the pages lead somewhere; the glossary is in order; headlines are measured."""
 
-import json
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
+
+from docs.evidence import RESULTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "RESULTS.md", *(ROOT / "docs").glob("*.md")]
@@ -47,12 +49,14 @@ def test_words_of_the_glossary_are_in_order_and_explained_elsewhere() -> None:
 
 
 def test_the_headline_is_measured() -> None:
-    results = json.loads((ROOT / "docs" / "results" / "programs.json").read_text("utf-8"))
+    results = RESULTS.read("programs")
     found = results["addition"]["certificate"]
     head = " ".join((ROOT / "README.md").read_text("utf-8").partition("## ")[0].split())
     held_out = min(member["held_out"] for member in found["members"])
     assert f"all {found['windows']:,} windows that can occur are right" in head
     assert f"more than {held_out // 1000},000 of them held out" in head
     assert f"{len(results)} recipes" in head
+    seconds = median(results["addition"]["seconds_one_seed"])
+    assert f"`addition`, {seconds:.1f} seconds a seed" in head
     assert {member["wrong"] for member in found["members"]} == {0}
     assert len(found["members"]) == 8

@@ -34,13 +34,16 @@ SPELLED = {"model__role_embeddings": False, "model__compositional_embeddings": T
 
 
 def drawn(of: Recipe, seed: int = 0) -> Transformer:
-    """A model whose gains are not ones, as after training."""
+    """A model whose gains are not ones, and whose biases are not zeros, as after training."""
     model = tiny.drawn(of, layout_of(of), seed)
     leaves, tree = jax.tree.flatten(model)
     keys = jax.random.split(jax.random.key(7), len(leaves))
+    noise = [
+        0.2 * jax.random.normal(key, leaf.shape) for key, leaf in zip(keys, leaves, strict=True)
+    ]
     changed = [
-        leaf * (1 + 0.2 * jax.random.normal(key, leaf.shape))
-        for key, leaf in zip(keys, leaves, strict=True)
+        jnp.where(leaf == 0, more, leaf * (1 + more))
+        for leaf, more in zip(leaves, noise, strict=True)
     ]
     return jax.tree.unflatten(tree, changed)
 

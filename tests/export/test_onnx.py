@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import onnxruntime
 import pytest
-from docs.examples.onnx_writer import Writer
 
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import prompt
@@ -21,6 +20,7 @@ from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine.writing import write_one
+from docs.examples.onnx_writer import Writer
 
 from .made import asked as problems
 from .made import begun, logits, rows

@@ -6,17 +6,14 @@ With names only those campaigns are run, and the figures of the others are kept.
 """
 
 import importlib
-import json
 import os
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
+from docs import evidence
 from tests.faults.outcome import Outcome
-
-FIGURES = Path(__file__).parents[2] / "docs" / "results" / "faults.json"
 
 COUNTS = {
     "kills": 200, "damage": 1_000, "malformed": 5_000, "power": 200, "foreign": 100,
@@ -50,37 +47,24 @@ def main(words: list[str]) -> int:
 
 
 def campaign(name: str, count: int, seed: int = 1) -> Outcome:
-    """One campaign, a chunk after another, each with a seed of its own; its figures are written."""
+    """One campaign, a chunk after another, each with a seed of its own; its figures are kept."""
     module, found = importlib.import_module(f"tests.faults.{name}"), Outcome()
-    begun, seeds = time.perf_counter(), []
+    begun, seeds = evidence.begin(), []
     chunk = CHUNKS.get(name, count)
     for start in range(0, count, chunk):
         seeds.append(seed + start // chunk)
         found.join(module.run(min(chunk, count - start), seeds[-1]))
-        _write(name, found, seeds, time.perf_counter() - begun)
+        figures = _figures(found, time.perf_counter() - begun)
+        evidence.RESULTS.enter("faults", name, figures, seeds, {"count": count}, begun)
         print(f"{name}: {found.cases:,} cases, {len(found.failures)} failures", flush=True)
     print("\n".join(found.failures))
     return found
 
 
-def _write(name: str, found: Outcome, seeds: list[int], seconds: float) -> None:
-    """Puts the figures of one campaign in place of those that are there."""
-    figures = {
-        "cases": found.cases, "seeds": seeds, "seconds": round(seconds),
-        "ended": dict(sorted(found.ended.items())), "failures": found.failures,
-    }  # fmt: skip
-    known: dict[str, Any] = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
-    known = {one: known.get(one) for one in COUNTS if one in known} | {name: figures}
-    FIGURES.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-def table(figures: dict[str, Any]) -> str:
-    """The figures as docs/reliability.md has them."""
-    rows = (
-        f"| `{name}` | {one['cases']:,} | {len(one['failures']):,} | {one['seconds']:,} |\n"
-        for name, one in figures.items()
-    )
-    return "| campaign | cases | failures | seconds |\n|---|---|---|---|\n" + "".join(rows)
+def _figures(found: Outcome, seconds: float) -> dict[str, Any]:
+    ended = dict(sorted(found.ended.items()))
+    figures = {"cases": found.cases, "seconds": round(seconds)}
+    return figures | {"ended": ended, "failures": found.failures}
 
 
 if __name__ == "__main__":

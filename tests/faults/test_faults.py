@@ -1,15 +1,10 @@
 """A short form of every campaign, of most with the slow tests; `make faults` has the long one."""
 
-import json
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.faults import damage, foreign, kills, malformed, power, server
-from tests.faults.__main__ import COUNTS, FIGURES, table
-
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 
 @pytest.mark.parametrize(
@@ -33,9 +28,3 @@ def test_every_case_of_a_campaign_ends_as_it_should(
     found = campaign.run(count, seed)
     assert found.cases >= count
     assert found.failures == []
-
-
-def test_the_page_has_the_figures() -> None:
-    figures = json.loads(FIGURES.read_text("utf-8"))
-    assert list(figures) == [name for name in COUNTS if name in figures]
-    assert table(figures) in PAGE.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Layers of a block: dropout, norms, and initial weights."""
+"""Layers of a block: norms, biases, and initial weights."""
 
 from unittest import mock
 
@@ -15,18 +15,6 @@ from curta.model.transformer import Transformer
 from tests import tiny
 
 LAYOUT = layout_named("coupled")
-
-
-def test_dropout_leaves_its_share_scaled_up_so_that_the_mean_stays() -> None:
-    config, x, key = ModelConfig(dropout=0.3), jnp.full((400, 500), 2.0), jax.random.key(0)
-    found = np.asarray(layers.dropout(config, x, layers.dropout_mask(key, config, *x.shape)))
-    np.testing.assert_allclose(np.unique(found), [0.0, 2 / 0.7], rtol=1e-6)
-    assert found.mean() == pytest.approx(2.0, abs=0.02)  # eight standard deviations
-
-
-def test_without_dropout_or_without_a_key_nothing_is_drawn() -> None:
-    assert layers.dropout_mask(jax.random.key(0), ModelConfig(), 3, 4) is None
-    assert layers.dropout_mask(None, ModelConfig(dropout=0.5), 3, 4) is None
 
 
 @pytest.mark.parametrize("gains", [True, False])

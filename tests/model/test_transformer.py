@@ -63,6 +63,23 @@ DESIGNS: list[dict[str, Any]] = [
         "tie_embeddings": True,
     },
     {"norm_placement": "post_residual", "norm": "plain", "num_kv_heads": 1, "num_recurrences": 2},
+    {
+        "norm": "layer",
+        "norm_epsilon": 0.1,
+        "biases": ("qkv", "out", "mlp", "norms", "head"),
+        "gated": True,
+        "num_kv_heads": 2,
+        "num_attention_layers": 2,
+    },
+    {
+        "norm": "layer",
+        "norm_placement": "post",
+        "biases": ("out", "norms"),
+        "final_norm": False,
+        "tie_embeddings": True,
+        "tied_scale": False,
+    },
+    {"num_recurrences": 3, "input_injection": "normed"},
 ]
 """What attends in another way, recurs, or has other weights."""
 
@@ -88,8 +105,9 @@ def designed(name: str, config: dict[str, Any]) -> Transformer:
 
 
 def stretched(leaf: Array) -> Array:
-    """Gains that are no ones, and every feature of another size."""
-    return leaf * jnp.broadcast_to(jnp.linspace(0.5, 1.5, leaf.shape[-1]), leaf.shape)
+    """Gains that are no ones, biases that are no zeros, and every feature of another size."""
+    stretch = jnp.broadcast_to(jnp.linspace(0.5, 1.5, leaf.shape[-1]), leaf.shape)
+    return jnp.where(leaf == 0, stretch - 1, leaf * stretch)
 
 
 @cache
@@ -311,14 +329,25 @@ def counted_by_hand(recipe: Recipe, layout: Layout) -> int:
     norms = (settings.num_attention_layers + settings.num_layers) * (
         1 + (settings.norm_placement != "pre")
     ) + 1
+    if settings.norm_placement == "post":
+        norms -= settings.num_attention_layers + settings.num_layers
+    norms -= not settings.final_norm
     gains = width * norms * (settings.norm != "plain")
+    biases = {
+        "qkv": settings.num_attention_layers * (width + 2 * shared),
+        "out": settings.num_attention_layers * width,
+        "mlp": settings.num_layers * (width + (1 + settings.gated) * wide),
+        "norms": width * norms,
+        "head": vocabulary,
+    }
+    gains += sum(biases[name] for name in settings.biases)
     embeddings = vocabulary * width * (1 if settings.tie_embeddings else 2)
     roles = len(layout.roles) * width * settings.role_embeddings
     return attention + mlp + gains + embeddings + roles
 
 
 SIZES: list[dict[str, Any]] = [
-    *({"activation": name} for name in ("relu", "relu2", "gelu", "silu")),
+    *({"activation": name} for name in ("relu", "relu2", "gelu", "gelu_erf", "silu")),
     *({"norm": name} for name in ("rms", "layer", "plain")),
     {"tie_embeddings": True},
     {"role_embeddings": False},
@@ -480,10 +509,20 @@ def test_states_after_each_recurrence_are_those_of_models_with_so_many_recurrenc
 
 @pytest.mark.parametrize(
     "config",
-    [{}, {"num_recurrences": 3, "input_injection": "block", "num_attention_layers": 2}],
+    [
+        {},
+        {"num_recurrences": 3, "input_injection": "block", "num_attention_layers": 2},
+        {"dropout_sites": ("embedding", "attention", "mlp"), "num_layers": 3},
+        {
+            "dropout_sites": ("embedding", "attention", "mlp", "output"),
+            "num_recurrences": 2,
+            "num_attention_layers": 2,
+            "input_injection": "normed",
+        },
+    ],
     ids=named,
 )
-def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
+def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
     config: dict[str, Any],
 ) -> None:
     """Of each loop others, and none without a key, as in evaluation."""
@@ -495,10 +534,10 @@ def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
     assert not np.allclose(run(model, jax.random.key(4)), found)
     plain = logits(designed("nope", config), TEXT)
     np.testing.assert_allclose(run(model, None), plain, rtol=1e-4, atol=1e-5)
-    kept = [
-        model._masks(key, loop, TEXT.tokens.size) for loop in range(model.config.num_recurrences)
+    dropped = [
+        model._dropped(key, loop, TEXT.tokens.shape) for loop in range(model.config.num_recurrences)
     ]
-    assert not any((one == two).all() for one, two in itertools.pairwise(kept))
+    assert not any(tiny.same(one, two) for one, two in itertools.pairwise(dropped))
     row, length = 1, int(TEXT.lengths[1])
     rows = slice(ROOM.total, ROOM.total + length)
     embedded = model._embed(TEXT.tokens, where, key)[rows]
@@ -506,8 +545,13 @@ def test_dropout_leaves_out_embeddings_and_the_output_of_every_sublayer(
     assert (np.isclose(embedded, 0) | np.isclose(embedded, 2 * clean, atol=1e-6)).all()
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
     x = textbook.begin(model, embedded)
-    for masks in kept:
-        x = textbook.loop(model, x, embedded, masks[:, :, rows])
+    for output, attention, mlp in dropped:
+        kept = textbook.Kept(
+            None if output is None else output[:, :, rows],
+            None if attention is None else attention[:, row, :length, :, :length],
+            None if mlp is None else mlp[:, rows],
+        )
+        x = textbook.loop(model, x, embedded, kept)
     np.testing.assert_allclose(found[row, :length], textbook.logits(model, x), atol=1e-4)
 
 

@@ -270,3 +270,57 @@ def test_a_size_says_the_digits_of_each_operand(
 def test_the_limit_is_the_first_number_beyond_training() -> None:
     assert Task("+", digits=(1, 3)).limit == 1000
     assert Task("+", values=(0, 49), special=0.0).limit == 50
+
+
+FIXED = Task(digits=(1, 3), special=0.0, rows=36)
+
+
+def as_ints(found: Numbers) -> list[tuple[int, ...]]:
+    """Operands of each problem, digit by digit."""
+    rows = zip(np.asarray(found.digits), np.asarray(found.lengths), strict=True)
+    return [
+        tuple(
+            int("".join(map(str, number[:length][::-1])))
+            for number, length in zip(*row, strict=False)
+        )
+        for row in rows
+    ]
+
+
+def test_a_fixed_set_has_every_pair_of_sizes_equally_often() -> None:
+    found = tasks.numbered(FIXED, jnp.arange(36))
+    sizes = Counter(map(tuple, np.asarray(found.lengths).tolist()))
+    assert len(sizes) == 9
+    assert set(sizes.values()) == {4}
+
+
+def test_a_fixed_set_is_drawn_from_and_from_nothing_else() -> None:
+    known = set(as_ints(tasks.numbered(FIXED, jnp.arange(36))))
+    drawn = {
+        problem for seed in range(10)
+        for problem in as_ints(tasks.draw(FIXED, jax.random.key(seed), 50))
+    }  # fmt: skip
+    assert drawn == known
+    other = set(as_ints(tasks.numbered(Task(digits=(1, 3), rows=36, split=7), jnp.arange(36))))
+    assert len(known & other) < 20
+
+
+@pytest.mark.parametrize("task", [FIXED, Task(values=(0, 6), held_out=13, special=0.0)])
+def test_in_an_epoch_each_problem_comes_once(task: Task) -> None:
+    """36 problems in batches of 8: the fifth batch ends one epoch and begins another."""
+    whole = sorted(as_ints(tasks.numbered(task, jnp.arange(36))))
+    turns = [
+        problem for step in range(18)
+        for problem in as_ints(tasks.in_turn(task, jnp.uint32(5), 8, step))
+    ]  # fmt: skip
+    epochs = [turns[first : first + 36] for first in range(0, 144, 36)]
+    assert [sorted(epoch) for epoch in epochs] == [whole] * 4
+    assert len(set(map(tuple, epochs))) == 4
+    other = as_ints(tasks.in_turn(task, jnp.uint32(6), 8, 0))
+    assert other != turns[:8]
+
+
+def test_problems_to_watch_training_by_are_not_those_of_a_fixed_set() -> None:
+    known = set(as_ints(tasks.numbered(FIXED, jnp.arange(36))))
+    watched = [problem.operands for problem in tasks.validation(FIXED, 200)]
+    assert len(set(watched) - known) > 100

@@ -118,7 +118,8 @@ def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_recur
 
     def local() -> Any:
         steps = [trainer.step_keys(0, number) for number in (0, 1)]
-        own = [trainer._own(k, task)._replace(step=None) for k in steps for task in (0, 1)]
+        own = [trainer._own(keys, task) for keys in steps for task in (0, 1)]
+        own = [keys._replace(step=None, order=None) for keys in own]
         return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
 
     part = jax.sharding.PartitionSpec("batch")

@@ -9,6 +9,8 @@ from curta.config.errors import UserError
 from curta.config.limits import RATIO, WIDTH, Layers, Parts, Rate
 
 Shared = Literal["key-query", "value-key", "out-query", "out-value", "norms"]
+Bias = Literal["qkv", "out", "mlp", "norms", "head"]
+DropoutSite = Literal["embedding", "attention", "mlp", "output"]
 
 
 @dataclass(frozen=True)
@@ -27,32 +29,53 @@ class ModelConfig:
     """How many blocks, from the first on, attend; the others see one token at a time."""
     num_recurrences: Layers = 1
     """How many times all blocks are run over, with the same weights; 1: once."""
-    input_injection: Literal["none", "block", "sublayer"] = "none"
+    input_injection: Literal["none", "block", "sublayer", "normed"] = "none"
     """Adds the embedded input again before every block, or sublayer; none: only at first.
 
-    The first recurrence then begins with that input as its state.
+    With `normed` it is added to what a sub-layer is given after its norm, and is no part of the
+    state that is passed on. The first recurrence begins with that input as its state.
     """
     mlp_ratio: Annotated[int, Ge(1), Le(RATIO)] = 4
     """Inner width of the feed-forward part, in multiples of `width`."""
     gated: bool = False
     """Whether the inner layer of the MLP is multiplied by a gate (Shazeer, arXiv 2002.05202)."""
-    activation: Literal["relu", "relu2", "gelu", "silu"] = "relu2"
-    """Function within the MLP: relu, relu2 (its square), gelu (tanh form), silu."""
+    activation: Literal["relu", "relu2", "gelu", "gelu_erf", "silu"] = "relu2"
+    """Function within the MLP: relu, relu2 (its square), gelu (tanh form), gelu_erf, silu."""
     norm: Literal["rms", "layer", "plain", "none"] = "rms"
     """RMSNorm (rms), LayerNorm without bias (layer) or parameters (plain), or no norm (none)."""
-    norm_placement: Literal["pre", "post_residual"] = "pre"
-    """Normalise before each sub-layer (pre), or also the sum after it (post_residual)."""
+    norm_epsilon: Rate = 1e-6
+    """What is added to the mean square under the root of a norm."""
+    norm_placement: Literal["pre", "post_residual", "post"] = "pre"
+    """Normalise before each sub-layer (pre), also the sum after it (post_residual), or it alone.
+
+    That is `post`, as the first transformers had it (Vaswani et al., arXiv 1706.03762).
+    """
+    final_norm: bool = True
+    """Whether the last state is normalised before the head."""
+    biases: Annotated[tuple[Bias, ...], MaxLen(5)] = ()
+    """What has a bias: queries, keys and values (qkv), attention's out, the mlp, norms, the head.
+
+    They begin at zero, except with `init` torch.
+    """
     attention_scale: bool = True
     """Whether scores are divided by the root of a head's width.
 
     If not, queries begin smaller by as much instead.
     """
-    init: Literal["fan_in", "normal"] = "fan_in"
-    """Deviation of first weights: by fan_in, with 1 for embeddings, or normal (`init_std`)."""
+    init: Literal["fan_in", "normal", "gpt2", "torch"] = "fan_in"
+    """How weights are drawn before the first step.
+
+    fan_in: normal, with deviation 1 for embeddings and the root of 1 / inputs for matrices;
+    normal: all with deviation `init_std`; gpt2: the same, but for matrices that add to the state,
+    which have less by the root of twice the blocks; torch: embeddings with deviation 1, matrices
+    and their biases uniform up to the root of 1 / inputs.
+    """
     init_std: Rate = 0.02
-    """Standard deviation of all weights before the first step, with `init` normal."""
+    """Standard deviation of all weights before the first step, with `init` normal or gpt2."""
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
-    """Share of embeddings and of each sub-layer's output left out in training; 0: none."""
+    """Share left out in training, at `dropout_sites`; 0: none."""
+    dropout_sites: Annotated[tuple[DropoutSite, ...], MaxLen(4)] = ("embedding", "output")
+    """Where: the embedding, attention weights, the mlp's inner layer, each sub-layer's output."""
     causal: bool = True
     """Whether a token sees only what comes before it; false: the whole text.
 
@@ -60,6 +83,8 @@ class ModelConfig:
     """
     tie_embeddings: bool = False
     """Whether the output head uses the embedding's matrix instead of its own."""
+    tied_scale: bool = True
+    """Whether the logits of a tied head are divided by the root of the width, as in T5."""
     weight_sharing: Annotated[tuple[Shared, ...], MaxLen(4)] = ()
     """Weights that stand for others: key-query, value-key, out-query or out-value, norms.
 
@@ -112,6 +137,18 @@ class ModelConfig:
                 " model.compositional_embeddings"
             )
         self._check_sharing()
+        self._check_norms()
+
+    def _check_norms(self) -> None:
+        """Raises UserError for what a model without norms, or without these, cannot have."""
+        if "norms" in self.biases and self.norm != "layer":
+            raise UserError(f"model.biases 'norms' need model.norm 'layer', not {self.norm!r}")
+        if {"norms"} <= set(self.weight_sharing) and (self.biases or not self.final_norm):
+            raise UserError(
+                "model.weight_sharing 'norms' needs model.final_norm, and no model.biases"
+            )
+        if self.norm == "none" and self.norm_placement != "pre":
+            raise UserError(f"model.norm_placement {self.norm_placement!r} needs a model.norm")
 
     def _check_sharing(self) -> None:
         """Raises UserError for weights that cannot stand for others."""
@@ -143,6 +180,21 @@ class ModelConfig:
     def has_gains(self) -> bool:
         """Whether norms multiply by a learned gain."""
         return self.norm in ("rms", "layer")
+
+    @property
+    def mlp_width(self) -> int:
+        """Inner width of the feed-forward part."""
+        return self.width * self.mlp_ratio
+
+    @property
+    def norms_before(self) -> bool:
+        """Whether what a sub-layer is given is normalised."""
+        return self.norm_placement != "post"
+
+    @property
+    def norms_after(self) -> bool:
+        """Whether the state is normalised after each sub-layer."""
+        return self.norm_placement != "pre"
 
     @property
     def head_dim(self) -> int:

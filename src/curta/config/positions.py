@@ -77,6 +77,11 @@ class RoPE(Common):
     name: Literal["rope"] = "rope"
     base: Factor = 10_000.0
     """The slowest pair of features turns once in just below 2 pi times this many tokens."""
+    over: Literal["tokens", "heads"] = "tokens"
+    """What angles grow with: the index of tokens, or by mistake the number of their heads.
+
+    Queries and keys of a head are then turned alike, so scores do not change: see docs/results.md.
+    """
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,11 @@ class Abacus(Common):
     rows: Count = 1024
     """How many vectors there are: longest number and random offset must fit."""
     max_offset: PositionsOrNone = 100
-    """Largest number added to all digits' indices in training, drawn each step; 0: none."""
+    """Largest number added to all digits' indices in training; 0: none."""
+    offset_of: Literal["step", "text"] = "step"
+    """Whether that number is drawn once for all texts of a step, or for each text."""
+    exam_offset: PositionsOrNone = 0
+    """The number that is added outside of training, in evaluations and exports."""
     inject: Literal["embedding", "queries_keys"] = "embedding"
     """Where vectors are added: to the embedding, or in every layer to queries_keys."""
 

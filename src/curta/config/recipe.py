@@ -98,7 +98,13 @@ class Recipe:
             "input_injection": "none",
             "causal": True,
             "dropout": 0.0,
+            "biases": (),
+            "final_norm": True,
+            "norm_epsilon": 1e-6,
+            "tied_scale": True,
         }
+        if not self.model.norms_before:
+            raise UserError("positions 'window' need model.norm_placement pre or post_residual")
         for field, value in wanted.items():
             if getattr(self.model, field) != value:
                 raise UserError(

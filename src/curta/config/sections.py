@@ -85,6 +85,12 @@ class Training:
     """Earliest step at which `stop_at` may end the training."""
     problems: Problems = 3000
     """How many problems of a program each member learns from, all tasks together."""
+    order: Literal["drawn", "epochs"] = "drawn"
+    """How problems of a finite set come: drawn, with repetition, or in epochs.
+
+    In an epoch each comes once, in a random order; a layout has such a set by task.values or
+    task.rows.
+    """
     sampling: Literal["uniform", "frequency"] = "uniform"
     """How a program's distinct windows are drawn: uniform, or by frequency in the texts.
 

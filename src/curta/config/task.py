@@ -58,17 +58,21 @@ class Task:
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
     rows: Place = 0
-    """How many of a table's other pairs are trained on; 0: all of them."""
+    """How many problems are trained on, the same all the time; 0: all of a table's, or new ones.
+
+    Of a table (`values`) they are pairs that are not held out. Else they are drawn once, by
+    `split`, and have all sizes in turn, each as often as the others.
+    """
     split: Seed = 42
-    """Seed of the table's random order: it chooses which pairs are held out."""
+    """Seed of the random order of a table, or of `rows`: it chooses which pairs are held out."""
 
     def __post_init__(self) -> None:
         for name in ("digits", "second", "operands"):
             low, high = getattr(self, name) or (1, 1)
             if not 1 <= low <= high:
                 raise UserError(f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}")
-        if self.values is None and (self.held_out or self.rows):
-            raise UserError("task.held_out and task.rows are parts of a table: set task.values")
+        if self.values is None and self.held_out:
+            raise UserError("task.held_out is a part of a table: set task.values")
         if self.values and (self.digits != (1, 10) or self.second or self.operands):
             raise UserError(
                 "task.digits, task.second and task.operands have no meaning with task.values"

@@ -30,6 +30,8 @@ NEEDED = {
     "qk_input": "positions",
     "norm": "none",
     "norm_placement": "pre",
+    "biases": (),
+    "tied_scale": True,
     "num_layers": 1,
     "num_attention_layers": 1,
     "num_recurrences": 1,

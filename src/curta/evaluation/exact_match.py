@@ -50,15 +50,17 @@ def lengths(
 def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> list[SliceResult]:
     """Exact match on problems that the task holds out, from place `first` of them on.
 
-    They are also written in the other layouts that the settings name.
+    For each other layout that the settings name, further ones are written in that.
     """
     assert task.values is not None
-    end = min(task.held_out, first + settings.held_out)
-    problems, size = tasks.held_out(task, range(first, end)), "{}..{}".format(*task.values)
-    rows = _evaluated(models, {"held out": problems}, size, settings)
-    for name in settings.layouts:
-        other = replace(models, layout=models.layout.other(name))
-        rows += _evaluated(other, {f"held out, {name}": problems}, size, settings)
+    count = min(settings.held_out, (task.held_out - first) // (1 + len(settings.layouts)))
+    size, rows = "{}..{}".format(*task.values), list[SliceResult]()
+    for number, name in enumerate((None, *settings.layouts)):
+        begin = first + number * count
+        problems = tasks.held_out(task, range(begin, begin + count))
+        other = models if name is None else replace(models, layout=models.layout.other(name))
+        slice_name = "held out" if name is None else f"held out, {name}"
+        rows += _evaluated(other, {slice_name: problems}, size, settings)
     return rows
 
 

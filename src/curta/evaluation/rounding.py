@@ -34,6 +34,9 @@ BLOCK = 2048
 KNOWN = {
     "norm": ("rms",),
     "norm_placement": ("pre",),
+    "norm_epsilon": (1e-6,),
+    "final_norm": (True,),
+    "biases": ((),),
     "activation": ("relu", "relu2"),
     "gated": (False,),
     "attention_scale": (True,),

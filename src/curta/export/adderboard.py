@@ -33,6 +33,10 @@ NEEDED = {
     "activation": ("relu", "relu2"),
     "norm": ("rms",),
     "norm_placement": ("pre",),
+    "norm_epsilon": (1e-6,),
+    "final_norm": (True,),
+    "biases": ((),),
+    "tied_scale": (True,),
     "weight_sharing": ((),),
 }
 """Settings of the model that `standalone.py` knows."""

@@ -16,6 +16,8 @@ NEEDED = {
     "qk_input": ("positions",),
     "norm": ("none",),
     "norm_placement": ("pre",),
+    "biases": ((),),
+    "tied_scale": (True,),
     "num_layers": (1,),
     "num_recurrences": (1,),
     "num_kv_heads": (None,),

@@ -8,7 +8,8 @@ import jax
 from jaxtyping import Array, Float
 
 from curta.config.model import ModelConfig
-from curta.model.layers import MLP, Attention, DropoutMask, Flat, dropout, feedforward, normed
+from curta.model.dropout import Dropout, DropoutMask, dropped
+from curta.model.layers import MLP, Attention, Flat, feedforward, linear, normed
 
 Going = Float[Array, "going width"]  # tokens that go on after an attention layer
 
@@ -34,7 +35,7 @@ class Block(eqx.Module):
     mlp: MLP
     attention: Any  # Attention; None in an MLP-only layer
     positions: Any  # what the encoding learns for each attention layer
-    masks: DropoutMask  # of the outputs of both sub-layers
+    dropout: Dropout
     config: ModelConfig = eqx.field(static=True)
 
     def __call__(
@@ -48,15 +49,25 @@ class Block(eqx.Module):
         x, found = self._inject(x, context, "block"), None
         if attend is not None:
             x, context, heads, found = attend(self, x, context)
-            x = self._add(x, heads @ self.attention.out, self.attention, index_tree(self.masks, 0))
+            change = linear(heads, self.attention.out, self.attention.out_bias)
+            x = self._add(x, change, self.attention, index_tree(self.dropout.output, 0))
             x = self._inject(x, context, "sublayer")
-        change = feedforward(self.config, self.mlp, normed(self.config, x, self.mlp.gain))
-        return self._add(x, change, self.mlp, index_tree(self.masks, 1)), found
+        given = self.given(x, self.mlp, context)
+        change = feedforward(self.config, self.mlp, given, self.dropout.mlp)
+        return self._add(x, change, self.mlp, index_tree(self.dropout.output, 1)), found
+
+    def given(self, x: Flat, layer: Attention | MLP, context: BlockContext) -> Flat:
+        """What a sub-layer calculates with: the state, normalised unless it is so afterwards."""
+        if self.config.norms_before:
+            x = normed(self.config, x, layer.gain, layer.gain_bias)
+        return x + context.entry if self.config.input_injection == "normed" else x
 
     def _add(self, x: Flat, change: Flat, layer: Attention | MLP, mask: DropoutMask) -> Flat:
         """The state after a sub-layer; itself normalised where the norm stands there."""
-        x = x + dropout(self.config, change, mask)
-        return x if self.config.norm_placement == "pre" else normed(self.config, x, layer.after)
+        x = x + dropped(self.config, change, mask)
+        if not self.config.norms_after:
+            return x
+        return normed(self.config, x, layer.after, layer.after_bias)
 
     def _inject(self, x: Flat, context: BlockContext, before: str) -> Flat:
         """The embedded input added, if the config has it before a block or another sub-layer."""

@@ -64,8 +64,8 @@ def _attend(
     number: Array | int,
 ) -> Attended:
     """Tokens of `x` attend to all that is cached, themselves included; with the longer past."""
-    keys, values = model.keys_values(block, x, context.where)
+    keys, values = model.keys_values(block, x, context)
     spot = (number, jnp.arange(len(keys))[:, None], context.where.index)
     past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
     now: tuple[KVHeads, KVHeads] = index_tree(past, number)
-    return x, context, model.heads(block, x, context.visible_keys, *now), past
+    return x, context, model.heads(block, x, context, *now), past

@@ -42,7 +42,7 @@ def _walk(
 
 def _attend_and_tell(model: Transformer, block: Block, x: Flat, context: BlockContext) -> Attended:
     """As `Transformer.attend`; what is found are the weights."""
-    seen, (keys, values) = context.visible_keys, model.keys_values(block, x, context.where)
-    query = model.query(block, x, context.where)
+    seen, (keys, values) = context.visible_keys, model.keys_values(block, x, context)
+    query = model.query(block, x, context)
     weights = model.positions.weights(block.positions, seen, query, model.repeat_kv(keys))
-    return x, context, model.heads(block, x, seen, keys, values), weights
+    return x, context, model.heads(block, x, context, keys, values), weights

@@ -83,7 +83,8 @@ def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
     for side in shape:
         size *= side
     part, _, weight = name.partition(".")
-    multiplied = part in _PRODUCTS and weight not in ("gain", "after")
+    added = weight in ("gain", "after") or weight.endswith("_bias")
+    multiplied = part in _PRODUCTS and not added
     times = recipe.model.num_recurrences if multiplied else int(name == "head")
     return Layer(name, shape, size, size * times)
 

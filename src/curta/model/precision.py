@@ -17,7 +17,7 @@ from jaxtyping import Array
 
 from curta.model.transformer import Transformer
 
-KEPT = ("positions", "gain", "after", "head")
+KEPT = ("positions", "gain", "after", "head", "gain_bias", "after_bias", "head_bias")
 """Weights that are not multiplied by activations in bfloat16."""
 
 

@@ -78,6 +78,6 @@ def turned(
 def _gains(model: "Transformer", blocks: int) -> dict[str, Any]:
     """Gains of the norms of so many blocks, all of them the last norm's."""
     assert model.gain is not None
-    gains = jnp.broadcast_to(model.gain, (blocks, model.config.width))
-    after = model.config.norm_placement == "post_residual"
-    return {"gain": gains, "after": gains if after else None}
+    gains, config = jnp.broadcast_to(model.gain, (blocks, model.config.width)), model.config
+    after = gains if config.norms_after else None
+    return {"gain": gains if config.norms_before else None, "after": after}

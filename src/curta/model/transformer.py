@@ -24,10 +24,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model import arc, blocks, layers, recurrence, sharing
+from curta.model import arc, blocks, dropout, first_weights, layers, recurrence, sharing
 from curta.model.blocks import Attend, Attended, Block, BlockContext, Going
-from curta.model.deferred_init import Weight, draw, normal, rescaled
-from curta.model.layers import MLP, Attention, DropoutMask, Flat
+from curta.model.deferred_init import Weight, draw, normal
+from curta.model.dropout import Dropout
+from curta.model.layers import MLP, Attention, Flat
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
 from curta.model.states import Heads, KVHeads, Logits, Queries, States, Tokens, pick, rows_of
@@ -48,6 +49,8 @@ class Transformer(eqx.Module):
     head: Weight | None
     config: ModelConfig = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
+    gain_bias: Weight | None = None
+    head_bias: Weight | None = None
 
     @classmethod
     def init(
@@ -58,6 +61,7 @@ class Transformer(eqx.Module):
         vectors = layout.parts().shape[1] if config.compositional_embeddings else characters
         is_arc = config.embedding == "arc"
         shape = Shape(layout, width, config.heads, config.num_attention_layers)
+        ends_gained = config.has_gains and config.final_norm
         roles = normal(len(layout.roles), width, scale=1.0)
         head = normal(width, characters, scale=width**-0.5)
         with jax.ensure_compile_time_eval():  # what is not drawn is constant
@@ -67,12 +71,14 @@ class Transformer(eqx.Module):
                 positions=build_positions(positions, shape),
                 attention=sharing.learned(config, layers.attention(config)),
                 mlp=sharing.without_gains(config, layers.mlp(config)),
-                gain=jnp.ones(width) if config.has_gains else None,
+                gain=jnp.ones(width) if ends_gained else None,
                 head=None if config.tie_embeddings else head,
                 config=config,
                 layout=layout,
+                gain_bias=layers.bias(config, "norms", width) if ends_gained else None,
+                head_bias=layers.bias(config, "head", characters),
             )
-        return draw(model if config.init == "fan_in" else rescaled(model, config.init_std), key)
+        return draw(first_weights.described(model), key)
 
     def __call__(
         self,
@@ -105,13 +111,13 @@ class Transformer(eqx.Module):
         """
         index = self.positions.index(where, bounds)
         context = self.context(tokens, where, index, dropout_key)
-        masks = partial(self._masks, dropout_key, tokens=tokens.size)
+        dropped = partial(self._dropped, dropout_key, shape=tokens.shape)
         x, before = self.begin(context.entry), (num_recurrences or self.config.num_recurrences) - 1
         # draws of dropout are slow to compile: not written out
         written_out = 0 if dropout_key is not None else blocks.UNROLLED // self.config.num_layers
 
         def loop(tree: tuple[Transformer, BlockContext], x: Flat, number: Array) -> Flat:
-            return tree[0]._loop(x, tree[1], masks(number))
+            return tree[0]._loop(x, tree[1], dropped(number))
 
         def read(x: Flat) -> Going | None:
             return pick(x, queries) if each else None
@@ -120,13 +126,17 @@ class Transformer(eqx.Module):
         x = recurrence.without_gradient(loop, tree, x, no_grad_recurrences)
         x, earlier = recurrence.followed(loop, tree, x, numbers, read, written_out)
         last = (queries, self._visible_keys(index, pick(where, queries)))
-        return States(earlier, self._loop(x, context, masks(no_grad_recurrences + before), last))
+        return States(earlier, self._loop(x, context, dropped(no_grad_recurrences + before), last))
 
     def logits(self, state: Flat, queries: Queries) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
-        h, scale = layers.normed(self.config, state, self.gain), self.config.width**-0.5
+        config, h = self.config, state
+        if config.final_norm:
+            h = layers.normed(config, h, self.gain, self.gain_bias)
+        scale = config.width**-0.5 if config.tied_scale else 1.0
         head = self.characters().T * scale if self.head is None else self.head
-        logits = h.astype(jnp.float32) @ head.astype(jnp.float32)
+        h, head = (part.astype(jnp.float32) for part in (h, head))
+        logits = layers.linear(h, head, self.head_bias)
         return logits.reshape(*queries.shape, -1)
 
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
@@ -156,7 +166,8 @@ class Transformer(eqx.Module):
             x = x + jnp.asarray(self.positions.embed(where), x.dtype)
         x = x.reshape(tokens.size, -1)
         key = None if key is None else jax.random.fold_in(key, 0)
-        return layers.dropout(self.config, x, layers.dropout_mask(key, self.config, *x.shape))
+        mask = dropout.mask(key, self.config, "embedding", *x.shape)
+        return dropout.dropped(self.config, x, mask)
 
     def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         look = self.positions.visible_keys if self.config.causal else self.positions.everyone
@@ -164,34 +175,37 @@ class Transformer(eqx.Module):
 
     def begin(self, entry: Flat) -> Flat:
         """The state before the first block, to which an injected input is still to be added."""
-        return entry if self.config.input_injection == "none" else jnp.zeros_like(entry)
+        injected = self.config.input_injection in ("block", "sublayer")
+        return jnp.zeros_like(entry) if injected else entry
 
-    def _masks(self, key: Key, number: Array | int, tokens: int) -> DropoutMask:
-        """What dropout leaves of each block's two sub-layers in one recurrence; None if all."""
-        key, config = None if key is None else jax.random.fold_in(key, 1 + number), self.config
-        return layers.dropout_mask(key, config, config.num_layers, 2, tokens, config.width)
+    def _dropped(self, key: Key, number: Array | int, shape: tuple[int, ...]) -> Dropout:
+        """What is left out of each block in one recurrence."""
+        key, (batch, time) = None if key is None else jax.random.fold_in(key, 1 + number), shape
+        return dropout.drawn(key, self.config, batch, time)
 
-    def block(self, which: int | slice, masks: DropoutMask = None) -> Block:
+    def block(self, which: int | slice, dropped: Dropout = dropout.NOTHING) -> Block:
         """One block, or several of one sort, stacked."""
         first = which.start or 0 if isinstance(which, slice) else which
         attends, model = first < self.config.num_attention_layers, sharing.unshared(self)
         attention = model.attention if attends else None
         positions = self.positions.layers if attends else None
-        stacked = Block(model.mlp, attention, positions, masks, self.config)
+        dropped = dropped if attends else dropped.without_attention()
+        stacked = Block(model.mlp, attention, positions, dropped, self.config)
         return blocks.index_tree(stacked, which)
 
     def _loop(
-        self, x: Flat, context: BlockContext, masks: DropoutMask, last: Asked | None = None
+        self, x: Flat, context: BlockContext, dropped: Dropout, last: Asked | None = None
     ) -> Going:
         """All blocks; if `last` are given, only they go on after the last keys and values."""
         num_attention_layers = self.config.num_attention_layers
         count = num_attention_layers - (last is not None)
-        x = blocks.scan_blocks(self.block(slice(count), masks), x, context, self.attend)
+        x = blocks.scan_blocks(self.block(slice(count), dropped), x, context, self.attend)
+        rest = slice(num_attention_layers, None)
         if last is not None:
-            masks = jax.tree.map(jax.vmap(jax.vmap(partial(pick, queries=last[0]))), masks)
+            dropped = dropped.of(last[0])
             attend = partial(self._attend_last, asked=last)
-            x, context = self.block(count, masks)(x, context, attend)
-        return blocks.scan_blocks(self.block(slice(num_attention_layers, None), masks), x, context)
+            x, context = self.block(count, dropped)(x, context, attend)
+        return blocks.scan_blocks(self.block(rest, dropped), x, context)
 
     def in_turn(
         self, x: Flat, context: BlockContext, attends: Iterable[Attend]
@@ -205,37 +219,41 @@ class Transformer(eqx.Module):
 
     def attend(self, block: Block, x: Flat, context: BlockContext) -> Attended:
         """Every token of `x` attends to the tokens of `x` that it sees."""
-        keys, values = self.keys_values(block, x, context.where)
-        return x, context, self.heads(block, x, context.visible_keys, keys, values), None
+        keys, values = self.keys_values(block, x, context)
+        return x, context, self.heads(block, x, context, keys, values), None
 
     def _attend_last(self, block: Block, x: Flat, context: BlockContext, asked: Asked) -> Attended:
         """As `attend`; only the tokens that are asked for have queries, and go on."""
-        (queries, seen), (keys, values) = asked, self.keys_values(block, x, context.where)
+        (queries, seen), (keys, values) = asked, self.keys_values(block, x, context)
         x = pick(x, queries)
         context = BlockContext(seen.queries, seen, pick(context.entry, queries))
-        return x, context, self.heads(block, x, seen, keys, values), context
+        return x, context, self.heads(block, x, context, keys, values), context
 
     def heads(
-        self, block: Block, x: Flat, seen: VisibleKeys, keys: KVHeads, values: KVHeads
+        self, block: Block, x: Flat, context: BlockContext, keys: KVHeads, values: KVHeads
     ) -> Flat:
         """What the tokens of `x` take from keys and values, head beside head."""
-        query = self.query(block, x, seen.queries)
+        query, seen, mask = self.query(block, x, context), context.visible_keys, block.dropout
         keys, values = self.repeat_kv(keys), self.repeat_kv(values)
+        if mask.attention is not None:
+            ones = jnp.ones(mask.attention.shape)
+            seen = seen._replace(factors=dropout.dropped(self.config, ones, mask.attention))
         return self.positions.attend(block.positions, seen, query, keys, values).reshape(x.shape)
 
-    def query(self, block: Block, x: Flat, where: TokenPositions) -> Heads:
+    def query(self, block: Block, x: Flat, context: BlockContext) -> Heads:
         """The queries of all tokens of `x`."""
-        (query,) = self.project(block, self.located(x, where), where.index.shape, "query")
+        where = context.where
+        (query,) = self.project(block, self.located(x, where), context, "query")
         return self.scaled(self.rotated(query, where))
 
-    def keys_values(self, block: Block, x: Flat, where: TokenPositions) -> tuple[KVHeads, KVHeads]:
+    def keys_values(self, block: Block, x: Flat, context: BlockContext) -> tuple[KVHeads, KVHeads]:
         """Keys and values of all tokens of `x`."""
-        shape = where.index.shape
+        where = context.where
         if self.config.qk_input == "state":
-            keys, values = self.project(block, x, shape, "key", "value")
+            keys, values = self.project(block, x, context, "key", "value")
         else:
-            (keys,) = self.project(block, self.located(x, where), shape, "key")
-            (values,) = self.project(block, x, shape, "value")
+            (keys,) = self.project(block, self.located(x, where), context, "key")
+            (values,) = self.project(block, x, context, "value")
         return self.rotated(keys, where), values
 
     def rotated(self, heads: KVHeads, where: TokenPositions) -> KVHeads:
@@ -249,13 +267,18 @@ class Transformer(eqx.Module):
         vectors = jnp.zeros((*where.index.shape, 1)) + self.positions.embed(where)
         return vectors.reshape(x.shape).astype(x.dtype)
 
-    def project(self, block: Block, x: Flat, shape: tuple[int, ...], *names: str) -> list[Heads]:
+    def project(self, block: Block, x: Flat, context: BlockContext, *names: str) -> list[Heads]:
         """norm(x) times weights of these names, (tokens, width), as (batch, time, heads, features).
 
-        Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads.
+        Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads. Tokens
+        that stand nowhere, as a vocabulary's, are one text.
         """
-        h, features = layers.normed(self.config, x, block.attention.gain), self.config.head_dim
-        return [(h @ getattr(block.attention, n)).reshape(*shape, -1, features) for n in names]
+        h, layer = block.given(x, block.attention, context), block.attention
+        shape = (1, len(x)) if context.where is None else context.where.index.shape
+        found = [
+            layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias")) for name in names
+        ]
+        return [part.reshape(*shape, -1, self.config.head_dim) for part in found]
 
     def scaled(self, query: Heads) -> Heads:
         """Encodings divide scores by the root of `head_dim`; queries undo it without a scale."""

@@ -40,15 +40,26 @@ NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
     "task.second": Need("an operator of several operands", _has_second),
     "task.special_until": Need(
-        "problems drawn anew in every step: a layout, and no program", lambda r: not r.programs
+        "problems drawn anew in every step: a layout, no program, and no task.rows",
+        lambda r: not r.programs and not any(t.rows for t in r.tasks),
     ),
     "task.weight": Need("a second task", lambda r: len(r.tasks) > 1),
-    "task.split": Need("task.values", lambda r: any(task.values for task in r.tasks)),
+    "task.rows": Need(
+        "task.values, or a layout", lambda r: not r.programs or any(t.values for t in r.tasks)
+    ),
+    "task.split": Need(
+        "task.values or task.rows", lambda r: any(t.values or t.rows for t in r.tasks)
+    ),
     "model.compositional_embeddings": _PROGRAM,
     "model.qk_input": Need(
         f"positions that are vectors: {', '.join(VECTORS)}", lambda r: r.positions.name in VECTORS
     ),
-    "model.init_std": Need("model.init 'normal'", lambda r: r.model.init == "normal"),
+    "model.init_std": Need(
+        "model.init 'normal' or 'gpt2'", lambda r: r.model.init in ("normal", "gpt2")
+    ),
+    "model.norm_epsilon": Need("a model.norm", lambda r: r.model.norm != "none"),
+    "model.dropout_sites": Need("model.dropout", lambda r: r.model.dropout > 0),
+    "model.tied_scale": Need("model.tie_embeddings", lambda r: r.model.tie_embeddings),
     "optimizer.final": Need(
         "optimizer.schedule 'cosine' or 'linear'", lambda r: r.optimizer.schedule != "constant"
     ),
@@ -58,6 +69,10 @@ NEEDS = {
     "training.validation": Need("training.validate_every", lambda r: r.training.validate_every > 0),
     "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
     "training.problems": _PROGRAM,
+    "training.order": Need(
+        "a layout, and task.values or task.rows of every task",
+        lambda r: not r.programs and all(t.values or t.rows for t in r.tasks),
+    ),
     "training.sampling": Need("positions 'window'", lambda r: isinstance(r.positions, Window)),
     "training.progressive_alpha": Need(
         "training.recurrence_loss 'progressive'",

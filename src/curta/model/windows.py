@@ -36,7 +36,7 @@ def _attend(
 ) -> Attended:
     """`x` is the vocabulary; the first token of each window sees the window, and goes on."""
     assert isinstance(model.positions, WindowEncoding)
-    query, keys, values = model.project(block, x, (1, len(x)), "query", "key", "value")
+    query, keys, values = model.project(block, x, context, "query", "key", "value")
     tables = model.scaled(query)[0], model.repeat_kv(keys)[0], model.repeat_kv(values)[0]
     heads = model.positions.of_windows(block.positions, rows, *tables)
     exact = x.astype(jnp.float32)  # its gradient is a sum over the windows of each token

@@ -1,8 +1,7 @@
 """Is it addition or memory? Operands beyond a limit, where training had those below it.
 
-Source: the operand-range probe of a calculator trained on two numbers up to 50 and asked
-50+1 ... 13+50. The source names the first and the last of its twelve problems; those
-between are chosen here: the limit with 1, 2, 3, 5, 8 and 13, in both orders.
+Source: the operand-range probe of a calculator trained on two numbers below 50 and asked
+fourteen sums, 50+1 ... 50+8 and 1+50 ... 6+50.
 """
 
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from curta.problems.problem import Problem
 STEPS = (1, 2, 5, 10, 100)
 """Ends of the ranges beyond the limit, as multiples of it."""
 
-PARTNERS = (1, 2, 3, 5, 8, 13)
+FIRST, SECOND = 8, 6
+"""With how many numbers, from 1 on, the limit is asked as the first and as the second operand."""
 
 Range = tuple[int, int]
 
@@ -79,9 +79,10 @@ class OperandRange(settings.OperandRange, Probe):
 
 
 def edge(task: Task, limit: int) -> list[Problem]:
-    """The limit with each partner, in both orders."""
-    both = [(limit, other)[::order] for other in PARTNERS for order in (1, -1)]
-    return [problem for first, second in both for problem in _problem(task, first, second)]
+    """The limit with the smallest numbers: as the first operand, and then as the second."""
+    pairs = [(limit, other) for other in range(1, FIRST + 1)]
+    pairs += [(other, limit) for other in range(1, SECOND + 1)]
+    return [problem for pair in pairs for problem in _problem(task, *pair)]
 
 
 def _problem(task: Task, first: int, second: int) -> list[Problem]:
@@ -106,7 +107,7 @@ def _note(task: Task, limit: int) -> str:
     """What L and “at L” are, and how far training really went."""
     text = to_text(limit)
     value = f"{limit:,}" if len(text) <= 15 else f"10^{len(text) - 1} or more"
-    asked = ", ".join(map(str, edge(task, limit))) if len(text) <= 5 else "L with 1 ... 13 with L"
+    asked = ", ".join(map(str, edge(task, limit))) if len(text) <= 5 else "L with 1 ... 6 with L"
     trained = f"the largest operand of training has {tasks.widest(task)[0]} digits"
     if task.values:
         trained = f"training had operands of {task.values[0]} to {task.values[1]}"

@@ -80,7 +80,13 @@ def numbers(values: Int[Array, "batch operands"], high: int) -> Numbers:
     return Numbers(found, digits.length(found))
 
 
-def shuffled(places: Int[Array, " places"], rows: int, seed: int) -> Int[Array, " places"]:
+Number = UInt[Array, "*shape"] | int
+"""A seed, or one for each place."""
+
+
+def shuffled(
+    places: Int[Array, " places"] | UInt[Array, " places"], rows: int, seed: Number
+) -> Int[Array, " places"]:
     """A bijection of 0..rows-1 that looks random: a Feistel network, walked until inside.
 
     The network permutes the numbers of an even count of bits; a result that is no row is
@@ -99,16 +105,17 @@ def shuffled(places: Int[Array, " places"], rows: int, seed: int) -> Int[Array, 
     return jax.lax.while_loop(lambda now: jnp.any(now >= rows), walk, first).astype(jnp.int32)
 
 
-def _network(value: UInt[Array, " places"], bits: int, seed: int) -> UInt[Array, " places"]:
+def _network(value: UInt[Array, " places"], bits: int, seed: Number) -> UInt[Array, " places"]:
     left, right = value >> bits, value & ((1 << bits) - 1)
     for number in range(ROUNDS):
         left, right = right, left ^ (mixed(right, number, seed) & ((1 << bits) - 1))
     return left << bits | right
 
 
-def mixed(value: UInt[Array, "*shape"], number: int, seed: int) -> UInt[Array, "*shape"]:
+def mixed(value: UInt[Array, "*shape"], number: int, seed: Number) -> UInt[Array, "*shape"]:
     """A well-mixed function of value, round and seed (the finaliser of MurmurHash3)."""
-    mixed = value ^ jnp.uint32((seed * ROUNDS + number + 1) * 0x9E3779B9 & 0xFFFFFFFF)
+    key = (jnp.asarray(seed, jnp.uint32) * ROUNDS + (number + 1)) * jnp.uint32(0x9E3779B9)
+    mixed = value ^ key
     mixed = (mixed ^ mixed >> 16) * jnp.uint32(0x85EBCA6B)
     mixed = (mixed ^ mixed >> 13) * jnp.uint32(0xC2B2AE35)
     return mixed ^ mixed >> 16

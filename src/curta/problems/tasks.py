@@ -5,6 +5,7 @@ operation's special cases then turn into rare ones. Only the source of the rando
 bits differs, and that a test problem has exactly the size that was asked for.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
@@ -22,7 +23,7 @@ from curta.problems.arithmetic.digits import Numbers, cut
 from curta.problems.decimals import to_int
 from curta.problems.operations import Operation
 from curta.problems.problem import Problem, operation_named
-from curta.problems.problem_table import LARGEST, Table
+from curta.problems.problem_table import LARGEST, Table, shuffled
 from curta.problems.sizes import Sizes, Split
 
 Share = float | Float[Array, ""]
@@ -74,18 +75,51 @@ def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int =
     All randomness comes from one draw of bits: each further one would add
     to every step, and more to compilation than the rest of this function.
     """
+    if count := trained_count(task):
+        return numbered(task, below(jax.random.bits(key, (batch,)), count))
+    bits = jax.random.bits(key, (batch, _bits(task)))
+    low, high = jnp.array(spans(task)).T[:, None]
+    sizes = low + below(bits[:, 2 : 2 + len(spans(task))], high - low + 1)
+    return _from_bits(task, sizes, bits, special_share(task, step))
+
+
+def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""] | int) -> Numbers:
+    """A batch of a finite set in epochs: each problem once, in random order, before any again.
+
+    `order` is a random number of the member's; the order is another one in each epoch.
+    """
+    count = trained_count(task)
+    turns = jnp.uint32(step) * batch + jnp.arange(batch, dtype=jnp.uint32)
+    seeds = order + turns // count
+    return numbered(task, shuffled(turns % count, count, seeds))
+
+
+def numbered(task: Task, numbers: Int[Array, " batch"]) -> Numbers:
+    """The problems with these numbers, from 0 on, of a finite set that is trained on."""
     if task.values:
-        return _from_table(task, jax.random.bits(key, (batch,)))
-    bounds = spans(task)
-    operands, width = len(bounds), max(high for _, high in bounds)
-    bits = jax.random.bits(key, (batch, 2 + operands * (1 + 2 * width)))
-    choices, lengths, bits = jnp.split(bits, [2, 2 + operands], axis=1)
-    low, high = jnp.array(bounds).T[:, None]
-    few, many = counts(task)
-    there = jnp.arange(operands)[None] < few + below(choices[:, :1], many - few + 1)
-    lengths = jnp.where(there, low + below(lengths, high - low + 1), 0)
-    kinds = _plan(task.operator, special_share(task, step), choices[:, 1])
-    return _drawn(task.operator, lengths, bits, kinds)
+        return table(task).numbers(task.held_out + numbers)
+    keys = jax.vmap(partial(jax.random.fold_in, jax.random.key(task.split)))(numbers)
+    bits = jax.vmap(lambda key: jax.random.bits(key, (_bits(task),)))(keys)
+    sizes, rest = [], numbers
+    for low, high in spans(task):
+        sizes.append(low + rest % (high - low + 1))
+        rest = rest // (high - low + 1)
+    return _from_bits(task, jnp.stack(sizes, axis=1), bits, task.special)
+
+
+def _bits(task: Task) -> int:
+    """How many random numbers make a problem: which kind, which sizes, two for each digit."""
+    operands, width = len(spans(task)), max(high for _, high in spans(task))
+    return 2 + operands * (1 + 2 * width)
+
+
+def _from_bits(
+    task: Task, sizes: Int[Array, "batch operands"], bits: UInt[Array, "batch bits"], special: Share
+) -> Numbers:
+    operands, (few, many) = sizes.shape[1], counts(task)
+    there = jnp.arange(operands)[None] < few + below(bits[:, :1], many - few + 1)
+    kinds = _plan(task.operator, special, bits[:, 1])
+    return _drawn(task.operator, jnp.where(there, sizes, 0), bits[:, 2 + operands :], kinds)
 
 
 def table(task: Task) -> Table:
@@ -96,15 +130,12 @@ def table(task: Task) -> Table:
 
 def trained(task: Task) -> range:
     """The places in the table's order of the problems that are trained on."""
-    if not task.values:
-        return range(0)
-    end = task.held_out + task.rows if task.rows else table(task).rows
-    return range(task.held_out, end)
+    return range(task.held_out, task.held_out + trained_count(task)) if task.values else range(0)
 
 
-def _from_table(task: Task, bits: UInt[Array, " batch"]) -> Numbers:
-    places = trained(task)
-    return table(task).numbers(places.start + below(bits, len(places)))
+def trained_count(task: Task) -> int:
+    """How many problems are trained on, all of which are known beforehand; 0: no end of them."""
+    return task.rows or (table(task).rows - task.held_out if task.values else 0)
 
 
 def slices(operator: str) -> list[str]:
@@ -133,7 +164,11 @@ def problems(
 
 
 def sample(task: Task, count: int) -> list[Problem]:
-    """Training problems as Python has them, always the same ones."""
+    """Training problems as Python has them, always the same ones.
+
+    Where these are drawn once and for all, they are others of the same sizes.
+    """
+    task = task if task.values else dataclasses.replace(task, rows=0)
     asked = operation(task)
     if not asked.on_device:
         drawn = asked.training(sizes(task), "sample", task.special)
@@ -161,6 +196,13 @@ def held_out(task: Task, places: range) -> list[Problem]:
     assert places.stop <= task.held_out
     pairs = np.asarray(table(task).pairs(jnp.arange(places.start, places.stop)))
     return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
+
+
+def shown(task: Task, count: int) -> list[Problem]:
+    """Some of the problems of a finite set that is trained on, always the same ones."""
+    total = trained_count(task)
+    numbers = shuffled(jnp.arange(min(count, total)), total, seed=1)
+    return [Problem(task.operator, operands) for operands in _ints(numbered(task, numbers))]
 
 
 def validation(task: Task, count: int) -> list[Problem]:

@@ -1,8 +1,8 @@
 """After which recurrences of a looped model the loss is taken, and through which gradients go.
 
 last: after the last recurrence.
-mixed: half of that, and half of the loss after a smaller number of recurrences, drawn for each
-step. Both are read from one pass, which costs one more head and the states it reads.
+mixed: half of that, and half of the loss after 1 to all recurrences, drawn for each step. Both are
+read from one pass, which costs one more head and the states it reads.
 progressive: a share `alpha` is the loss after n recurrences without gradient and k with it, n
 uniform in 0..R-1 and k in 1..min(R - n, B) of R recurrences, B = max(R // 2, 1); the rest is the
 loss after all R, with gradient through the last B. Of R = 6, where B = 3, n = 4 leaves k = 1 or 2:
@@ -49,7 +49,7 @@ def _last(
 def _mixed(
     settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
 ) -> list[LossTerm]:
-    found, fewer = states(each=True), jax.random.randint(key, (), 1, num_recurrences)
+    found, fewer = states(each=True), jax.random.randint(key, (), 1, num_recurrences + 1)
     return [LossTerm(0.5, found.after(fewer)), LossTerm(0.5, found.last)]
 
 

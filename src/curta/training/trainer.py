@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree, UInt
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -75,7 +75,7 @@ class Metrics(NamedTuple):
 class Keys(NamedTuple):
     """Keys of a step: for its problems, random starts, numbers of recurrences, and dropout.
 
-    And the step's number.
+    And the step's number, and a number of the member's by which epochs are in order.
     """
 
     problems: PRNGKeyArray
@@ -83,6 +83,7 @@ class Keys(NamedTuple):
     recurrences: PRNGKeyArray
     dropout: PRNGKeyArray
     step: Int[Array, ""] | int
+    order: UInt[Array, ""]
 
 
 class Written(NamedTuple):
@@ -222,7 +223,11 @@ def _text(
         chosen = jax.random.randint(keys.problems, (share,), 0, len(texts.tokens))
         return Text(*(part[_share(chosen, shards)] for part in texts))
     layout, bounds = written
-    drawn = _share(tasks.draw(task, keys.problems, share, keys.step), shards)
+    if recipe.training.order == "epochs":
+        drawn = tasks.in_turn(task, keys.order, share, keys.step)
+    else:
+        drawn = tasks.draw(task, keys.problems, share, keys.step)
+    drawn = _share(drawn, shards)
     writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
     return layout.vary(layout.tokens(task.operator, drawn, bounds[number]), writing)
 
@@ -366,9 +371,10 @@ def placed(data: Data, mesh: Mesh) -> Data:
 
 def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
     """The keys of one step of one member."""
-    key = jax.random.fold_in(jax.random.key(seed), 1 + number)
+    member = jax.random.key(seed)
+    key, order = jax.random.fold_in(member, 1 + number), jax.random.bits(member)
     starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in (1, 2, 3))
-    return Keys(key, starts, recurrences, dropout, number)
+    return Keys(key, starts, recurrences, dropout, number, order)
 
 
 def _own(keys: Keys, number: int) -> Keys:

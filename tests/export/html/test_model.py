@@ -37,6 +37,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "layer norm, gated, gelu": {
         "model__norm": "layer", "model__gated": True, "model__activation": "gelu"
     },
+    "gelu as it is defined": {"model__activation": "gelu_erf"},
     "norm without gains, silu": {"model__norm": "plain", "model__activation": "silu"},
     "norm after, relu": {
         "model__norm_placement": "post_residual", "model__activation": "relu"

@@ -25,6 +25,19 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
         GPT2
         | {"model__tie_embeddings": True, "model__norm": "plain", "model__attention_scale": False},
     ),
+    "gpt2, as its authors have it": (
+        "GPT2LMHeadModel",
+        GPT2
+        | {"model__tie_embeddings": True, "model__tied_scale": False, "model__norm_epsilon": 1e-5}
+        | {"model__biases": ("qkv", "out", "mlp", "norms"), "model__num_attention_layers": 2}
+        | {"model__dropout": 0.1, "model__dropout_sites": ("embedding", "attention", "output")},
+    ),
+    "gpt2, biases and a scaled head": (
+        "GPT2LMHeadModel",
+        GPT2
+        | {"model__tie_embeddings": True, "model__biases": ("out", "norms")}
+        | {"model__activation": "gelu_erf"},
+    ),
     "gpt2, random positions": (
         "GPT2LMHeadModel",
         {
@@ -48,6 +61,22 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
 
 OWN: dict[str, dict[str, Any]] = {
     "rope": COUPLED | {"model__attention_scale": False},
+    "rope over heads, biases, injected": COUPLED | {
+        "positions__over": "heads", "model__norm": "layer", "model__gated": True,
+        "model__activation": "gelu_erf",
+        "model__biases": ("qkv", "out", "mlp", "norms", "head"), "model__norm_epsilon": 0.01,
+        "model__num_recurrences": 2, "model__input_injection": "normed",
+        "model__final_norm": False, "model__dropout": 0.5,
+        "model__dropout_sites": ("embedding", "attention", "mlp", "output"),
+    },
+    "post norm": COUPLED | {
+        "positions__name": "learned", "positions__length": 64, "model__norm": "layer",
+        "model__norm_placement": "post", "model__biases": ("out", "norms"),
+        "model__tie_embeddings": True, "model__tied_scale": False,
+    },
+    "abacus, offset": COUPLED | {
+        "positions__name": "abacus", "layout": "reversed", "positions__exam_offset": 7,
+    },
     "sinusoidal": COUPLED | {
         "positions__name": "randomised", "positions__of": "sinusoidal",
         "model__norm_placement": "post_residual", "model__norm": "plain",

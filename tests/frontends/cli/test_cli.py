@@ -357,11 +357,11 @@ def test_show_lists_layers_for_a_problem_or_for_training(
 ) -> None:
     assert main(["show", "sources/digit-encoder", "--layers"]) == 0
     text = capsys.readouterr().out
-    assert "106,688" in text
+    assert "107,791" in text
     assert "texts of up to 43 tokens (the longest in training)" in text
     assert main(["show", "sources/digit-encoder", "--layers", "1+2"]) == 0
     text = capsys.readouterr().out
-    assert "106,688" in text
+    assert "107,791" in text
     assert "(this problem)" in text
 
 

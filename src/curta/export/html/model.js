@@ -8,8 +8,17 @@ const ACTIVATIONS = {
   relu: (x) => Math.max(x, 0),
   relu2: (x) => Math.max(x, 0) ** 2,
   gelu: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  gelu_erf: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
   silu: (x) => x / (1 + Math.exp(-x)),
 };
+
+/** The error function to seven digits: Abramowitz and Stegun, 7.1.26. */
+function erf(x) {
+  const t = 1 / (1 + 0.3275911 * Math.abs(x));
+  const terms = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
+  const sum = terms.reduce((total, term) => (total + term) * t, 0);
+  return Math.sign(x) * (1 - sum * Math.exp(-x * x));
+}
 
 /** A model, and every window that was asked so far: the same window is calculated once. */
 export class Network {

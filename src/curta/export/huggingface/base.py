@@ -49,6 +49,7 @@ def shared(recipe: Recipe) -> dict[str, bool]:
         f"model.num_recurrences {config.num_recurrences}": config.num_recurrences > 1,
         f"model.input_injection {config.input_injection!r}": config.input_injection != "none",
         f"model.norm_placement {config.norm_placement!r}": config.norm_placement != "pre",
+        "model.final_norm False": not config.final_norm,
         **bare(recipe),
     }
 
@@ -68,4 +69,5 @@ def bare(recipe: Recipe) -> dict[str, bool]:
 
 def tied_scale(model: Transformer) -> float:
     """What logits of a tied head are multiplied by: it is put into the last norm's gain."""
-    return model.config.width**-0.5 if model.config.tie_embeddings else 1.0
+    config = model.config
+    return config.width**-0.5 if config.tie_embeddings and config.tied_scale else 1.0

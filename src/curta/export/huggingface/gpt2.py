@@ -1,6 +1,6 @@
 """Learned positions and layer norms as transformers' `GPT2LMHeadModel`.
 
-Curta's models have no biases: GPT-2's are zeros. An MLP-only layer has attention
+Biases that a recipe does without are zeros. An MLP-only layer has attention
 whose matrices are zeros, so it adds nothing. The scale of a tied head stands in the last norm.
 """
 
@@ -12,7 +12,8 @@ from curta.export.huggingface.base import Family, first, shared, tied_scale
 from curta.export.huggingface.parts import Constant, Part, Parts, weights_of
 from curta.model.transformer import Transformer
 
-ACTIVATIONS = {"gelu": "gelu_new", "relu": "relu", "relu2": "relu2", "silu": "silu"}
+ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}
+"""Names of the library that are not ours."""
 
 
 class GPT2(Family):
@@ -29,6 +30,8 @@ class GPT2(Family):
                 f"positions.name {positions.name!r}": not learned,
                 "model.norm 'rms'": config.norm == "rms",
                 "model.gated": config.gated,
+                "model.biases 'head'": "head" in config.biases,
+                "model.dropout_sites 'mlp'": config.dropout > 0 and "mlp" in config.dropout_sites,
                 f"model.num_kv_heads {config.kv_heads}": config.kv_heads != config.heads,
                 **shared(recipe),
             }
@@ -36,18 +39,19 @@ class GPT2(Family):
 
     def config(self, recipe: Recipe, model: Transformer) -> dict[str, Any]:
         config = model.config
+        dropout = dict.fromkeys(config.dropout_sites, config.dropout)
         return {
             "n_positions": len(weights_of(model)[_table(model)]),
             "n_embd": config.width,
             "n_layer": config.num_layers,
             "n_head": config.heads,
             "n_inner": config.width * config.mlp_ratio,
-            "activation_function": ACTIVATIONS[config.activation],
-            "layer_norm_epsilon": 1e-6,
+            "activation_function": ACTIVATIONS.get(config.activation, config.activation),
+            "layer_norm_epsilon": config.norm_epsilon,
             "scale_attn_weights": config.attention_scale,
-            "embd_pdrop": config.dropout,
-            "resid_pdrop": config.dropout,
-            "attn_pdrop": 0.0,
+            "embd_pdrop": dropout.get("embedding", 0.0),
+            "resid_pdrop": dropout.get("output", 0.0),
+            "attn_pdrop": dropout.get("attention", 0.0),
         }
 
     def parts(self, model: Transformer) -> Parts:
@@ -66,41 +70,55 @@ def _block(model: Transformer, block: int) -> list[Part | Constant]:
     config, h = model.config, f"transformer.h.{block}"
     width, wide = config.width, config.width * config.mlp_ratio
     kept = ("attention.query", "attention.key", "attention.value")
+    biases = tuple(f"{name}_bias" for name in kept)
     attends = block < config.num_attention_layers
     attention: list[Part | Constant] = [
         *_norm(model, f"{h}.ln_1", "attention.gain" if attends else None, block),
         Part(f"{h}.attn.c_attn.weight", kept, block),
+        _bias(model, f"{h}.attn.c_attn.bias", biases, block, 3 * width),
         Part(f"{h}.attn.c_proj.weight", ("attention.out",), block),
+        _bias(model, f"{h}.attn.c_proj.bias", ("attention.out_bias",), block, width),
     ]
     idle: list[Part | Constant] = [
         *_norm(model, f"{h}.ln_1", None),
         Constant(f"{h}.attn.c_attn.weight", (width, 3 * width)),
+        Constant(f"{h}.attn.c_attn.bias", (3 * width,)),
         Constant(f"{h}.attn.c_proj.weight", (width, width)),
+        Constant(f"{h}.attn.c_proj.bias", (width,)),
     ]
     return [
         *(attention if attends else idle),
-        Constant(f"{h}.attn.c_attn.bias", (3 * width,)),
-        Constant(f"{h}.attn.c_proj.bias", (width,)),
         *_norm(model, f"{h}.ln_2", "mlp.gain", block),
         Part(f"{h}.mlp.c_fc.weight", ("mlp.up",), block),
-        Constant(f"{h}.mlp.c_fc.bias", (wide,)),
+        _bias(model, f"{h}.mlp.c_fc.bias", ("mlp.up_bias",), block, wide),
         Part(f"{h}.mlp.c_proj.weight", ("mlp.down",), block),
-        Constant(f"{h}.mlp.c_proj.bias", (width,)),
+        _bias(model, f"{h}.mlp.c_proj.bias", ("mlp.down_bias",), block, width),
     ]
 
 
 def _norm(
     model: Transformer, name: str, gain: str | None, block: int | None = None, factor: float = 1.0
 ) -> list[Part | Constant]:
-    """A norm's gain, ones where there is none, and its bias, which Curta's norms have not."""
-    width = model.config.width
+    """A norm's gain and bias, ones and zeros where there are none."""
+    width, bias = model.config.width, f"{gain}_bias"
     gained = gain is not None and model.config.norm != "plain"
     weight = (
         Part(f"{name}.weight", (gain or "",), block, factor=factor)
         if gained
         else Constant(f"{name}.weight", (width,), factor)
     )
-    return [weight, Constant(f"{name}.bias", (width,))]
+    if bias not in weights_of(model):
+        return [weight, Constant(f"{name}.bias", (width,))]
+    return [weight, Part(f"{name}.bias", (bias,), block, factor=factor)]
+
+
+def _bias(
+    model: Transformer, name: str, weights: tuple[str, ...], block: int, size: int
+) -> Part | Constant:
+    """Biases of these names, side by side; zeros where the model has none."""
+    if weights[0] in weights_of(model):
+        return Part(name, weights, block)
+    return Constant(name, (size,))
 
 
 def _table(model: Transformer) -> str:

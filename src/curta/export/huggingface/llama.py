@@ -15,7 +15,8 @@ from curta.export.huggingface.parts import Constant, Part, Parts
 from curta.model.positions.rope import RoPEEncoding
 from curta.model.transformer import Transformer
 
-ACTIVATIONS = {"gelu": "gelu_pytorch_tanh", "relu": "relu", "relu2": "relu2", "silu": "silu"}
+ACTIVATIONS = {"gelu": "gelu_pytorch_tanh", "gelu_erf": "gelu"}
+"""Names of the library that are not ours."""
 
 
 class Llama(Family):
@@ -28,6 +29,8 @@ class Llama(Family):
         return first(
             {
                 f"positions.name {positions.name!r}": not isinstance(positions, RoPE),
+                "positions.over 'heads'": isinstance(positions, RoPE) and positions.over == "heads",
+                "model.biases": bool(config.biases),
                 f"model.norm {config.norm!r}": config.norm != "rms",
                 f"model.dropout {config.dropout}": config.dropout > 0,
                 f"no model.attention_scale, {config.head_dim} features": inexact,
@@ -45,10 +48,10 @@ class Llama(Family):
             "num_attention_heads": config.heads,
             "num_key_value_heads": config.kv_heads,
             "head_dim": config.head_dim,
-            "hidden_act": ACTIVATIONS[config.activation],
+            "hidden_act": ACTIVATIONS.get(config.activation, config.activation),
             "mlp_bias": not config.gated,
             "attention_bias": False,
-            "rms_norm_eps": 1e-6,
+            "rms_norm_eps": config.norm_epsilon,
             "rope_parameters": {"rope_type": "default", "rope_theta": positions.base},
         }
 

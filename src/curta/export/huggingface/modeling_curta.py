@@ -22,12 +22,14 @@ from .asking_curta import answer, prompt
 from .positions_curta import POSITIONS, Positions
 from .reading_curta import Constants, Context, Reading, remembered
 
-EPSILON = 1e-6
+INTO_STATE = ("block", "sublayer")
+"""Injections of the embedded input that become part of the state."""
 
 ACTIVATIONS = {
     "relu": nn.ReLU,
     "relu2": ReLUSquaredActivation,
     "gelu": partial(nn.GELU, approximate="tanh"),
+    "gelu_erf": nn.GELU,
     "silu": nn.SiLU,
 }
 
@@ -57,30 +59,43 @@ class CurtaConfig(PretrainedConfig):
 
 
 class Norm(nn.Module):
-    """Root mean square 1, and mean 0 where the settings say so; a gain if it has any."""
+    """Root mean square 1, and mean 0 where the settings say so; a gain and a bias if it has any."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
-        self.centred = settings["norm"] != "rms"
-        gained = settings["norm"] != "plain"
-        self.weight = nn.Parameter(torch.ones(settings["width"])) if gained else None
+        width, self.epsilon = settings["width"], settings["norm_epsilon"]
+        self.centred, gained = settings["norm"] != "rms", settings["norm"] != "plain"
+        self.weight = nn.Parameter(torch.ones(width)) if gained else None
+        self.bias = nn.Parameter(torch.zeros(width)) if "norms" in settings["biases"] else None
 
     def forward(self, x: Tensor) -> Tensor:
         wide = x.float()
         if self.centred:
             wide = wide - wide.mean(dim=-1, keepdim=True)
-        x = (wide * (wide.square().mean(dim=-1, keepdim=True) + EPSILON).rsqrt()).to(x.dtype)
-        return x if self.weight is None else x * self.weight
+        square = wide.square().mean(dim=-1, keepdim=True)
+        x = (wide * (square + self.epsilon).rsqrt()).to(x.dtype)
+        x = x if self.weight is None else x * self.weight
+        return x if self.bias is None else x + self.bias
+
+
+def dropout(settings: dict[str, Any], site: str) -> nn.Dropout:
+    return nn.Dropout(settings["dropout"] if site in settings["dropout_sites"] else 0.0)
 
 
 class SubLayer(nn.Module):
-    """What attention and feed-forward share: a norm before, and what is done with the change."""
+    """What attention and feed-forward share: what they are given, and what is done with it."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__()
-        self.norm = Norm(settings)
-        self.after = Norm(settings) if settings["norm_placement"] == "post_residual" else None
-        self.dropout = nn.Dropout(settings["dropout"])
+        placement = settings["norm_placement"]
+        self.norm = None if placement == "post" else Norm(settings)
+        self.after = None if placement == "pre" else Norm(settings)
+        self.injected = settings["input_injection"] == "normed"
+        self.dropout = dropout(settings, "output")
+
+    def given(self, x: Tensor, entry: Tensor) -> Tensor:
+        x = x if self.norm is None else self.norm(x)
+        return x + entry if self.injected else x
 
     def added(self, x: Tensor, change: Tensor) -> Tensor:
         x = x + self.dropout(change)
@@ -93,15 +108,17 @@ class Attention(SubLayer):
         width, self.heads = settings["width"], settings["heads"]
         self.head_dim = width // self.heads
         kv_heads = settings.get("num_kv_heads") or self.heads
-        self.scaled = settings["attention_scale"]
-        self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, kv_heads * self.head_dim, bias=False)
-        self.value = nn.Linear(width, kv_heads * self.head_dim, bias=False)
-        self.out = nn.Linear(width, width, bias=False)
+        self.scaled, biased = settings["attention_scale"], settings["biases"]
+        self.query = nn.Linear(width, width, bias="qkv" in biased)
+        self.key = nn.Linear(width, kv_heads * self.head_dim, bias="qkv" in biased)
+        self.value = nn.Linear(width, kv_heads * self.head_dim, bias="qkv" in biased)
+        self.out = nn.Linear(width, width, bias="out" in biased)
+        self.weights_dropout = dropout(settings, "attention")
 
     def forward(
         self,
         x: Tensor,
+        entry: Tensor,
         block: int,
         layer: int,
         positions: Positions,
@@ -109,12 +126,13 @@ class Attention(SubLayer):
         cache: DynamicCache | None,
     ) -> tuple[Tensor, Tensor]:
         """The state after attention, and the weights that `Positions.attend` gave."""
-        h = self.norm(x)
+        h = self.given(x, entry)
         query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
         query, key = positions.rotate(query, context), positions.rotate(key, context)
         query = query if self.scaled else query * self.head_dim**0.5
         key, value = map(self._repeat_kv, remembered(cache, layer, key, value))
-        seen, weights = positions.attend(block, context, query, key, value)
+        drop = self.weights_dropout
+        seen, weights = positions.attend(block, context, query, key, value, drop)
         return self.added(x, self.out(seen.flatten(-2))), weights
 
     def _split(self, x: Tensor) -> Tensor:
@@ -131,16 +149,20 @@ class FeedForward(SubLayer):
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)
         width, wide = settings["width"], settings["width"] * settings["mlp_ratio"]
+        biased = "mlp" in settings["biases"]
         self.activate = ACTIVATIONS[settings["activation"]]()
-        self.up = nn.Linear(width, wide, bias=False)
-        self.gate = nn.Linear(width, wide, bias=False) if settings["gated"] else None
-        self.down = nn.Linear(wide, width, bias=False)
+        self.up = nn.Linear(width, wide, bias=biased)
+        self.gate = nn.Linear(width, wide, bias=biased) if settings["gated"] else None
+        self.down = nn.Linear(wide, width, bias=biased)
+        self.inner_dropout = dropout(settings, "mlp")
 
-    def forward(self, x: Tensor) -> Tensor:
-        h = self.norm(x)
+    def forward(self, x: Tensor, entry: Tensor) -> Tensor:
+        h = self.given(x, entry)
         if self.gate is None:
-            return self.added(x, self.down(self.activate(self.up(h))))
-        return self.added(x, self.down(self.activate(self.gate(h)) * self.up(h)))
+            inner = self.activate(self.up(h))
+        else:
+            inner = self.activate(self.gate(h)) * self.up(h)
+        return self.added(x, self.down(self.inner_dropout(inner)))
 
 
 class Block(GradientCheckpointingLayer):
@@ -161,11 +183,13 @@ class Block(GradientCheckpointingLayer):
         context: Context,
         past_key_values: DynamicCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        x, weights = x if self.input_injection == "none" else x + entry, None
+        x, weights = x + entry if self.input_injection in INTO_STATE else x, None
         if self.attention is not None:
-            x, weights = self.attention(x, self.number, layer, positions, context, past_key_values)
+            x, weights = self.attention(
+                x, entry, self.number, layer, positions, context, past_key_values
+            )
             x = x + entry if self.input_injection == "sublayer" else x
-        return self.mlp(x), weights
+        return self.mlp(x, entry), weights
 
 
 class Spelling(Constants):
@@ -204,10 +228,11 @@ class CurtaModel(CurtaPreTrainedModel):
             nn.Embedding(len(layout["roles"]), width) if settings["role_embeddings"] else None
         )
         self.positions = POSITIONS[config.positions["kind"]](config)
-        self.dropout = nn.Dropout(settings["dropout"])
+        self.dropout = dropout(settings, "embedding")
         self.blocks = nn.ModuleList(Block(settings, i) for i in range(settings["num_layers"]))
-        self.norm = Norm(settings)
-        self.scale = width**-0.5 if settings["tie_embeddings"] else 1.0
+        self.norm = Norm(settings) if settings["final_norm"] else nn.Identity()
+        scaled = settings["tie_embeddings"] and settings["tied_scale"]
+        self.scale = width**-0.5 if scaled else 1.0
         self.reading, self.spelling = Reading(config), Spelling(config)
         self.post_init()
 
@@ -257,7 +282,8 @@ class CurtaModel(CurtaPreTrainedModel):
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """The last state, those before each block, and the weights of each attention."""
         settings = self.config.model
-        x = entry if settings["input_injection"] == "none" else torch.zeros_like(entry)
+        injected = settings["input_injection"] in INTO_STATE
+        x = torch.zeros_like(entry) if injected else entry
         states, weights = list[Tensor](), list[Tensor]()
         for _ in range(settings["num_recurrences"]):
             for block in self.blocks:
@@ -287,7 +313,8 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     def __init__(self, config: CurtaConfig) -> None:
         super().__init__(config)
         self.model = CurtaModel(config)
-        self.head = nn.Linear(config.model["width"], config.vocab_size, bias=False)
+        biased = "head" in config.model["biases"]
+        self.head = nn.Linear(config.model["width"], config.vocab_size, bias=biased)
         self.post_init()
 
     def get_output_embeddings(self) -> nn.Module:

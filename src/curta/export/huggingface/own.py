@@ -31,7 +31,7 @@ POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "nope": lambda encoding: {},
     "sinusoidal": lambda encoding: {"width": encoding.width},
     "randomised": lambda encoding: _randomised(encoding),
-    "rope": lambda encoding: {},
+    "rope": lambda encoding: {"kind": "nope"} if encoding.over_heads else {},
     "alibi": lambda encoding: {"slopes": None if weights_of(encoding) else encoding.slopes},
     "t5": lambda encoding: {
         "buckets": buckets(len(encoding.table), encoding.max_distance).tolist()
@@ -85,8 +85,9 @@ class Own(Family):
                 found += [_stacked(model, holder, leaf, block) for block in _blocks(model, holder)]
             elif name.startswith("positions."):
                 found.append(Part(f"model.positions.{leaf}", (name,)))
-        found += [Part("model.roles.weight", ("roles",))] if model.roles is not None else []
-        found += [Part("model.norm.weight", ("gain",))] if model.gain is not None else []
+        ends = {"roles": "model.roles.weight", "gain": "model.norm.weight"}
+        ends |= {"gain_bias": "model.norm.bias", "head_bias": "head.bias"}
+        found += [Part(name, (ours,)) for ours, name in ends.items() if ours in weights_of(model)]
         found += [Part("head.weight", ("head",), turned=True)] if model.head is not None else []
         return found
 
@@ -141,11 +142,14 @@ def layout_table(layout: Layout) -> dict[str, Any]:
 
 
 def _stacked(model: Transformer, holder: str, leaf: str, block: int) -> Part:
-    """One block's share of a weight: a gain, or a matrix, which torch has the other way round."""
-    before = f"model.blocks.{block}.{holder}"
+    """One block's share of a weight: of a norm, or a matrix, which torch has the other way round.
+
+    A bias is named after what it follows: `gain_bias` is the norm's.
+    """
+    of, _, bias = leaf.partition("_")
     gains = {"gain": "norm", "after": "after"}
-    name = f"{before}.{gains.get(leaf, leaf)}.weight"
-    return Part(name, (f"{holder}.{leaf}",), block, turned=leaf not in gains)
+    name = f"model.blocks.{block}.{holder}.{gains.get(of, of)}.{bias or 'weight'}"
+    return Part(name, (f"{holder}.{leaf}",), block, turned=not bias and of not in gains)
 
 
 def _blocks(model: Transformer, holder: str) -> range:

@@ -28,16 +28,23 @@ class Positions(Constants):
         return 0.0
 
     def attend(
-        self, block: int, context: Context, q: Tensor, k: Tensor, v: Tensor
+        self,
+        block: int,
+        context: Context,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        dropout: nn.Module,
     ) -> tuple[Tensor, Tensor]:
         """What each query takes, batch x queries x heads x features, and its shares of the keys.
 
-        Shares are calculated in single precision, whatever the weights have.
+        Shares are calculated in single precision, whatever the weights have; dropout leaves out
+        some of what is taken.
         """
         scores = (q @ k.transpose(-1, -2)).float() * q.shape[-1] ** -0.5
         scores = scores + self.bias(block, context)
         weights = hidden(scores, ~context.visible[:, None]).softmax(dim=-1)
-        return (weights.to(v.dtype) @ v).transpose(1, 2), weights
+        return (dropout(weights.to(v.dtype)) @ v).transpose(1, 2), weights
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
         """The weights of `attend` as batch x heads x queries x keys."""
@@ -117,7 +124,8 @@ class Abacus(Positions):
 
     def vectors(self, context: Context) -> Tensor:
         digit = (context.role >= 0) & self.digits[context.role]
-        rows = torch.where(digit, context.coordinates[..., 0] + 1, 0)
+        row = context.coordinates[..., 0] + self.settings["exam_offset"] + 1
+        rows = torch.where(digit, row, 0)
         return self.chosen(self.table, rows)
 
 
@@ -140,14 +148,21 @@ class Window(Positions):
         return {"unknown": near[..., 0] == ABSENT}
 
     def attend(
-        self, block: int, context: Context, q: Tensor, k: Tensor, v: Tensor
+        self,
+        block: int,
+        context: Context,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        dropout: nn.Module,
     ) -> tuple[Tensor, Tensor]:
         rows = torch.arange(k.shape[0], device=k.device)[:, None, None]
         there = context.visible[..., None, None]
         key, value = (part[rows, :, context.keys].masked_fill(~there, 0.0) for part in (k, v))
         scores = (q.transpose(1, 2)[:, :, None] * key).sum(dim=-1).float() * q.shape[-1] ** -0.5
         weights = (scores + self._biases(block, context)).softmax(dim=2)
-        return (weights[..., None].to(value.dtype) * value).sum(dim=2), weights
+        taken = dropout(weights[..., None].to(value.dtype)) * value
+        return taken.sum(dim=2), weights
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
         assert context.keys is not None

@@ -1,7 +1,7 @@
 """Abacus: the i-th digit of each number gets vector offset + i, every other token vector 0.
 
-In training one offset, uniform in 0..max_offset, is drawn for the whole batch;
-afterwards it is 0. The i-th digit is the i-th in the text, so the layout should
+In training one offset, uniform in 0..max_offset, is drawn for the whole batch, or for each
+text; afterwards it is `exam_offset`. The i-th digit is the i-th in the text, so the layout should
 put the least significant first. Rows begin with deviation 1, as those of the authors'
 own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
 normalise the sum of both before the first layer. Here nothing is normalised there: the norm
@@ -10,7 +10,8 @@ before each sub-layer is of its input alone, not of the residual.
 The vectors are added to the embeddings, or else, in every attention layer, to queries
 and keys and to nothing that is passed on: then each head has its own part of them, and
 all blocks share one table.
-Source: McLeish et al., arXiv 2405.17399.
+Source: McLeish et al., arXiv 2405.17399: one offset a step, 0 afterwards, and vectors added to
+the embeddings. There these sums are normalised before the first block; here they are not.
 """
 
 from dataclasses import replace
@@ -18,7 +19,7 @@ from dataclasses import replace
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from curta.config.errors import UserError
 from curta.config.positions import Abacus
@@ -30,16 +31,19 @@ from curta.model.positions.base import Encoding, Heads, Shape, is_digit
 def build(settings: Abacus, shape: Shape) -> Encoding:
     table = normal(settings.rows, shape.width, scale=1.0)
     made = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
-    return made(table, settings.max_offset, shape.layout)
+    each = settings.offset_of == "text"
+    return made(table, settings.max_offset, each, settings.exam_offset, shape.layout)
 
 
 class AbacusEncoding(Encoding):
     table: Weight  # rows width
     max_offset: int = eqx.field(static=True)
+    of_each_text: bool = eqx.field(static=True)
+    exam_offset: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
-        last = bounds.extents[0][1] + training * self.max_offset
+        last = bounds.extents[0][1] + (self.max_offset if training else self.exam_offset)
         if last >= self.table.shape[0]:
             raise UserError(
                 f"digit indices of up to {last:,}, offset included, are too many for this model:"
@@ -47,8 +51,22 @@ class AbacusEncoding(Encoding):
             )
 
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
-        offset = jax.random.randint(key, (), 0, self.max_offset + 1)
-        return replace(where, coordinates=where.coordinates + offset)
+        if self.of_each_text:
+            return where
+        return self._shifted(where, jax.random.randint(key, (), 0, self.max_offset + 1))
+
+    def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
+        if not self.of_each_text:
+            return where
+        drawn = jax.vmap(lambda key: jax.random.randint(key, (1, 1), 0, self.max_offset + 1))
+        return self._shifted(where, drawn(keys))
+
+    def _shifted(
+        self, where: TokenPositions, offset: Int[Array, "#texts #time #axes"] | Int[Array, ""]
+    ) -> TokenPositions:
+        """Coordinates so that `vectors`, which adds `exam_offset`, adds this offset instead."""
+        moved = where.coordinates + offset - self.exam_offset
+        return replace(where, coordinates=moved)
 
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
         return self.vectors(where)
@@ -56,7 +74,8 @@ class AbacusEncoding(Encoding):
     def vectors(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         """The row of each token."""
         digit = is_digit(self.layout, where.role)
-        return self.table[jnp.where(digit, where.coordinates[..., 0] + 1, 0)]
+        row = where.coordinates[..., 0] + self.exam_offset + 1
+        return self.table[jnp.where(digit, row, 0)]
 
 
 class InnerAbacusEncoding(AbacusEncoding):

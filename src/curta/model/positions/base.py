@@ -53,6 +53,8 @@ class VisibleKeys(NamedTuple):
     queries: TokenPositions
     keys: Any
     mask: Bool[Array, "batch queries keys"]
+    factors: Float[Array, "batch queries heads keys"] | None = None
+    """By what attention weights are multiplied in training (dropout); None: they stay."""
 
 
 class Encoding(eqx.Module):
@@ -128,11 +130,11 @@ class Encoding(eqx.Module):
         if size == q.shape[1]:
             return self._attend(layer, visible_keys, q, k, v)
 
-        def one(part: tuple[Queries, TokenPositions, Bool[Array, "batch part keys"]]) -> Queries:
-            heads, queries, mask = part
-            return self._attend(layer, VisibleKeys(queries, visible_keys.keys, mask), heads, k, v)
+        def one(part: tuple[Queries, VisibleKeys]) -> Queries:
+            heads, seen = part
+            return self._attend(layer, seen._replace(keys=visible_keys.keys), heads, k, v)
 
-        whole = (q, visible_keys.queries, visible_keys.mask)
+        whole = (q, visible_keys._replace(keys=None))
         found = jax.lax.map(one, jax.tree.map(partial(_parts, size=size), whole))
         joined: Queries = jnp.moveaxis(found, 0, 1).reshape(len(q), -1, *q.shape[2:])
         return joined[:, : q.shape[1]]
@@ -140,11 +142,14 @@ class Encoding(eqx.Module):
     def _attend(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
     ) -> Queries:
-        if on_accelerator() and not self._has_own_weights:
+        factors, fused = visible_keys.factors, on_accelerator() and not self._has_own_weights
+        if fused and factors is None:
             bias = self.bias(layer, visible_keys)  # a number for all scores moves no softmax
             biases = None if isinstance(bias, float) else bias
             return jax.nn.dot_product_attention(q, k, v, biases, visible_keys.mask[:, None])
-        weights = self.weights(layer, visible_keys, q, k).astype(v.dtype)
+        weights = self.weights(layer, visible_keys, q, k)
+        weights = weights if factors is None else weights * jnp.moveaxis(factors, 2, 1)
+        weights = weights.astype(v.dtype)
         return jnp.einsum("bhqk,bkhe->bqhe", weights, v)
 
     @property

@@ -1,6 +1,8 @@
 """Rotary position embedding: queries and keys turned by angles that grow with the index.
 
-Source: Su et al., RoFormer, arXiv 2104.09864.
+Source: Su et al., RoFormer, arXiv 2104.09864. With `over` "heads" the angle grows with the number
+of the head instead. Queries and keys of a head are then turned alike, and their products stay as
+they are: it is no encoding, but what comes of a turn along the wrong axis.
 """
 
 import equinox as eqx
@@ -15,16 +17,20 @@ from curta.model.positions.base import Encoding, Heads, Shape
 def build(settings: RoPE, shape: Shape) -> Encoding:
     if shape.width // shape.heads % 2:
         raise UserError("positions 'rope' turns pairs: model.width / model.heads must be even")
-    return RoPEEncoding(settings.base)
+    return RoPEEncoding(settings.base, settings.over == "heads")
 
 
 class RoPEEncoding(Encoding):
     base: float = eqx.field(static=True)
+    over_heads: bool = eqx.field(static=True)
 
     def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
         half = heads.shape[-1] // 2
         frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-        angles = where.index[:, :, None, None].astype(jnp.float32) * frequencies[None, None, None]
+        numbers = where.index[:, :, None, None]
+        if self.over_heads:
+            numbers = jnp.arange(heads.shape[2])[None, None, :, None]
+        angles = numbers.astype(jnp.float32) * frequencies[None, None, None]
         cos, sin = jnp.cos(angles), jnp.sin(angles)
         left, right = heads[..., :half], heads[..., half:]
         return jnp.concatenate([left * cos - right * sin, right * cos + left * sin], axis=-1)

@@ -1,0 +1,120 @@
+"""An encoder that writes all digits at once, as its source has it: `make results-encoder`.
+
+Three seeds of each recipe, three epochs of 200,000 fixed problems: token accuracy on 1,000 test
+problems after each epoch, on the training set scored again, and the source's exams. Runs are
+trained in the runs folder, or gone on with.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import finished, markdown, recipe_fields, spread
+
+NAME, SEEDS = "encoder", 3
+RECIPES = (
+    "digit-encoder",
+    "digit-encoder-post-norm",
+    "digit-encoder-multiplication",
+    "digit-encoder-sorting-small",
+)
+AGAIN = 20_000
+"""Problems of the training set that are scored again."""
+
+
+def main() -> None:
+    options = arguments(__doc__, RECIPES)
+    for name in options.names:
+        settings = {"recipe": recipe_fields(f"sources/{name}", {}), "again": AGAIN}
+        RESULTS.keep(NAME, name, partial(measured, name), range(SEEDS), settings, options)
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)
+    if not known:
+        return {}
+    told = [name for name in RECIPES if name in known]
+    head = ["", *(f"`{name}`" for name in told)]
+    return {"encoder": markdown(head, _rows([known[name] for name in told]))}
+
+
+def measured(name: str) -> dict[str, Any]:
+    from curta.evaluation.scoring import scores
+    from curta.problems import tasks
+
+    run = finished(name, f"sources/{name}", SEEDS)
+    models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
+    again = scores(models, tasks.shown(task, AGAIN))
+    exams = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
+    return {
+        "parameters": info.parameters,
+        "seconds of training": info.training_seconds,
+        "epochs": _epochs(run),
+        "training set again": again.token_accuracy.round(4).tolist(),
+        "exams": {exam: _exam(run, exam) for exam in exams},
+        "both orders": _both_orders(models) if exams else None,
+        "sizes": {
+            f"{row.size}, {row.slice_name}": row.exact_match
+            for row in run.folder.read_evaluation().lengths
+        },
+    }
+
+
+def _epochs(run: Any) -> list[dict[str, Any]]:
+    """What each validation found, of every member."""
+    lines = [one for one in run.folder.read_metrics() if one.validation_loss is not None]
+    return [
+        {
+            "step": step,
+            "token accuracy": [o.validation_token_accuracy for o in lines if o.step == step],
+            "exact match": [o.validation_exact_match for o in lines if o.step == step],
+        }
+        for step in sorted({one.step for one in lines})
+    ]
+
+
+def _exam(run: Any, name: str) -> list[dict[str, Any]]:
+    from curta.frontends import api
+
+    return [dict(row) for row in api.probe(run, name)]
+
+
+def _both_orders(models: Any) -> list[float]:
+    """The share right of the 110 sums of two single digits in both orders, doubles twice."""
+    from curta.evaluation.scoring import exact_match
+    from curta.problems.problem import Problem
+
+    pairs = [(a, b) for a in range(10) for b in range(a, 10)]
+    asked = [Problem("+", pair[::order]) for pair in pairs for order in (1, -1)]
+    found: list[float] = exact_match(models, asked).mean(axis=1).round(4).tolist()
+    return found
+
+
+def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
+    yield ["parameters", *(f"{of['parameters']:,}" for of in known)]
+    for number in range(3):
+        shares = [spread(of["epochs"][number]["token accuracy"]) for of in known]
+        yield [f"token accuracy on test problems, epoch {number + 1}", *shares]
+    yield ["exact match on them", *(spread(of["epochs"][-1]["exact match"]) for of in known)]
+    yield [
+        "token accuracy, training set again",
+        *(spread(of["training set again"]) for of in known),
+    ]
+    yield ["single-digit pairs in both orders", *(_or_none(of["both orders"]) for of in known)]
+    for size in ("20", "21", "30"):
+        name = f"{size}, random"
+        yield [f"exact match at {size} digits", *(_or_none(of["sizes"].get(name)) for of in known)]
+    yield ["seconds of training a seed", *(_each(of["seconds of training"]) for of in known)]
+
+
+def _or_none(values: list[float] | None) -> str:
+    return "" if values is None else spread(values)
+
+
+def _each(seconds: float) -> str:
+    return f"{seconds / SEEDS:,.0f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Loops and lengths of the looped sibling: `make results-looped`.
+
+Three seeds of `sources/looped-abacus-small`, asked with other numbers of recurrences than in
+training, for every pair of lengths up to twice the longest of training. As in the source, digits'
+indices are displaced in the exam, too: by each of a few offsets, over which is averaged. The run is
+trained in the runs folder, or gone on with.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import finished, markdown, recipe_fields, spread
+
+NAME, RECIPE, SEEDS = "looped", "sources/looped-abacus-small", 3
+RECURRENCES = (1, 2, 4, 8, 16, 32)
+OFFSETS = (0, 8, 16)
+SIZES, COUNT = (4, 8, 12, 16), 100
+
+
+def main() -> None:
+    options = arguments(__doc__, map(str, RECURRENCES))
+    asked = {"offsets": OFFSETS, "grid": max(SIZES), "count": COUNT}
+    settings = {"recipe": recipe_fields(RECIPE, {}), **asked}
+    for name in options.names:
+        RESULTS.keep(NAME, name, partial(measured, int(name)), range(SEEDS), settings, options)
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)
+    if not known:
+        return {}
+    head = ["recurrences", "mean of the grid", *(f"{size} digits" for size in SIZES)]
+    rows = [
+        [name, spread(known[name]["mean"]), *(spread(known[name]["equal"][str(s)]) for s in SIZES)]
+        for name in map(str, RECURRENCES)
+        if name in known
+    ]
+    return {"looped": markdown(head, rows)}
+
+
+def measured(recurrences: int) -> dict[str, Any]:
+    """Exact match by member: the mean over the grid, and of two numbers of equal length."""
+    import numpy as np
+
+    run = finished(RECIPE.rpartition("/")[2], RECIPE, SEEDS)
+    models = run.load_models()
+    stacked = models.stacked.with_recurrences(recurrences)
+    grids = []
+    for offset in OFFSETS:
+        positions = replace(stacked.positions, exam_offset=offset)
+        asked = replace(models, stacked=replace(stacked, positions=positions))
+        grids.append(_grid(asked, run.recipe))
+    found = np.mean(grids, axis=0)  # members, first digits, second digits
+    means = [grid.mean(axis=(1, 2)).round(4).tolist() for grid in grids]
+    return {
+        "mean": found.mean(axis=(1, 2)).round(4).tolist(),
+        "equal": {str(s): found[:, s - 1, s - 1].round(4).tolist() for s in SIZES},
+        "offsets": dict(zip(OFFSETS, means, strict=True)),
+        "grid": found.round(3).tolist(),
+    }
+
+
+def _grid(models: Any, recipe: Any) -> Any:
+    import numpy as np
+
+    from curta.evaluation import exact_match
+
+    settings = replace(recipe.evaluation, grid=max(SIZES), grid_count=COUNT)
+    rows = exact_match.grid_rows(models, "+", settings)
+    return np.stack([np.array(find()) for find in rows.values()], axis=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Sums with spaces, trained by Curta and by transformers with TRL: `make results-spaced`.
+
+The recipe's problems are written as a data set. TRL trains transformers' own `GPT2LMHeadModel` on
+it, from random weights, with the source's settings: completions alone, 20 epochs of batches of 64,
+AdamW at 5e-4 falling linearly. What it saves is read back, and both models answer the same held-out
+problems, with the spaces of training and with others. Needs `pip install 'curta[trl,data]'`.
+
+data    what the splits hold
+curta   three seeds, of the run `spaced-addition`, which is trained as far as it is not
+trl     one seed
+"""
+
+import csv
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from curta.config.recipe import Recipe
+from curta.evaluation import exact_match
+from curta.evaluation.results import SliceResult
+from curta.evaluation.scoring import Models
+from curta.export.base import Exported
+from curta.export.huggingface import HuggingFace
+from curta.frontends import api
+from curta.layouts.texts import layout_of
+from curta.model.transformer import Transformer
+from curta.problems import tasks
+from curta.training import devices
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import finished, markdown, recipe_fields, spread
+
+NAME, RECIPE = "spaced", "sources/spaced-addition"
+EPOCHS, BATCH, SEED = 20, 64, 0
+SPACINGS = {"id": "spaces as in training", "ood": "spaces elsewhere"}
+
+
+def main() -> None:
+    options = arguments(__doc__, MEASURED)
+    devices.configure()
+    settings = {"recipe": recipe_fields(RECIPE, {}), "epochs": EPOCHS, "batch": BATCH}
+    for name in options.names:
+        RESULTS.keep(NAME, name, MEASURED[name], SEEDS[name], settings, options)
+    write_csv(RESULTS.read(NAME))
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)
+    told = [name for name in ("curta", "trl") if name in known]
+    if not told:
+        return {}
+    head = ["", *(f"{name}, {len(SEEDS[name])} seed{'s' * (name == 'curta')}" for name in told)]
+    rows = [
+        [f"{words}: {measure}", *(spread(known[name][spacing][measure], 4) for name in told)]
+        for spacing, words in SPACINGS.items()
+        for measure in MEASURES
+    ]
+    seconds = [f"{known[name]['seconds'] / len(SEEDS[name]):,.0f}" for name in told]
+    return {"spaced": markdown(head, [*rows, ["seconds of training a seed", *seconds]])}
+
+
+def data() -> dict[str, Any]:
+    """The sums of each split: how many, their range, mean and deviation, and a histogram."""
+    (task,), watched = recipe().tasks, recipe().training.validation
+    count = recipe().evaluation.held_out
+    splits = {
+        "train": tasks.trained(task),
+        "validation": range(watched),
+        "test_id": range(watched, watched + count),
+        "test_ood": range(watched + count, watched + 2 * count),
+    }
+    table = tasks.table(task)
+    pairs = {name: np.asarray(table.pairs(jnp.array(of))) for name, of in splits.items()}
+    either = {name: {tuple(sorted(pair)) for pair in of.tolist()} for name, of in pairs.items()}
+    return {
+        name: {
+            "problems": len(of),
+            "in training too, either way round": len(either[name] & either["train"]),
+            **_sums(of.sum(axis=1)),
+        }
+        for name, of in pairs.items()
+    }
+
+
+def _sums(sums: np.ndarray) -> dict[str, Any]:
+    counts, edges = np.histogram(sums, bins=18, range=(2000, 20_000))
+    return {
+        "least": int(sums.min()),
+        "most": int(sums.max()),
+        "mean": round(float(sums.mean()), 1),
+        "deviation": round(float(sums.std()), 1),
+        "histogram": dict(zip(map(int, edges), map(int, counts), strict=False)),
+    }
+
+
+def of_curta() -> dict[str, Any]:
+    run = finished("spaced-addition", RECIPE, len(SEEDS["curta"]))
+    found, info = run.folder.read_evaluation(), run.folder.read_info()
+    rows = [row for row in found.lengths if row.slice_name.startswith("held out")]
+    named = {name: _row(row) for name, row in zip(SPACINGS, rows, strict=True)}
+    return named | {"seconds": info.training_seconds, "parameters": info.parameters}
+
+
+def of_trl() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        saved, losses = trained_by_trl(Path(folder))
+        seconds = time.perf_counter() - begun
+        model = HuggingFace().read(saved).model
+    stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
+    found = scored(recipe(), Models(stacked, layout_of(recipe()), 1))
+    return found | {"seconds": round(seconds), "losses": losses}
+
+
+def recipe() -> Recipe:
+    return api.resolve(RECIPE, {})
+
+
+def scored(of: Recipe, models: Models) -> dict[str, Any]:
+    """Both matches of both spacings: the text to the letter, and the answer without its spaces."""
+    (task,) = of.tasks
+    rows = exact_match.held_out(models, task, of.training.validation, of.evaluation)
+    return {name: _row(row) for name, row in zip(SPACINGS, rows, strict=True)}
+
+
+def _row(row: SliceResult) -> dict[str, Any]:
+    return {
+        "problems": row.count,
+        "exact": row.exact_match,
+        "spaces left out": row.generated.exact_match,
+        "token accuracy": row.token_accuracy,
+    }
+
+
+def _blank() -> Transformer:
+    of = recipe()
+    return Transformer.init(of.model, of.positions, layout_of(of), key=jax.random.key(SEED))
+
+
+def trained_by_trl(folder: Path) -> tuple[Path, list[tuple[int, float]]]:
+    """Where TRL has left the model that it trained, and its losses by step."""
+    from datasets import load_dataset
+    from transformers import AutoTokenizer, GPT2LMHeadModel, set_seed
+    from trl import SFTConfig, SFTTrainer
+
+    set_seed(SEED)
+    api.write_data(RECIPE, recipe().tasks[0].rows, folder / "sums", form="jsonl")
+    at = folder / "blank"
+    HuggingFace().write(Exported("blank", SEED, recipe(), _blank()), at)
+    rows = load_dataset(str(folder / "sums"), split="train", cache_dir=str(folder / "cache"))
+    settings = SFTConfig(
+        output_dir=str(folder / "out"), num_train_epochs=EPOCHS, seed=SEED,
+        per_device_train_batch_size=BATCH, learning_rate=5e-4, lr_scheduler_type="linear",
+        warmup_steps=0, weight_decay=0.0, max_grad_norm=1.0, completion_only_loss=True,
+        bf16=False, use_cpu=True, gradient_checkpointing=False, dataloader_pin_memory=False,
+        save_strategy="no", logging_steps=156, report_to=[],
+    )  # fmt: skip
+    trainer = SFTTrainer(
+        GPT2LMHeadModel(GPT2LMHeadModel.from_pretrained(at).config), settings,
+        train_dataset=rows.select_columns(["prompt", "completion"]),
+        processing_class=AutoTokenizer.from_pretrained(at, trust_remote_code=True),
+    )  # fmt: skip
+    trainer.train()
+    trainer.save_model(str(folder / "saved"))
+    log = [(row["step"], row["loss"]) for row in trainer.state.log_history if "loss" in row]
+    return folder / "saved", log
+
+
+def write_csv(found: dict[str, Any]) -> None:
+    """A line for each contender, spacing and seed."""
+    with (RESULTS.folder / f"{NAME}.csv").open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file)
+        lines.writerow(["contender", "spacing", "seed", *MEASURES])
+        for contender in ("curta", "trl"):
+            of = found.get(contender, {})
+            for spacing in SPACINGS if of else ():
+                columns = zip(*(of[spacing][name] for name in MEASURES), strict=True)
+                for seed, values in zip(SEEDS[contender], columns, strict=True):
+                    lines.writerow([contender, spacing, seed, *values])
+
+
+MEASURES = ("exact", "spaces left out", "token accuracy")
+SEEDS = {"data": [], "curta": [0, 1, 2], "trl": [SEED]}
+MEASURED: dict[str, Callable[[], dict[str, Any]]] = {
+    "data": data,
+    "curta": of_curta,
+    "trl": of_trl,
+}
+
+if __name__ == "__main__":
+    main()
