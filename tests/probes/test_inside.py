@@ -437,16 +437,23 @@ def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     steps = [0, 3, 6, 10]
     run = remembering(*steps)
     finding = found(Tokens(), run, 1)
-    assert [row["step"] for row in only(finding, digit="7")] == steps
+    assert [row["step"] for row in only(finding, token="7")] == steps
     kept = (embedding_history.load(run.folder.history, step) for step in steps)
     moments = [moment[1, run.layout.digits] for moment in kept]
     expected = [principal(moments[-1]).project(moment)[7] for moment in moments]
     np.testing.assert_allclose(finding.picture["panels"][0]["paths"][7], expected, atol=1e-6)
 
 
+def test_of_a_layout_the_signs_of_its_problems_are_drawn_too(dense: Run) -> None:
+    finding = found(Tokens(), dense, 0)
+    first = [row["token"] for row in finding.rows if row["step"] == 0]
+    assert first == [*"0123456789", "+", "="]
+    assert len(finding.picture["panels"][0]["paths"]) == 12
+
+
 def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curta.runs.embedding_history.MOMENTS", 4)
-    rows = only(found(Tokens(), remembering(*range(11)), 0), digit="0")
+    rows = only(found(Tokens(), remembering(*range(11)), 0), token="0")
     assert [row["step"] for row in rows] == [0, 3, 7, 10]
 
 
