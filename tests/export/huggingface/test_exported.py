@@ -271,7 +271,7 @@ FAMILIES = {
     "addition-plain": "curta",  # learned positions, but RMS norms
     "addition-reversed": "llama",
     "sources/five-operations": "gpt2",
-    "sources/ladder-1-sgd": "gpt2",
+    "sources/ladder-1-sgd": "curta",  # layer norms, but no positions
     "sources/ladder-3-rope": "curta",  # rotary, but norms without gains
     "sources/looped-abacus": "curta",
     "sources/spaced-addition": "gpt2",
