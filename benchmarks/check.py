@@ -20,6 +20,7 @@ from curta.config.recipe import Recipe
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.training import trainer
+from curta.training.keys import step_keys
 from curta.training.optimizers import HyperParams, transformation
 
 from . import export
@@ -78,7 +79,7 @@ def _loss(recipe: Recipe) -> Given:
             return losses.mean()
 
         return mean
-    (text,), keys = export.texts(recipe, _keys()), trainer.step_keys(0, 0)
+    (text,), keys = export.texts(recipe, _keys()), step_keys(0, 0)
     given, bounds = export.batch(recipe, text), export.bounds(recipe)
     return lambda model, _: trainer.loss_and_exact_match(
         model, given, bounds, keys, recipe.training

@@ -45,7 +45,7 @@ def measured(name: str) -> dict[str, Any]:
 
     run = finished(name, f"sources/{name}", SEEDS)
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
-    again = scores(models, tasks.shown(task, AGAIN))
+    again = scores(models, tasks.trained_problems(task, AGAIN))
     exams = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
     return {
         "parameters": info.parameters,

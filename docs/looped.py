@@ -50,7 +50,7 @@ def measured(recurrences: int) -> dict[str, Any]:
     stacked = models.stacked.with_recurrences(recurrences)
     grids = []
     for offset in OFFSETS:
-        positions = replace(stacked.positions, exam_offset=offset)
+        positions = replace(stacked.positions, evaluation_offset=offset)
         asked = replace(models, stacked=replace(stacked, positions=positions))
         grids.append(_grid(asked, run.recipe))
     found = np.mean(grids, axis=0)  # members, first digits, second digits

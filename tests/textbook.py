@@ -14,12 +14,15 @@ from curta.config.model import ModelConfig
 from curta.model.transformer import Transformer
 
 
-class Kept(NamedTuple):
+class Masks(NamedTuple):
     """What dropout leaves of one text in one recurrence; None: all."""
 
     output: Any = None  # blocks 2 tokens width
     attention: Any = None  # blocks queries heads keys
     mlp: Any = None  # blocks tokens wide
+
+
+EVERYTHING = Masks()
 
 
 def norm(config: ModelConfig, x: Array, gain: Array | None, bias: Array | None = None) -> Array:
@@ -36,7 +39,7 @@ def left(config: ModelConfig, x: Array, kept: Array | None) -> Array:
     return x if kept is None else jnp.where(kept, x / (1 - config.dropout), 0.0)
 
 
-def attention(model: Transformer, block: int, h: Array, kept: Kept) -> Array:
+def attention(model: Transformer, block: int, h: Array, kept: Masks) -> Array:
     """Each query head sees with the keys and values of its group."""
     config, weight = model.config, jax.tree.map(lambda leaf: leaf[block], model.attention)
     features = config.width // config.heads
@@ -58,7 +61,7 @@ def attention(model: Transformer, block: int, h: Array, kept: Kept) -> Array:
     return plus(jnp.concatenate(seen, axis=1) @ weight.out, weight.out_bias)
 
 
-def feedforward(model: Transformer, block: int, h: Array, kept: Kept) -> Array:
+def feedforward(model: Transformer, block: int, h: Array, kept: Masks) -> Array:
     weight = jax.tree.map(lambda leaf: leaf[block], model.mlp)
     activations = {
         "relu": lambda x: jnp.maximum(x, 0),
@@ -78,7 +81,7 @@ def feedforward(model: Transformer, block: int, h: Array, kept: Kept) -> Array:
 
 
 def sublayer(
-    model: Transformer, role: str, block: int, x: Array, entry: Array, kept: Kept
+    model: Transformer, role: str, block: int, x: Array, entry: Array, kept: Masks
 ) -> Array:
     """The state after attention or feed-forward."""
     config, weight = model.config, jax.tree.map(lambda leaf: leaf[block], getattr(model, role))
@@ -90,7 +93,7 @@ def sublayer(
     return x if config.norm_placement == "pre" else norm(config, x, weight.after, weight.after_bias)
 
 
-def loop(model: Transformer, x: Array, entry: Array, kept: Kept = Kept()) -> Array:  # noqa: B008
+def loop(model: Transformer, x: Array, entry: Array, kept: Masks = EVERYTHING) -> Array:
     """All blocks."""
     config = model.config
     for block in range(config.num_layers):

@@ -274,6 +274,12 @@ def test_several_programs_are_a_list() -> None:
         ),
         ({"model.causal": False}, "positions 'window' need model.causal True, not False"),
         ({"model.dropout": 0.1}, "positions 'window' need model.dropout 0.0, not 0.1"),
+        ({"model.biases": ["out"]}, "positions 'window' need model.biases (), not ('out',)"),
+        ({"model.final_norm": False}, "positions 'window' need model.final_norm True, not False"),
+        (
+            {"model.norm_placement": "post"},
+            "positions 'window' need model.norm_placement pre or post_residual, not post",
+        ),
     ],
 )
 def test_a_window_needs_a_program_and_a_model_that_is_a_function_of_it(

@@ -18,6 +18,7 @@ from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.training import trainer
+from curta.training.keys import step_keys
 from curta.training.records import padded_texts
 from tests import paper, tiny
 
@@ -74,7 +75,7 @@ def test_learning_from_texts_is_learning_from_distinct_windows_by_how_often_they
     assert len(counts) < 0.9 * sum(counts.values())
 
     def of_texts(model: Transformer) -> Array:
-        keys = trainer.step_keys(0, 0)
+        keys = step_keys(0, 0)
         return trainer.loss_and_exact_match(model, batch, of.bounds, keys, of.recipe.training)[0]
 
     def of_windows(model: Transformer) -> Array:

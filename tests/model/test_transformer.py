@@ -546,7 +546,7 @@ def test_dropout_leaves_out_embeddings_and_what_else_a_recipe_names(
     assert 0.3 < np.isclose(embedded, 0).mean() < 0.7
     x = textbook.begin(model, embedded)
     for output, attention, mlp in dropped:
-        kept = textbook.Kept(
+        kept = textbook.Masks(
             None if output is None else output[:, :, rows],
             None if attention is None else attention[:, row, :length, :, :length],
             None if mlp is None else mlp[:, rows],

@@ -72,7 +72,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "positions.rows": [(with_positions(name), 256) for name in ("abacus", "coupled")],
     "positions.max_offset": [(with_positions("abacus"), 8)],
     "positions.offset_of": [(with_positions("abacus"), "text")],
-    "positions.exam_offset": [(with_positions("abacus"), 8)],
+    "positions.evaluation_offset": [(with_positions("abacus"), 8)],
     "positions.inject": [(with_positions("abacus"), "queries_keys")],
     "positions.max_start": [(with_positions("coupled"), 8)],
     "positions.period": [(PLACES, 8.0)],

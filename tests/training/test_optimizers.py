@@ -16,6 +16,7 @@ from curta.layouts import layout_named
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 from curta.training import trainer
+from curta.training.keys import step_keys
 from curta.training.optimizers import HyperParams, matrices, schedule, transformation
 from tests import tiny
 
@@ -205,7 +206,7 @@ def test_every_optimiser_lowers_the_loss_of_a_few_problems(name: Any) -> None:
     hyperparams = HyperParams(jnp.float32(settings.learning_rate), jnp.float32(0.0))
     chain = transformation(settings, hyperparams, 30)
 
-    keys = trainer.step_keys(0, 0)
+    keys = step_keys(0, 0)
 
     def loss(model: Transformer) -> Any:
         return trainer.loss_and_exact_match(model, batch, bounds, keys, PLAN)[0]

@@ -16,6 +16,7 @@ from curta.layouts.batches import padded
 from curta.model.states import States
 from curta.model.transformer import Transformer
 from curta.training import trainer
+from curta.training.keys import Keys, step_keys
 from curta.training.recurrence_loss import loss_terms
 from tests import textbook, tiny
 
@@ -24,7 +25,7 @@ ROOM = tiny.bounds(LAYOUT, 4)
 TEXT = tiny.text(LAYOUT, tiny.random_sums(1, 4), ROOM.total)
 WHERE = LAYOUT.where(TEXT)
 RECURRENCES = 4
-KEYS = [trainer.step_keys(seed, 0) for seed in range(24)]
+KEYS = [step_keys(seed, 0) for seed in range(24)]
 
 
 def with_recurrences(inject: str) -> Transformer:
@@ -42,7 +43,7 @@ def with_recurrences(inject: str) -> Transformer:
 def learning(model: Transformer, settings: Training) -> Any:
     """Loss and gradient of a step with these keys, compiled once for all of them."""
 
-    def loss(model: Transformer, keys: trainer.Keys) -> Array:
+    def loss(model: Transformer, keys: Keys) -> Array:
         return trainer.loss_and_exact_match(model, padded(TEXT, WHERE, ROOM), ROOM, keys, settings)[
             0
         ]

@@ -20,6 +20,7 @@ from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
+from curta.training.keys import of_each_text, of_task, step_keys
 from curta.training.records import Data
 from curta.training.trainer import Member, Metrics, Written
 from tests import tiny
@@ -117,8 +118,8 @@ def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_recur
     mesh = trainer.mesh_for(1, 8, jax.devices()[:2])
 
     def local() -> Any:
-        steps = [trainer.step_keys(0, number) for number in (0, 1)]
-        own = [trainer._own(keys, task) for keys in steps for task in (0, 1)]
+        steps = [step_keys(0, number) for number in (0, 1)]
+        own = [of_task(keys, task) for keys in steps for task in (0, 1)]
         own = [keys._replace(step=None, order=None) for keys in own]
         return jax.tree.map(lambda key: jax.random.key_data(key)[None], own)
 
@@ -187,7 +188,7 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
 
 
 def test_every_text_of_every_task_has_keys_of_its_own() -> None:
-    groups = [trainer._keys_of_each(jax.random.key(1), task, 8) for task in (0, 1)]
+    groups = [of_each_text(jax.random.key(1), task, 8) for task in (0, 1)]
     keys = np.concatenate([jax.random.key_data(part) for group in groups for part in group])
     assert len(np.unique(keys, axis=0)) == 32
 
@@ -299,7 +300,7 @@ def test_loss_and_exact_are_those_computed_by_hand() -> None:
             losses.append(np.log(np.exp(scores).sum()) - scores[truth])
             right.append(scores.argmax() == truth)
         flawless.append(all(right))
-    keys = trainer.step_keys(0, 0)
+    keys = step_keys(0, 0)
 
     @jax.jit
     def found() -> tuple[jax.Array, jax.Array]:
@@ -315,7 +316,7 @@ def test_a_numeric_loss_adds_the_squared_distance_of_the_expected_digit() -> Non
     """Each digit's own probabilities, by a plain loop; the end sign adds nothing."""
     model, bounds = tiny.drawn(DENSE, LAYOUT), tiny.bounds(LAYOUT, 4)
     text = tiny.text(LAYOUT, tiny.random_sums(6, 4), bounds.total)
-    batch, keys = padded(text, LAYOUT.where(text), bounds), trainer.step_keys(0, 0)
+    batch, keys = padded(text, LAYOUT.where(text), bounds), step_keys(0, 0)
 
     @jax.jit
     def found() -> tuple[list[jax.Array], jax.Array]:
@@ -349,7 +350,7 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
     recipe = tiny.dense(layout="reversed", task=TASKS)
     layout, how = layout_of(recipe), written(recipe)
     assert recipe.shares == (2, 6)
-    model, keys = tiny.drawn(recipe, layout), trainer.step_keys(3, 0)
+    model, keys = tiny.drawn(recipe, layout), step_keys(3, 0)
 
     def part(number: int) -> tuple[jax.Array, jax.Array]:
         task, share = recipe.tasks[number], recipe.shares[number]
@@ -366,7 +367,7 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
 
 def test_a_step_on_windows_has_the_mean_loss_of_those_it_drew() -> None:
     """Cross entropy in NumPy; exact match is the share of windows that are right."""
-    model, keys = tiny.drawn(RECIPE, layout_of(RECIPE)), trainer.step_keys(3, 0)
+    model, keys = tiny.drawn(RECIPE, layout_of(RECIPE)), step_keys(3, 0)
     data, _ = records.recorded(RECIPE, layout_of(RECIPE), [5])
     data = data._replace(own=member(data.own, 0))
     found = alone(

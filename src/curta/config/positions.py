@@ -133,7 +133,7 @@ class Abacus(Common):
     """Largest number added to all digits' indices in training; 0: none."""
     offset_of: Literal["step", "text"] = "step"
     """Whether that number is drawn once for all texts of a step, or for each text."""
-    exam_offset: PositionsOrNone = 0
+    evaluation_offset: PositionsOrNone = 0
     """The number that is added outside of training, in evaluations and exports."""
     inject: Literal["embedding", "queries_keys"] = "embedding"
     """Where vectors are added: to the embedding, or in every layer to queries_keys."""

@@ -18,6 +18,7 @@ import tomli_w
 from annotated_types import MaxLen, MinLen
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
+from curta.config import consistency
 from curta.config.errors import QUOTED, UserError, quoted, unknown
 from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
@@ -65,65 +66,7 @@ class Recipe:
     """What is asked when training has ended."""
 
     def __post_init__(self) -> None:
-        if not self.summary.isprintable():
-            raise UserError(f"summary {quoted(self.summary)}: one line, of letters that are shown")
-        if (self.layout is None) == (not self.programs):
-            raise UserError("a recipe has either a program or a layout")
-        operators = [task.operator for task in self.tasks]
-        if len(set(operators)) < len(operators):
-            raise UserError(f"task: one of the operators {' '.join(operators)} comes twice")
-        if self.training.batch < len(self.tasks):
-            raise UserError(f"training.batch must be at least {len(self.tasks)}, one a task")
-        self._check_validation()
-        if isinstance(self.positions, Window):
-            self._check_window()
-        if not self.model.causal and self.layout is None:
-            raise UserError("without model.causal no program can be run: it needs a layout")
-        if not self.model.causal and self.training.loss == "all":
-            raise UserError("training.loss 'all' has no meaning if model.causal is false")
-        if self.programs and self.training.loss == "numeric":
-            raise UserError("training.loss 'numeric' needs a layout: a program's digits carry more")
-        loss = self.training.recurrence_loss
-        if loss != "last" and self.model.num_recurrences == 1:
-            raise UserError(
-                f"training.recurrence_loss {loss!r} needs model.num_recurrences of at least 2,"
-                " not 1"
-            )
-
-    def _check_window(self) -> None:
-        """Raises UserError unless the next token is a function of one window."""
-        wanted = {
-            "num_attention_layers": 1,
-            "num_recurrences": 1,
-            "input_injection": "none",
-            "causal": True,
-            "dropout": 0.0,
-            "biases": (),
-            "final_norm": True,
-            "norm_epsilon": 1e-6,
-            "tied_scale": True,
-        }
-        if not self.model.norms_before:
-            raise UserError("positions 'window' need model.norm_placement pre or post_residual")
-        for field, value in wanted.items():
-            if getattr(self.model, field) != value:
-                raise UserError(
-                    f"positions 'window' need model.{field} {value},"
-                    f" not {getattr(self.model, field)}"
-                )
-
-    def _check_validation(self) -> None:
-        training = self.training
-        if not training.validate_every and (
-            training.keep == "best" or training.stop_at is not None
-        ):
-            raise UserError("training.keep best and training.stop_at need training.validate_every")
-        for task in self.tasks:
-            if training.validate_every and 0 < task.held_out <= training.validation:
-                raise UserError(
-                    f"task.held_out {task.held_out:,}: training.validation takes"
-                    f" {training.validation:,} of them and the evaluation needs others"
-                )
+        consistency.check(self)
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -52,11 +52,11 @@ class Block(eqx.Module):
             change = linear(heads, self.attention.out, self.attention.out_bias)
             x = self._add(x, change, self.attention, index_tree(self.dropout.output, 0))
             x = self._inject(x, context, "sublayer")
-        given = self.given(x, self.mlp, context)
-        change = feedforward(self.config, self.mlp, given, self.dropout.mlp)
+        entering = self.sublayer_input(x, self.mlp, context)
+        change = feedforward(self.config, self.mlp, entering, self.dropout.mlp)
         return self._add(x, change, self.mlp, index_tree(self.dropout.output, 1)), found
 
-    def given(self, x: Flat, layer: Attention | MLP, context: BlockContext) -> Flat:
+    def sublayer_input(self, x: Flat, layer: Attention | MLP, context: BlockContext) -> Flat:
         """What a sub-layer calculates with: the state, normalised unless it is so afterwards."""
         if self.config.norms_before:
             x = normed(self.config, x, layer.gain, layer.gain_bias)

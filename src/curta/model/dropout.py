@@ -58,7 +58,7 @@ def drawn(key: PRNGKeyArray | None, config: ModelConfig, batch: int, time: int) 
     return Dropout(
         site("output", config.num_layers, 2, tokens, config.width),
         site("attention", config.num_attention_layers, batch, time, config.heads, time),
-        site("mlp", config.num_layers, tokens, config.width * config.mlp_ratio),
+        site("mlp", config.num_layers, tokens, config.mlp_width),
     )
 
 

@@ -86,7 +86,7 @@ def attention(config: ModelConfig) -> Attention:
 
 def mlp(config: ModelConfig) -> MLP:
     """Feed-forward weights of all blocks, still to be drawn."""
-    width, count, wide = config.width, config.num_layers, config.width * config.mlp_ratio
+    width, count, wide = config.width, config.num_layers, config.mlp_width
     up = normal(count, width, wide, scale=width**-0.5)
     down = normal(count, wide, width, scale=wide**-0.5)
     return MLP(

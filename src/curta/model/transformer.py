@@ -273,7 +273,7 @@ class Transformer(eqx.Module):
         Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads. Tokens
         that stand nowhere, as a vocabulary's, are one text.
         """
-        h, layer = block.given(x, block.attention, context), block.attention
+        h, layer = block.sublayer_input(x, block.attention, context), block.attention
         shape = (1, len(x)) if context.where is None else context.where.index.shape
         found = [
             layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias")) for name in names

@@ -198,7 +198,7 @@ def held_out(task: Task, places: range) -> list[Problem]:
     return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
 
 
-def shown(task: Task, count: int) -> list[Problem]:
+def trained_problems(task: Task, count: int) -> list[Problem]:
     """Some of the problems of a finite set that is trained on, always the same ones."""
     total = trained_count(task)
     numbers = shuffled(jnp.arange(min(count, total)), total, seed=1)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree, UInt
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -30,6 +30,7 @@ from curta.model.transformer import Transformer
 from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.training import processes
+from curta.training.keys import Keys, of_each_text, of_task, step_keys
 from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
 from curta.training.recurrence_loss import loss_terms
@@ -70,20 +71,6 @@ class Metrics(NamedTuple):
 
     loss: Float[Array, "*members steps"]
     exact_match: Float[Array, "*members steps"]
-
-
-class Keys(NamedTuple):
-    """Keys of a step: for its problems, random starts, numbers of recurrences, and dropout.
-
-    And the step's number, and a number of the member's by which epochs are in order.
-    """
-
-    problems: PRNGKeyArray
-    starts: PRNGKeyArray
-    recurrences: PRNGKeyArray
-    dropout: PRNGKeyArray
-    step: Int[Array, ""] | int
-    order: UInt[Array, ""]
 
 
 class Written(NamedTuple):
@@ -176,8 +163,8 @@ def objective(
         return window_objective(model, recipe.training.batch, data, keys, shards)
     found = []
     for number, share in enumerate(recipe.shares):
-        own, bounds = _own(keys, number), written.bounds[number]
-        _, starts = _share(_keys_of_each(keys.starts, number, share), shards)
+        own, bounds = of_task(keys, number), written.bounds[number]
+        _, starts = _share(of_each_text(keys.starts, number, share), shards)
         text = _text(recipe, written, data, own, number, shards)
         batch = _batch(model, recipe, text, bounds)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
@@ -228,7 +215,7 @@ def _text(
     else:
         drawn = tasks.draw(task, keys.problems, share, keys.step)
     drawn = _share(drawn, shards)
-    writing, _ = _share(_keys_of_each(keys.starts, number, share), shards)
+    writing, _ = _share(of_each_text(keys.starts, number, share), shards)
     return layout.vary(layout.tokens(task.operator, drawn, bounds[number]), writing)
 
 
@@ -367,34 +354,6 @@ def placed(data: Data, mesh: Mesh) -> Data:
     """Places each member's own data with it, and what is shared everywhere."""
     everywhere = NamedSharding(mesh, PartitionSpec())
     return Data(processes.put(data.shared, everywhere), shard(data.own, mesh))
-
-
-def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
-    """The keys of one step of one member."""
-    member = jax.random.key(seed)
-    key, order = jax.random.fold_in(member, 1 + number), jax.random.bits(member)
-    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in (1, 2, 3))
-    return Keys(key, starts, recurrences, dropout, number, order)
-
-
-def _own(keys: Keys, number: int) -> Keys:
-    """A task's own keys: problems of its own, and dropout of its own on every device."""
-    problems = jax.random.fold_in(keys.problems, number) if number else keys.problems
-    dropout = jax.random.fold_in(keys.dropout, number)
-    dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
-    return keys._replace(problems=problems, dropout=dropout)
-
-
-def _keys_of_each(
-    key: PRNGKeyArray, task: int, texts: int
-) -> tuple[Key[Array, " texts"], Key[Array, " texts"]]:
-    """Two keys for each text of a task's whole batch: to vary how it is written, and its start.
-
-    They do not depend on how many devices share the batch. Where nothing is drawn from
-    them, the compiled step has no trace of them.
-    """
-    keys = jax.random.split(jax.random.fold_in(key, task), (2, texts))
-    return keys[0], keys[1]
 
 
 def _share(tree: PyTree, shards: int) -> PyTree:

@@ -75,7 +75,7 @@ OWN: dict[str, dict[str, Any]] = {
         "model__tie_embeddings": True, "model__tied_scale": False,
     },
     "abacus, offset": COUPLED | {
-        "positions__name": "abacus", "layout": "reversed", "positions__exam_offset": 7,
+        "positions__name": "abacus", "layout": "reversed", "positions__evaluation_offset": 7,
     },
     "sinusoidal": COUPLED | {
         "positions__name": "randomised", "positions__of": "sinusoidal",

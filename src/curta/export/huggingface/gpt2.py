@@ -45,7 +45,7 @@ class GPT2(Family):
             "n_embd": config.width,
             "n_layer": config.num_layers,
             "n_head": config.heads,
-            "n_inner": config.width * config.mlp_ratio,
+            "n_inner": config.mlp_width,
             "activation_function": ACTIVATIONS.get(config.activation, config.activation),
             "layer_norm_epsilon": config.norm_epsilon,
             "scale_attn_weights": config.attention_scale,
@@ -68,7 +68,7 @@ class GPT2(Family):
 
 def _block(model: Transformer, block: int) -> list[Part | Constant]:
     config, h = model.config, f"transformer.h.{block}"
-    width, wide = config.width, config.width * config.mlp_ratio
+    width, wide = config.width, config.mlp_width
     kept = ("attention.query", "attention.key", "attention.value")
     biases = tuple(f"{name}_bias" for name in kept)
     attends = block < config.num_attention_layers

@@ -43,7 +43,7 @@ class Llama(Family):
         assert isinstance(positions, RoPEEncoding)
         return {
             "hidden_size": config.width,
-            "intermediate_size": config.width * config.mlp_ratio,
+            "intermediate_size": config.mlp_width,
             "num_hidden_layers": config.num_layers,
             "num_attention_heads": config.heads,
             "num_key_value_heads": config.kv_heads,
@@ -101,7 +101,7 @@ def _idle(model: Transformer, block: int) -> list[Part | Constant]:
 
 def _feedforward(model: Transformer, block: int) -> list[Part | Constant]:
     config, layer = model.config, f"model.layers.{block}"
-    mlp, width, wide = f"{layer}.mlp", config.width, config.width * config.mlp_ratio
+    mlp, width, wide = f"{layer}.mlp", config.width, config.mlp_width
     outer: list[Part | Constant] = [
         Part(f"{layer}.post_attention_layernorm.weight", ("mlp.gain",), block),
         Part(f"{mlp}.down_proj.weight", ("mlp.down",), block, turned=True),

@@ -93,7 +93,7 @@ class SubLayer(nn.Module):
         self.injected = settings["input_injection"] == "normed"
         self.dropout = dropout(settings, "output")
 
-    def given(self, x: Tensor, entry: Tensor) -> Tensor:
+    def sublayer_input(self, x: Tensor, entry: Tensor) -> Tensor:
         x = x if self.norm is None else self.norm(x)
         return x + entry if self.injected else x
 
@@ -125,14 +125,14 @@ class Attention(SubLayer):
         context: Context,
         cache: DynamicCache | None,
     ) -> tuple[Tensor, Tensor]:
-        """The state after attention, and the weights that `Positions.attend` gave."""
-        h = self.given(x, entry)
+        """The state after attention, and `Positions.weights`."""
+        h = self.sublayer_input(x, entry)
         query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
         query, key = positions.rotate(query, context), positions.rotate(key, context)
         query = query if self.scaled else query * self.head_dim**0.5
         key, value = map(self._repeat_kv, remembered(cache, layer, key, value))
-        drop = self.weights_dropout
-        seen, weights = positions.attend(block, context, query, key, value, drop)
+        weights = positions.weights(block, context, query, key)
+        seen = positions.taken(context, self.weights_dropout(weights), value)
         return self.added(x, self.out(seen.flatten(-2))), weights
 
     def _split(self, x: Tensor) -> Tensor:
@@ -157,7 +157,7 @@ class FeedForward(SubLayer):
         self.inner_dropout = dropout(settings, "mlp")
 
     def forward(self, x: Tensor, entry: Tensor) -> Tensor:
-        h = self.given(x, entry)
+        h = self.sublayer_input(x, entry)
         if self.gate is None:
             inner = self.activate(self.up(h))
         else:

@@ -27,27 +27,18 @@ class Positions(Constants):
     def bias(self, block: int, context: Context) -> Tensor | float:
         return 0.0
 
-    def attend(
-        self,
-        block: int,
-        context: Context,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        dropout: nn.Module,
-    ) -> tuple[Tensor, Tensor]:
-        """What each query takes, batch x queries x heads x features, and its shares of the keys.
-
-        Shares are calculated in single precision, whatever the weights have; dropout leaves out
-        some of what is taken.
-        """
+    def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
+        """Each query's shares of the keys, in single precision, whatever the weights have."""
         scores = (q @ k.transpose(-1, -2)).float() * q.shape[-1] ** -0.5
         scores = scores + self.bias(block, context)
-        weights = hidden(scores, ~context.visible[:, None]).softmax(dim=-1)
-        return (dropout(weights.to(v.dtype)) @ v).transpose(1, 2), weights
+        return hidden(scores, ~context.visible[:, None]).softmax(dim=-1)
+
+    def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
+        """What each query takes with these weights, batch x queries x heads x features."""
+        return (weights.to(v.dtype) @ v).transpose(1, 2)
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
-        """The weights of `attend` as batch x heads x queries x keys."""
+        """The `weights` as batch x heads x queries x keys."""
         return weights
 
     def chosen(self, table: Tensor, rows: Tensor) -> Tensor:
@@ -124,7 +115,7 @@ class Abacus(Positions):
 
     def vectors(self, context: Context) -> Tensor:
         digit = (context.role >= 0) & self.digits[context.role]
-        row = context.coordinates[..., 0] + self.settings["exam_offset"] + 1
+        row = context.coordinates[..., 0] + self.settings["evaluation_offset"] + 1
         rows = torch.where(digit, row, 0)
         return self.chosen(self.table, rows)
 
@@ -147,22 +138,13 @@ class Window(Positions):
         near = cells(config.positions["near"], config.layout["axes"])
         return {"unknown": near[..., 0] == ABSENT}
 
-    def attend(
-        self,
-        block: int,
-        context: Context,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        dropout: nn.Module,
-    ) -> tuple[Tensor, Tensor]:
-        rows = torch.arange(k.shape[0], device=k.device)[:, None, None]
-        there = context.visible[..., None, None]
-        key, value = (part[rows, :, context.keys].masked_fill(~there, 0.0) for part in (k, v))
-        scores = (q.transpose(1, 2)[:, :, None] * key).sum(dim=-1).float() * q.shape[-1] ** -0.5
-        weights = (scores + self._biases(block, context)).softmax(dim=2)
-        taken = dropout(weights[..., None].to(value.dtype)) * value
-        return taken.sum(dim=2), weights
+    def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
+        """Batch x queries x cells x heads."""
+        scores = (q.transpose(1, 2)[:, :, None] * seen(context, k)).sum(dim=-1).float()
+        return (scores * q.shape[-1] ** -0.5 + self._biases(block, context)).softmax(dim=2)
+
+    def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
+        return (weights[..., None].to(v.dtype) * seen(context, v)).sum(dim=2)
 
     def shares(self, weights: Tensor, context: Context) -> Tensor:
         assert context.keys is not None
@@ -178,6 +160,12 @@ class Window(Positions):
         table = self.biases[block].unflatten(-1, (len(self.unknown), -1))
         biases = table[:, role].permute(1, 2, 3, 0).float()
         return hidden(biases, self.unknown[role][..., None])
+
+
+def seen(context: Context, heads: Tensor) -> Tensor:
+    """Keys or values of each cell of the queries' windows; zeros where there is no neighbour."""
+    rows = torch.arange(heads.shape[0], device=heads.device)[:, None, None]
+    return heads[rows, :, context.keys].masked_fill(~context.visible[..., None, None], 0.0)
 
 
 FLOAT = torch.float32

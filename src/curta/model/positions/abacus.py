@@ -1,8 +1,8 @@
 """Abacus: the i-th digit of each number gets vector offset + i, every other token vector 0.
 
 In training one offset, uniform in 0..max_offset, is drawn for the whole batch, or for each
-text; afterwards it is `exam_offset`. The i-th digit is the i-th in the text, so the layout should
-put the least significant first. Rows begin with deviation 1, as those of the authors'
+text; afterwards it is `evaluation_offset`. The i-th digit is the i-th in the text, so the layout
+should put the least significant first. Rows begin with deviation 1, as those of the authors'
 own `abacus.py`; their runs begin them, and the tokens' vectors, with width^-1/2, and
 normalise the sum of both before the first layer. Here nothing is normalised there: the norm
 before each sub-layer is of its input alone, not of the residual.
@@ -11,7 +11,7 @@ The vectors are added to the embeddings, or else, in every attention layer, to q
 and keys and to nothing that is passed on: then each head has its own part of them, and
 all blocks share one table.
 Source: McLeish et al., arXiv 2405.17399: one offset a step, 0 afterwards, and vectors added to
-the embeddings. There these sums are normalised before the first block; here they are not.
+the embeddings.
 """
 
 from dataclasses import replace
@@ -32,18 +32,18 @@ def build(settings: Abacus, shape: Shape) -> Encoding:
     table = normal(settings.rows, shape.width, scale=1.0)
     made = AbacusEncoding if settings.inject == "embedding" else InnerAbacusEncoding
     each = settings.offset_of == "text"
-    return made(table, settings.max_offset, each, settings.exam_offset, shape.layout)
+    return made(table, settings.max_offset, each, settings.evaluation_offset, shape.layout)
 
 
 class AbacusEncoding(Encoding):
     table: Weight  # rows width
     max_offset: int = eqx.field(static=True)
     of_each_text: bool = eqx.field(static=True)
-    exam_offset: int = eqx.field(static=True)
+    evaluation_offset: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
-        last = bounds.extents[0][1] + (self.max_offset if training else self.exam_offset)
+        last = bounds.extents[0][1] + (self.max_offset if training else self.evaluation_offset)
         if last >= self.table.shape[0]:
             raise UserError(
                 f"digit indices of up to {last:,}, offset included, are too many for this model:"
@@ -64,8 +64,8 @@ class AbacusEncoding(Encoding):
     def _shifted(
         self, where: TokenPositions, offset: Int[Array, "#texts #time #axes"] | Int[Array, ""]
     ) -> TokenPositions:
-        """Coordinates so that `vectors`, which adds `exam_offset`, adds this offset instead."""
-        moved = where.coordinates + offset - self.exam_offset
+        """Coordinates to which `vectors`, adding `evaluation_offset`, adds this offset instead."""
+        moved = where.coordinates + offset - self.evaluation_offset
         return replace(where, coordinates=moved)
 
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"] | float:
@@ -74,7 +74,7 @@ class AbacusEncoding(Encoding):
     def vectors(self, where: TokenPositions) -> Float[Array, "batch time width"]:
         """The row of each token."""
         digit = is_digit(self.layout, where.role)
-        row = where.coordinates[..., 0] + self.exam_offset + 1
+        row = where.coordinates[..., 0] + self.evaluation_offset + 1
         return self.table[jnp.where(digit, row, 0)]
 
 
