@@ -48,6 +48,7 @@ def spots(layout: Layout, problem: Problem) -> list[Spot]:
         ("reversed", "759+86=5201$"),
         ("coupled", "759+86=5201$"),
         ("padded", "759+860=5201$"),
+        ("plain-padded", "957+068=1025$"),
         ("position-coupling", "957+068=5201$"),
         ("blanks", "957+ 68=5201$"),
         ("hints", "a0b9c5d7+a0b0c6d8=d5c2b0a1$"),
@@ -59,6 +60,7 @@ def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
 
 def test_padding_adds_a_place_to_the_answer_even_without_a_carry() -> None:
     assert layout_named("padded").write(Problem("+", (12, 3))) == "21+30=510$"
+    assert layout_named("plain-padded").write(Problem("+", (12, 3))) == "12+03=015$"
     assert layout_named("blanks").write(Problem("+", (12, 3))) == "12+ 3=51 $"
     assert layout_named("hints").write(Problem("+", (12, 3))) == "a0b1c2+a0b0c3=c5b1a0$"
 
@@ -124,7 +126,7 @@ def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
     assert ids == [*inputs, *labels, 0]
 
 
-@pytest.mark.parametrize("name", ["plain", "begun", "begun-left", "reversed", "padded"])
+@pytest.mark.parametrize("name", ["plain", "begun", "begun-left", "reversed", "padded", "plain-padded"])
 @given(data=st.data())
 def test_other_layouts_count_within_each_number(name: str, data: st.DataObject) -> None:
     layout = layout_named(name)

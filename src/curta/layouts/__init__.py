@@ -14,6 +14,7 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "plain": "curta.layouts.plain:Plain",
         "reversed": "curta.layouts.reversed:Reversed",
         "padded": "curta.layouts.padded:Padded",
+        "plain-padded": "curta.layouts.plain_padded:PlainPadded",
         "begun": "curta.layouts.begun:Begun",
         "begun-left": "curta.layouts.begun:BegunLeft",
         "blanks": "curta.layouts.blanks:Blanks",

@@ -46,7 +46,8 @@ def test_the_cache_changes_nothing(tmp_path: Path, name: str) -> None:
         found = there(tokens[:, begin:end], mask[:, :end], past_key_values=cache)
         cache, pieces = found.past_key_values, [*pieces, found.logits]
     real = mask.bool()
-    torch.testing.assert_close(torch.cat(pieces, dim=1)[real], whole.logits[real])
+    near = {"rtol": 1e-5, "atol": 1e-4}  # sums in another order
+    torch.testing.assert_close(torch.cat(pieces, dim=1)[real], whole.logits[real], **near)
     written = [there.generate(**given, max_new_tokens=9, use_cache=use) for use in (True, False)]
     assert written[0].tolist() == written[1].tolist()
 

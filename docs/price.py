@@ -1,0 +1,340 @@
+"""The price of a hint: `make results-price`.
+
+How many sums up to 999 + 999 must be shown until a model is right on 99 of 100 that it has not met,
+by what it is given beyond the text as people write it. Every step shows 64 sums of the table; the
+transformer, the optimiser and the steps are the same for all. What is given stands in `GIVEN`:
+
+order     the answer, and the operands, least significant digit first
+padding   operands of one width, the answer of one more
+places    a learned vector for the place of a digit, instead of rotary positions
+roles     a learned vector for the part of the sum to which a character belongs
+trace     the text of a program: carries are marked, or the sum is worked out before it is written
+window    attention to the neighbours on which the program's next token depends, on one layer
+moves     of a program's tokens, symbol and role are asked for and the moves are given
+
+A learning rate is found first: each of `RATES` with a seed that is not reported. Then eight seeds.
+The search and each seed are results of their own in docs/results/price.json.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import markdown, recipe_fields, spread
+
+FILE = "price"
+SEEDS = range(8)
+SEARCHED = 100
+"""The seed of the search."""
+RATES = (0.001, 0.003, 0.01)
+BATCH = 64
+"""Sums of a step; under a window, as many windows as these have."""
+STEPS = 16_000
+ENOUGH = 0.99
+ASKED = 500
+"""Sums of a check, and again as many that say at the end what is right."""
+LENGTHS = (6, 20, 100)
+COUNT = 100
+RECORDED = 64_000
+"""Sums that a program is recorded on, each seed its own."""
+
+COMMON: dict[str, Any] = {
+    "task.values": [0, 999], "task.held_out": 2 * ASKED,
+    "task.special": 0.0, "task.digits": [1, 10],
+    "model.width": 64, "model.heads": 4, "model.mlp_ratio": 2, "model.activation": "gelu",
+    "model.num_layers": 2, "model.num_attention_layers": 2, "model.role_embeddings": False,
+    "model.compositional_embeddings": False,
+    "optimizer.name": "adamw", "optimizer.schedule": "constant", "optimizer.warmup": 0.02,
+    "training.batch": BATCH, "training.steps": STEPS,
+    "training.validate_every": 0, "evaluation.grid": 0,
+}  # fmt: skip
+"""What all models have in common."""
+
+ROPE = {"positions.name": "rope", "positions.base": 10000.0}
+PLACES = {"positions.name": "coupled", "positions.rows": 128, "positions.max_start": 0}
+ROLES = {"model.role_embeddings": True}
+WINDOW = {
+    "positions.name": "window", "model.num_attention_layers": 1, "training.sampling": "frequency",
+}  # fmt: skip
+
+GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "nothing": ("plain", ROPE),
+    "roles": ("plain", ROPE | ROLES),
+    "padding": ("plain-padded", ROPE),
+    "padding, roles": ("plain-padded", ROPE | ROLES),
+    "padding, places": ("plain-padded", PLACES),
+    "padding, places, roles": ("plain-padded", PLACES | ROLES),
+    "order": ("reversed", ROPE),
+    "order, roles": ("reversed", ROPE | ROLES),
+    "order, padding": ("padded", ROPE),
+    "order, padding, roles": ("padded", ROPE | ROLES),
+    "order, places": ("coupled", PLACES),
+    "order, places, roles": ("coupled", PLACES | ROLES),
+    "order, padding, places": ("padded", PLACES),
+    "order, padding, places, roles": ("padded", PLACES | ROLES),
+    "trace": ("spaced", ROPE),
+    "trace, order": ("carried", ROPE),
+    "trace, order, places, roles": ("carried", PLACES | ROLES),
+    "window": ("addition", WINDOW),
+    "window, moves": ("addition", WINDOW),
+    "window, trace": ("carried", WINDOW),
+    "window, trace, moves": ("carried", WINDOW),
+}
+"""Layout or program, and positions, by what is given. Order, places and roles are in a window."""
+
+PROGRAMS = ("spaced", "carried", "addition")
+
+
+def main() -> None:
+    options = arguments(__doc__, GIVEN)
+    for name in options.names:
+        keep(f"{name}: rates", name, partial(searched, name), SEARCHED, options)
+    for seed in SEEDS:
+        for name in options.names:
+            rate = best_rate(RESULTS.read(FILE)[f"{name}: rates"])
+            keep(f"{name}: seed {seed}", name, partial(measured, name, rate, seed), seed, options)
+
+
+def keep(
+    title: str, name: str, measure: Callable[[], Any], seed: int, options: argparse.Namespace
+) -> None:
+    settings = {"recipe": recipe_fields(*changed(name, RATES[0])), "rates": RATES, "asked": ASKED}
+    RESULTS.keep(FILE, title, measure, [seed], settings, options)
+
+
+def changed(name: str, rate: float) -> tuple[str, dict[str, Any]]:
+    """The recipe of what is given, as a shipped one and all that is changed in it."""
+    written, own = GIVEN[name]
+    source = written if written in PROGRAMS else "addition-plain"
+    by = {"training.problems": RECORDED} if written in PROGRAMS else {"layout": written}
+    return source, {**COMMON, **by, "optimizer.learning_rate": rate, **own}
+
+
+def searched(name: str) -> dict[str, Any]:
+    """Of each rate, what its training came to."""
+    return {str(rate): measured(name, rate, SEARCHED) for rate in RATES}
+
+
+def best_rate(found: dict[str, Any]) -> float:
+    """That with the fewest sums until right, and of those that never were with the most right."""
+    return float(min(RATES, key=lambda rate: _cost(found[str(rate)])))
+
+
+def _cost(one: dict[str, Any]) -> tuple[float, float]:
+    return one["sums"] or np.inf, -one["exact match"]
+
+
+def measured(name: str, rate: float, seed: int) -> dict[str, Any]:
+    """Sums shown until right, None if never, and what is right at the end, by length, too.
+
+    It is right at the first of two checks in a row that find so many right.
+    """
+    training = Training(name, rate, seed)
+    before = reached = None
+    for step in checks():
+        training.until(step)
+        found = training.right(training.held_out(0))
+        if found >= ENOUGH and before is not None:
+            reached = before
+            break
+        before = step if found >= ENOUGH else None
+    lengths = {str(size): training.right(of_length(size)) for size in LENGTHS}
+    return {
+        "sums": None if reached is None else reached * BATCH,
+        "shown": training.step * BATCH,
+        "exact match": training.right(training.held_out(ASKED)),
+        "lengths": lengths,
+        "parameters": training.parameters,
+    }
+
+
+def checks() -> Iterator[int]:
+    """Steps at which is asked: each ten, then each tenth more: 10 to 100, 110, 120, ... 8000."""
+    step = 10
+    while step < STEPS:
+        yield step
+        step += max(10, step // 100 * 10)
+    yield STEPS
+
+
+def of_length(size: int) -> list[Any]:
+    from curta.problems import tasks
+
+    return tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
+
+
+class Training:
+    """One member of what is given, trained as far as it is asked for."""
+
+    def __init__(self, name: str, rate: float, seed: int) -> None:
+        from curta.frontends import api
+        from curta.training import trainer
+
+        self.shape, self.step = shape(name), 0
+        recipe = api.resolve(*changed(name, rate))
+        self.state = trainer.shard(
+            trainer.init(recipe, self.shape.layout, jnp.asarray([seed])), self.shape.mesh
+        )
+        self.data = self.shape.data(seed)
+
+    def until(self, step: int) -> None:
+        """Trains on to that step."""
+        from curta.training import trainer
+
+        while self.step < step:
+            count = min(trainer.CHUNK, step - self.step)
+            numbers = jnp.int32(self.step), jnp.int32(count)
+            self.state, _ = self.shape.call(self.state, self.data, *numbers)
+            self.step += count
+
+    def right(self, problems: list[Any]) -> float:
+        """The share of these that it writes without an error."""
+        return self.shape.right(self.state.model, problems)
+
+    def held_out(self, first: int) -> list[Any]:
+        """Sums of the table that nobody is shown, from that place on."""
+        from curta.problems import tasks
+
+        return tasks.held_out(self.shape.recipe.tasks[0], range(first, first + ASKED))
+
+    @property
+    def parameters(self) -> int:
+        return sum(leaf.size for leaf in jax.tree.leaves(self.state.model))
+
+
+@cache
+def shape(name: str) -> "Shape":
+    return Shape(name)
+
+
+class Shape:
+    """What is given, compiled once: recipe, layout and a chunk of steps for one member."""
+
+    def __init__(self, name: str) -> None:
+        from curta.frontends import api
+        from curta.layouts.program import ProgramLayout
+        from curta.layouts.texts import layout_of
+        from curta.training import records, trainer
+
+        recipe = api.resolve(*changed(name, RATES[0]))
+        self.layout = layout_of(recipe)
+        self.windows = name.startswith("window")
+        if self.windows:
+            batch = round(BATCH * windows_of_a_sum(recipe, self.layout))
+            recipe = replace(recipe, training=replace(recipe.training, batch=batch))
+        self.recipe, self.mesh = recipe, trainer.training_mesh(recipe, 1)
+        _, bounds = records.recorded(recipe, self.layout, [SEARCHED])
+        self.call = trainer.compiled(recipe, trainer.Written(self.layout, bounds), self.mesh)
+        tokens = len(self.layout.characters)
+        self.like = np.arange(tokens)
+        if name.endswith("moves"):
+            assert isinstance(self.layout, ProgramLayout)
+            self.like = without_moves(self.layout)
+
+    def data(self, seed: int) -> Any:
+        """What a member is shown, with tokens that differ in their moves alone taken for one."""
+        from curta.training import records, trainer
+
+        data, _ = records.recorded(self.recipe, self.layout, [seed])
+        if self.windows:
+            rows, targets = data.shared
+            data = data._replace(shared=(rows, jnp.asarray(self.like)[targets]))
+        return trainer.placed(data, self.mesh)
+
+    def right(self, stacked: Any, problems: list[Any]) -> float:
+        from curta.evaluation.scoring import Models, exact_match
+
+        if not self.windows:
+            return float(exact_match(Models(stacked, self.layout, 1), problems).mean())
+        return self._right_after_windows(stacked, problems)
+
+    def _right_after_windows(self, stacked: Any, problems: list[Any]) -> float:
+        """Each token after the true ones before it; [ok, ok], [ok, wrong] is 0.5."""
+        from curta.evaluation import memo
+        from curta.programs.machine.recording import Recording, seen
+
+        of: Any = self.layout
+        texts = Recording.of([of.tokens_of(problem) for problem in problems])
+        found = seen(of.machine, texts, of.windows)
+        token = memo.calculate(stacked, found.rows, found.targets).token[0]
+        wrong = self.like[token] != self.like[found.targets]
+        return float((np.bincount(found.text, weights=wrong, minlength=len(problems)) == 0).mean())
+
+
+def windows_of_a_sum(recipe: Any, layout: Any) -> float:
+    """How many tokens the program writes for a sum, in the mean of a thousand."""
+    from curta.training import records
+
+    (task,) = recipe.tasks
+    sums = records.problems(recipe, layout, task, SEARCHED)[:1000]
+    texts = [layout.recorder.record(task.operator, one) for one in sums]
+    return sum(len(tokens) - prompt for tokens, prompt in texts) / len(texts)
+
+
+def without_moves(layout: Any) -> np.ndarray:
+    """For each token the first one with its symbol and role, whatever its move."""
+    first: dict[tuple[str, str], int] = {}
+    named = [(token.symbol, token.role) for token in layout.machine.tokens]
+    return np.array([first.setdefault(one, number) for number, one in enumerate(named)])
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    """A line for each, those with the fewest sums first."""
+    known = entries(results)
+    head = (
+        "given", "rate", "right by the budget", "sums until right", "right on sums not met",
+        *(f"{size} digits" for size in LENGTHS), "parameters",
+    )  # fmt: skip
+    rows = sorted(known.items(), key=lambda item: median(sums(item[1])))
+    return {"price": markdown(head, [_line(name, found) for name, found in rows])} if known else {}
+
+
+def entries(results: Results) -> dict[str, list[dict[str, Any]]]:
+    """What was measured of each, seed by seed, with its rate."""
+    known = results.read(FILE)
+    found = {}
+    for name in GIVEN:
+        seeds = [known[f"{name}: seed {s}"] for s in SEEDS if f"{name}: seed {s}" in known]
+        if seeds:
+            found[name] = [one | {"rate": best_rate(known[f"{name}: rates"])} for one in seeds]
+    return found
+
+
+def sums(found: list[dict[str, Any]]) -> list[float]:
+    """Sums until right of each seed, infinite where it never was."""
+    return [one["sums"] or np.inf for one in found]
+
+
+def _line(name: str, found: list[dict[str, Any]]) -> list[str]:
+    reached = sum(one["sums"] is not None for one in found)
+    return [
+        name,
+        str(found[0]["rate"]),
+        f"{reached} of {len(found)}",
+        _counts(sums(found)),
+        spread([one["exact match"] for one in found]),
+        *(spread([one["lengths"][str(size)] for one in found], 2) for size in LENGTHS),
+        f"{found[0]['parameters']:,}",
+    ]
+
+
+def _counts(values: list[float]) -> str:
+    """Median, least and greatest: 1,280 (640 to more than 512,000)."""
+    middle, least, most = map(_count, (median(values), min(values), max(values)))
+    return middle if least == most else f"{middle} ({least} to {most})"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if np.isfinite(value) else f"more than {STEPS * BATCH:,}"
+
+
+if __name__ == "__main__":
+    main()
