@@ -21,6 +21,7 @@ UNREAD = [
     ("isqrt", "task.second", [1, 2], "it needs an operator of several operands"),
     (WINDOW, "task.rows", 8, "it needs task.values, or a layout"),
     (WINDOW, "task.split", 1, "it needs task.values or task.rows"),
+    (WINDOW, "task.twins_together", False, "it needs task.held_out, and an operator that commutes"),
     (PLAIN, "model.compositional_embeddings", True, "it needs a program, not a layout"),
     (WINDOW, "model.qk_input", "positions", "it needs positions that are vectors: learned,"),
     (PLAIN, "model.init_std", 0.1, "it needs model.init 'normal'"),

@@ -1,7 +1,9 @@
 """How a table is divided into problems that are trained on and held out, mirrored ones too."""
 
+import dataclasses
 from pathlib import Path
 
+import jax.numpy as jnp
 import pytest
 
 from curta.config.task import Task
@@ -18,15 +20,17 @@ def operands(task: Task, places: range) -> set[tuple[int, ...]]:
 
 @pytest.mark.parametrize("operator", ["+", "-", "*", "//"])
 @pytest.mark.parametrize("rows", [0, 20])
-def test_a_split_is_counted(operator: str, rows: int) -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_a_split_is_counted(operator: str, rows: int, together: bool) -> None:
     task = Task(operator, special=0.0, values=(0, 9), held_out=30, rows=rows)
+    task = dataclasses.replace(task, twins_together=together)
     found = tasks.split(task)
-    every = Task(operator, special=0.0, values=(0, 9), held_out=89)
     end = 30 + rows if rows else tasks.table(task).rows
-    out, known = operands(task, range(30)), operands(every, range(30, min(end, 89)))
-    if end > 89:
+    every = [(a, b) for a, b in tasks.table(task).pairs(jnp.arange(end)).tolist()]
+    out, known = operands(task, range(30)), set(every[30:])
+    if not rows:
         pairs = {(a, b) for a in range(10) for b in range(10) if b or operator != "//"}
-        known = pairs - out
+        assert known == pairs - out
     same = {
         (a, b)
         for a, b in out
@@ -35,7 +39,7 @@ def test_a_split_is_counted(operator: str, rows: int) -> None:
     }  # fmt: skip
     assert (found.held_out, found.training, found.overlap) == (len(out), len(known), 0)
     assert found.mirrored == len(same)
-    assert (found.mirrored > 0) == (operator in "+*")
+    assert (found.mirrored > 0) == (operator in "+*" and not together)
 
 
 @pytest.mark.parametrize(

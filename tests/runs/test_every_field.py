@@ -57,6 +57,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "task.weight": [(ROPE | {"task": TASKS}, [TASKS[0], TASKS[1] | {"weight": 3.0}])],
     "task.values": [(TABLE, [0, 50])],
     "task.held_out": [(TABLE, 41)],
+    "task.twins_together": [(TABLE, False)],
     "task.rows": [(TABLE, 9), (ROPE, 20)],
     "task.split": [(TABLE, 43)],
     "positions.name": [(ROPE, "nope")],

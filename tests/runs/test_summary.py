@@ -64,7 +64,7 @@ def test_it_counts_the_data(found: Any) -> None:
     assert task["problems_a_step"] == 8
     assert "digits" not in task["settings"]
     assert (task["table_rows"], task["trained_rows"]) == (100, 50)
-    split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0, "mirrored": 16}
+    split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0}
     assert found["data"]["splits"] == [split]
 
 
@@ -124,7 +124,7 @@ def test_a_run_without_validation_splits_or_named_problems_has_none(tmp_path: Pa
     (task,) = found.data.tasks
     assert task.settings["digits"] == [1, 4]
     assert task.table_rows is None
-    assert not {"held_out", "split"} & set(task.settings)
+    assert not {"held_out", "twins_together", "split"} & set(task.settings)
     assert found.model.checkpoint is None
 
 

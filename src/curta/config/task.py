@@ -57,6 +57,12 @@ class Task:
     """
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
+    twins_together: bool = True
+    """Whether a problem of a table and its twin (2+1 of 1+2) are both held out, or neither is.
+
+    It is for operators that commute. With false, both are held out or trained on by chance: where
+    little is held out, nearly every held-out problem then has its twin in training.
+    """
     rows: Place = 0
     """How many problems are trained on, the same all the time; 0: all of a table's, or new ones.
 

@@ -24,6 +24,10 @@ def _holds_out(recipe: Recipe) -> bool:
     return any(task.held_out for task in recipe.tasks)
 
 
+def _has_twins(recipe: Recipe) -> bool:
+    return any(task.held_out and operation_named(task.operator).commutes for task in recipe.tasks)
+
+
 def _has_second(recipe: Recipe) -> bool:
     return all(operation_named(t.operator).most != 1 for t in recipe.tasks if t.second)
 
@@ -50,6 +54,7 @@ NEEDS = {
     "task.split": Need(
         "task.values or task.rows", lambda r: any(t.values or t.rows for t in r.tasks)
     ),
+    "task.twins_together": Need("task.held_out, and an operator that commutes", _has_twins),
     "model.compositional_embeddings": _PROGRAM,
     "model.qk_input": Need(
         f"positions that are vectors: {', '.join(VECTORS)}", lambda r: r.positions.name in VECTORS

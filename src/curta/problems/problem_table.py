@@ -2,7 +2,7 @@
 
 A row's place in the order is a seeded bijection of the row numbers, computed when it is
 asked for, so a split of five million rows takes no memory and no two of its parts
-can share a row.
+can share a row. Where twins stand together (`problem_twins.py`), the order is one of pairs.
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from jaxtyping import Array, Int, UInt
 from curta.problems.arithmetic import digits
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS
+from curta.problems.problem_twins import Parts
 
 ROUNDS = 6
 LARGEST = (1 << 31) - 1
@@ -23,12 +24,18 @@ LARGEST = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Table:
-    """All pairs of operands in `low..high` for which the operation has an answer."""
+    """All pairs of operands in `low..high` for which the operation has an answer.
+
+    With `twins_together`, a problem and its twin (b+a of a+b) both stand among the first `held_out`
+    places, or both after them, where the operation commutes.
+    """
 
     operator: str
     low: int
     high: int
     seed: int = 0
+    held_out: int = 0
+    twins_together: bool = False
 
     @property
     def second(self) -> int:
@@ -42,7 +49,24 @@ class Table:
 
     def row(self, places: Int[Array, " places"]) -> Int[Array, " places"]:
         """The numbers of the rows that stand at these places of the random order."""
+        if self.twins_together and OPERATIONS[self.operator].commutes:
+            return self._together(places)
         return shuffled(places, self.rows, self.seed)
+
+    def _together(self, places: Int[Array, " places"]) -> Int[Array, " places"]:
+        """As `row`: problems without a twin, and pairs of twins, each in a random order.
+
+        Sums of 0..2: at places 0..2 0+2, 2+0 and 1+1, say, if three are held out.
+        """
+        parts = Parts(self.low, self.second, self.high, self.held_out)
+        alone, number, flipped = parts.at(places)
+        single = shuffled(jnp.where(alone, number, 0), parts.singles, self.seed)
+        pair = shuffled(jnp.where(alone, 0, number), max(1, parts.pairs), self.seed)
+        a, b = (
+            jnp.where(alone, one, two)
+            for one, two in zip(parts.single(single), parts.pair(pair, flipped), strict=True)
+        )
+        return (a - self.low) * (self.high - self.second + 1) + b - self.second
 
     def pairs(self, places: Int[Array, " places"]) -> Int[Array, "places 2"]:
         """The operands that stand there.

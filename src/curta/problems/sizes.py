@@ -42,8 +42,8 @@ class Sizes(NamedTuple):
 class Split:
     """How many problems of one operator are trained on, held out, and both.
 
-    Of those held out, `mirrored` are trained on the other way round: 2+1 of 1+2, where that has
-    the same answer.
+    Of those held out, `mirrored` have their twin in training: 2+1 of 1+2, where that has the same
+    answer.
     """
 
     operator: str

@@ -125,7 +125,7 @@ def _from_bits(
 def table(task: Task) -> Table:
     """All problems of a task with `values`, in a random order: the first are those held out."""
     assert task.values
-    return Table(task.operator, *task.values, seed=task.split)
+    return Table(task.operator, *task.values, task.split, task.held_out, task.twins_together)
 
 
 def trained(task: Task) -> range:

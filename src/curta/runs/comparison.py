@@ -299,6 +299,5 @@ def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
 
 def _planned(row: ComparisonRow, where: str) -> Row:
     named = f"{where}: {row.name!r}"
-    recipes.check_kept(row.settings, named)
-    recipe = recipes.parse(row.settings, named)
+    recipe = recipes.parse(recipes.kept(row.settings, named), named)
     return Row(row.name, row.recipe, row.changes, recipe, row.entry)

@@ -101,7 +101,7 @@ def _data(recipe: Recipe, layout: Layout, found: Evaluation | None) -> DataSumma
 
 def _task(task: Task, settings: Mapping[str, Any], share: int) -> TaskSummary:
     """What a task is drawn by: where that is a table, digit counts mean nothing."""
-    idle = ("digits",) if "values" in settings else ("held_out", "rows", "split")
+    idle = ("digits",) if "values" in settings else ("held_out", "twins_together", "rows", "split")
     kept = {key: value for key, value in settings.items() if key not in idle}
     if not task.values:
         return TaskSummary(kept, share)

@@ -49,5 +49,6 @@ def card(
         version=versions()["curta"],
         buckets=BUCKETS,
         held=len(HELD),
+        apart=any(task.held_out and not task.twins_together for task in recipe.tasks),
         squares=[square(axis) for axis in axes],
     )
