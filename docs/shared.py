@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from statistics import median
 from typing import Any
 
@@ -35,12 +36,28 @@ def spread(values: Iterable[float], digits: int = 3) -> str:
 
 
 def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Every field of a recipe but its summary, which says nothing to a training."""
-    from curta.config.recipe import as_table
+    """What a recipe says beyond its fields' defaults, but for its summary.
+
+    So a field that recipes get later, at its default, parts no result from what it was asked for.
+    """
     from curta.frontends import api
 
-    fields = as_table(api.resolve(name, changes))
-    return {field: value for field, value in fields.items() if field != "summary"}
+    found: dict[str, Any] = _chosen(api.resolve(name, changes))
+    return {field: value for field, value in found.items() if field != "summary"}
+
+
+def _chosen(part: Any) -> Any:
+    """A section's name, and its fields that are not at their default."""
+    if isinstance(part, tuple):
+        return [_chosen(one) for one in part]
+    if not is_dataclass(part):
+        return part
+    values = {field.name: (getattr(part, field.name), field.default) for field in fields(part)}
+    return {
+        name: _chosen(value)
+        for name, (value, usual) in values.items()
+        if name == "name" or value != usual
+    }
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
