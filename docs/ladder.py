@@ -12,19 +12,14 @@ lie in the runs folder, where a training that was broken off goes on.
 """
 
 import argparse
-import json
-import os
 import re
-import time
 from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from curta.config import files
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, prepared, recipe_fields
+from docs.shared import Spent, affordable, markdown, on_one_core, recipe_fields
 
 FILE = "encodings"
 STAGES = ("until", "whole")
@@ -101,15 +96,6 @@ def main() -> None:
                 one_seed(name, stage, seed, options)
 
 
-def on_one_core() -> None:
-    """Binds this process to the last of its cores: seconds are those of one core."""
-    os.environ["CURTA_CORES"] = "1"
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    from curta.training import devices
-
-    devices.configure()
-
-
 def search(name: str, options: argparse.Namespace) -> None:
     """Keeps the entry's steps and what comes of every learning rate in a tenth of them."""
     recipe, changes = changed(name, RATES[0], SEARCH)
@@ -118,7 +104,7 @@ def search(name: str, options: argparse.Namespace) -> None:
 
 
 def searched(name: str) -> dict[str, Any]:
-    steps, losses, found = affordable(name), {}, {}
+    steps, losses, found = affordable(*changed(name, 0.001, 10_000), BUDGET), {}, {}
     for rate in RATES:
         run, _ = trained(name, "search", SEEDS[0], rate, steps // SEARCH)
         losses[str(rate)] = _final_loss(run)
@@ -126,25 +112,6 @@ def searched(name: str) -> dict[str, Any]:
         found = {"parameters": parameters, "layers": layers}
         print(name, rate, losses[str(rate)], flush=True)
     return {"steps": steps, "rates": losses, **found}
-
-
-def affordable(name: str) -> int:
-    """How many steps, in hundreds, fit the budget: at the fastest of several hundred steps."""
-    import jax.numpy as jnp
-
-    from curta.frontends import api
-    from curta.layouts.texts import layout_of
-    from curta.training import trainer
-
-    recipe = api.resolve(*changed(name, 0.001, 10_000))
-    step, state, data = prepared(recipe, layout_of(recipe), [0])
-    paces = []
-    for first in range(0, 6 * trainer.CHUNK, trainer.CHUNK):
-        begun = time.process_time()
-        state, found = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
-        found.loss.block_until_ready()
-        paces.append(time.process_time() - begun)
-    return int(BUDGET / min(paces[1:])) * trainer.CHUNK
 
 
 def changed(name: str, rate: float, steps: int) -> tuple[str, dict[str, Any]]:
@@ -170,31 +137,9 @@ def trained(name: str, stage: str, seed: int, rate: float, steps: int) -> tuple[
     run = api.load(own) if there else api.begin(recipe, [seed], own, changes)
     if run.recipe != api.resolve(recipe, changes):
         raise UserError(f"run {own!r} is of other settings: remove it")
-    spent = Spent(own)
+    spent = Spent(run)
     run.train(spent)
     return run, spent.seconds
-
-
-class Spent:
-    """Seconds of one core that a run's training took, in all processes that it went on in."""
-
-    def __init__(self, run: str) -> None:
-        from curta.runs import folders
-
-        self.path = folders.root() / f"{run}.seconds.json"
-        self.before, self.begun = _read(self.path), time.process_time()
-
-    @property
-    def seconds(self) -> float:
-        return round(self.before + time.process_time() - self.begun, 1)
-
-    def __call__(self, progress: Any) -> None:
-        """Keeps them, for a training that is broken off."""
-        files.write(self.path, files.json_text(self.seconds))
-
-
-def _read(path: Path) -> float:
-    return float(json.loads(path.read_text("utf-8"))) if path.exists() else 0.0
 
 
 def _final_loss(run: Any) -> float:

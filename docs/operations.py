@@ -1,73 +1,145 @@
 """Five operations of three digits, as their source has them: `make results-operations`.
 
-small   three seeds of `sources/five-operations-small`
-full    one seed of `sources/five-operations`, of which as many steps are made as were asked for
-        with `curta train` beforehand, or all
+small, seed 0 to 2   `sources/five-operations-small`, trained to its end
+full                 `sources/five-operations`, for as long as one core takes an hour: with the small
+                     one's batch, and a learning rate that falls to its end within these steps
 
 Held-out problems are marked twice: the whole text to the letter, and the result's digits in what
-was written token by token, as the source marks them. Runs lie in the runs folder.
+was written token by token, as the source marks them. Of both designs the curve is kept. Each is a
+result of its own; runs lie in the runs folder, where a training that was broken off goes on.
 """
 
-from collections.abc import Iterable
+import argparse
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import Spent, affordable, markdown, on_one_core, recipe_fields, spread
 
 NAME = "operations"
-RECIPES = {"small": ("five-operations-small", 3), "full": ("five-operations", 1)}
+SMALL, FULL = "sources/five-operations-small", "sources/five-operations"
+SEEDS = range(3)
 OPERATORS = ("+", "-", "*", "//", "%")
+HOUR = 3600.0
+PART: dict[str, Any] = {"training.batch": 128, "training.stop_at": None, "training.stop_after": 0}
+"""What of the full design is changed for an hour."""
 
 
 def main() -> None:
-    options = arguments(__doc__, RECIPES)
+    small = {f"small, seed {seed}": seed for seed in SEEDS}
+    options = arguments(__doc__, [*small, "full"])
+    on_one_core()
     for name in options.names:
-        recipe, seeds = RECIPES[name]
-        settings = {"recipe": recipe_fields(f"sources/{recipe}", {})}
-        RESULTS.keep(NAME, name, partial(measured, name), range(seeds), settings, options)
+        if name == "full":
+            _keep(name, FULL, PART, 0, full, options)
+        else:
+            seed = small[name]
+            measure = partial(measured, f"{NAME}-small-{seed}", SMALL, {}, seed)
+            _keep(name, SMALL, {}, seed, measure, options)
 
 
-def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)
-    told = [name for name in RECIPES if name in known]
-    if not told:
-        return {}
-    head = ["", *(f"{name}: {measure}" for name in told for measure in ("whole text", "result"))]
-    rows = [[operator, *_cells(known, told, operator)] for operator in (*OPERATORS, "mean")]
-    return {"operations": markdown(head, rows)}
+def _keep(
+    name: str,
+    recipe: str,
+    changes: dict[str, Any],
+    seed: int,
+    measure: Callable[[], Any],
+    options: argparse.Namespace,
+) -> None:
+    settings = {"recipe": recipe_fields(recipe, changes)}
+    RESULTS.keep(NAME, name, measure, [seed], settings, options)
 
 
-def measured(name: str) -> dict[str, Any]:
-    recipe, seeds = RECIPES[name]
-    run = finished(recipe, f"sources/{recipe}", seeds)
-    info, rows = run.folder.read_info(), run.folder.read_evaluation().lengths
+def full() -> dict[str, Any]:
+    """As many steps as an hour of a core holds, asked ten times on the way."""
+    steps = affordable(FULL, PART, HOUR, 5)
+    parts = {"training.validate_every": steps // 10, "training.checkpoint_every": steps // 10}
+    return measured(f"{NAME}-full", FULL, PART | parts | {"training.steps": steps}, 0)
+
+
+def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The run of that name, trained as far as it is not, and how it answers what is held out."""
+    from curta.frontends import api
+    from curta.runs import folders
+
+    there = name in folders.existing()
+    run = api.load(name) if there else api.begin(recipe, [seed], name, changes)
+    spent = Spent(run)
+    run.train(spent)
+    seconds = spent.seconds
+    rows = run.evaluate().lengths
     held_out = {row.operator: row for row in rows if row.slice_name == "held out"}
     return {
-        "parameters": info.parameters,
+        "parameters": run.folder.read_info().parameters,
         "steps": run.step,
         "problems trained on": run.step * run.recipe.training.batch,
-        "seconds": info.training_seconds,
-        "whole text": {o: held_out[o].exact_match for o in OPERATORS},
-        "result": {o: held_out[o].generated.exact_match for o in OPERATORS},
+        "seconds": seconds,
+        "whole text": {o: held_out[o].exact_match[0] for o in OPERATORS},
+        "result": {o: held_out[o].generated.exact_match[0] for o in OPERATORS},
         "problems": {o: held_out[o].count for o in OPERATORS},
         "curve": [
-            [line.step, line.member, line.loss, line.validation_exact_match]
+            [line.step * run.recipe.training.batch, line.loss, line.validation_exact_match]
             for line in run.folder.read_metrics()
             if line.validation_exact_match is not None
         ],
     }
 
 
-def _cells(known: dict[str, Any], told: Iterable[str], operator: str) -> Iterable[str]:
-    for name in told:
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)
+    seeds = [found for name, found in known.items() if name != "full"]
+    told = {"small": seeds, "full": [known["full"]] if "full" in known else []}
+    told = {name: found for name, found in told.items() if found}
+    if not told:
+        return {}
+    head = ["", *(f"{name}: {measure}" for name in told for measure in ("whole text", "result"))]
+    rows = [[operator, *_cells(told, operator)] for operator in (*OPERATORS, "mean")]
+    made = [
+        ["seeds", *_each(told, lambda found: str(len(found)))],
+        ["parameters", *_each(told, lambda found: f"{found[0]['parameters']:,}")],
+        ["problems in training", *_each(told, lambda found: _count(found, "problems trained on"))],
+        ["seconds of a core", *_each(told, lambda found: _count(found, "seconds"))],
+    ]
+    return {"operations": markdown(head, [*rows, *made]), "operations, curve": _curve(told)}
+
+
+def _cells(told: dict[str, list[dict[str, Any]]], operator: str) -> Iterator[str]:
+    for found in told.values():
         for measure in ("whole text", "result"):
-            shares = known[name][measure]
-            if operator == "mean":
-                columns = zip(*(shares[one] for one in OPERATORS), strict=True)
-                yield spread((sum(column) / len(OPERATORS) for column in columns), 4)
-            else:
-                yield spread(shares[operator], 4)
+            yield spread([_share(one[measure], operator) for one in found], 4)
+
+
+def _share(shares: dict[str, float], operator: str) -> float:
+    """One operation's, or the mean of all."""
+    return sum(shares.values()) / len(shares) if operator == "mean" else shares[operator]
+
+
+def _each(
+    told: dict[str, list[dict[str, Any]]], say: Callable[[list[dict[str, Any]]], str]
+) -> Iterator[str]:
+    """What is said of each design, under the first of its two columns."""
+    for found in told.values():
+        yield from (say(found), "")
+
+
+def _count(found: list[dict[str, Any]], of: str) -> str:
+    return spread([one[of] / 1000 for one in found], 0) + " thousand"
+
+
+def _curve(told: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Exact match of validation problems after about as many problems as the full one had."""
+    longest = told.get("full", told["small"])[0]["curve"]
+    rows = [
+        [f"{shown:,}", *(spread([_at(one["curve"], shown) for one in f]) for f in told.values())]
+        for shown, _, _ in longest
+    ]
+    return markdown(["problems shown", *told], rows)
+
+
+def _at(curve: list[list[float]], shown: float) -> float:
+    """What stood last after so many problems."""
+    return max([line for line in curve if line[0] <= shown] or [[0, 0.0, 0.0]])[2]
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
 """What scripts of docs and benchmarks share: runs to be thrown away, tables, a chunk of steps."""
 
+import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
+
+from curta.config import files
 
 
 @contextmanager
@@ -84,3 +89,50 @@ def prepared(
     state = trainer.shard(trainer.init(recipe, layout, jnp.asarray(seeds)), mesh)
     call = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh)
     return call, state, trainer.placed(change(data), mesh)
+
+
+def on_one_core() -> None:
+    """Binds this process to the last of its cores: seconds are those of one core."""
+    os.environ["CURTA_CORES"] = "1"
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    from curta.training import devices
+
+    devices.configure()
+
+
+def affordable(name: str, changes: Mapping[str, Any], budget: float, chunk: int = 100) -> int:
+    """How many steps, in chunks, fit so many seconds of this process: at the fastest of five."""
+    import jax.numpy as jnp
+
+    from curta.frontends import api
+    from curta.layouts.texts import layout_of
+
+    recipe = api.resolve(name, changes)
+    call, state, data = prepared(recipe, layout_of(recipe), [0])
+    paces = []
+    for first in range(0, 6 * chunk, chunk):
+        begun = time.process_time()
+        state, found = call(state, data, jnp.int32(first), jnp.int32(chunk))
+        found.loss.block_until_ready()
+        paces.append(time.process_time() - begun)
+    return int(budget / min(paces[1:])) * chunk
+
+
+class Spent:
+    """Seconds of one core that a run's training took, in all processes that it went on in."""
+
+    def __init__(self, run: Any) -> None:
+        self.path = run.folder.path.with_name(f"{run.folder.path.name}.seconds.json")
+        self.before, self.begun = _read(self.path), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        return round(self.before + time.process_time() - self.begun, 1)
+
+    def __call__(self, progress: Any) -> None:
+        """Keeps them, for a training that is broken off."""
+        files.write(self.path, files.json_text(self.seconds))
+
+
+def _read(path: Path) -> float:
+    return float(json.loads(path.read_text("utf-8"))) if path.exists() else 0.0
