@@ -1,7 +1,7 @@
 """Five operations of three digits, as their source has them: `make results-operations`.
 
 small, seed 0 to 2   `sources/five-operations-small`, trained to its end
-full                 `sources/five-operations`, for as long as one core takes an hour: with the small
+full                 `sources/five-operations`, as far as one core comes in an hour: with the small
                      one's batch, and a learning rate that falls to its end within these steps
 
 Held-out problems are marked twice: the whole text to the letter, and the result's digits in what
