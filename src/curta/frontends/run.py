@@ -10,16 +10,18 @@ from typing import Any
 from curta.config import files
 from curta.config.printable import printable
 from curta.config.recipe import changed_evaluation
+from curta.config.table import Table
 from curta.evaluation import paired
 from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
-from curta.evaluation.statistics import SliceStatistics, of_slice
+from curta.evaluation.statistics import SliceStatistics
 from curta.export import html
 from curta.programs.user.kept import refusal
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
 from curta.report.summary import counted, hardest
+from curta.report.tables import of_comparison, of_run, statistics_of
 from curta.runs import checkpoints, comparison, interrupts, life, ownership
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import Folder
@@ -117,8 +119,14 @@ class Run(Session):
 
         It is the recipe's, or one of `evaluations` by its name; empty as long as there is none.
         """
-        found = self.folder.read_evaluation(evaluation)
-        return [of_slice(row, self.seeds) for row in (found.lengths if found else ())]
+        return statistics_of(self.folder, evaluation)
+
+    def read_tables(self, evaluation: str = "") -> dict[str, Table]:
+        """Its tables by their names, such as `statistics`, each with `csv()` and `latex()`.
+
+        They are of the recipe's evaluation, or of one of `evaluations` by its name.
+        """
+        return of_run(self.folder, evaluation)
 
     def paired(
         self,
@@ -247,6 +255,10 @@ class Comparison(comparison.Comparison):
         """The evaluations of all entries: median, least and greatest over the seeds."""
         found = ((row, one) for row in self.read_results().rows for one in row.lengths)
         return Rows({"name": row.name} | slice_row(one) for row, one in found)
+
+    def read_tables(self, evaluation: str = "") -> dict[str, Table]:
+        """Its tables by their names, `comparison`, `statistics` and `seeds`; see `Run`'s."""
+        return of_comparison(self.path, evaluation)
 
     def _repr_html_(self) -> str:
         return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")
