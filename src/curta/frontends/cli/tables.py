@@ -82,7 +82,10 @@ def paired(
     from curta.frontends.api import load
     from curta.frontends.cli.display import Status, notice
     from curta.report.tables.statistics import paired as table_of
+    from curta.runs import folders
 
+    for name in (run, other):
+        folders.find(name)
     first, second = (load(name, trust=trust) for name in (run, other))
     changes = {"digits": options.sizes(digits), **sizes}
     changes = {name: value for name, value in changes.items() if value is not None}

@@ -33,9 +33,11 @@ def of_run(folder: Folder, name: str = "") -> dict[str, Table]:
 def of_comparison(path: Path, name: str = "") -> dict[str, Table]:
     """All tables of a comparison, by their names; `name` is as in `of_run`."""
     results = comparisons.read(path)
-    begun = {row.name: Folder(path / row.run) for row in results.rows if row.status != "waiting"}
+    runs = {row.name: path / row.run for row in results.rows}
+    begun = {entry: Folder(run) for entry, run in runs.items() if (run / "run.json").exists()}
     found = {entry: statistics_of(folder, name) for entry, folder in begun.items()}
-    return {"comparison": comparison.comparison(results)} | _with_statistics(found)
+    whole = {} if name else {"comparison": comparison.comparison(results)}
+    return whole | _with_statistics(found)
 
 
 def statistics_of(folder: Folder, name: str = "") -> list[SliceStatistics]:
