@@ -19,6 +19,10 @@ from curta.config.table import Table
 from curta.frontends.cli.options import form
 
 
+ROOMY = 100_000
+"""Letters of a line: more than any row has."""
+
+
 class Screen(Console):
     """A console that prints letters only."""
 
@@ -65,8 +69,12 @@ def show(table: Table) -> None:
 
 
 def whole(table: Table) -> None:
-    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
-    roomy = Screen(width=10_000)
-    least = Measurement.get(roomy, roomy.options, table).minimum
+    """Prints a table with all that its cells hold, even where lines get longer than the screen.
+
+    Where there is no terminal, each row stands on one line.
+    """
+    roomy = Screen(width=ROOMY)
+    found = Measurement.get(roomy, roomy.options, table)
+    least = found.minimum if console().is_terminal else found.maximum
     wide = Screen(width=max(least, console().width), soft_wrap=False)
     wide.print(table)
