@@ -231,8 +231,6 @@ def probe(
     if probe is not None and not probe.endswith(".py"):
         PROBES.check(probe)
     found = load(run, trust=trust)
-    from rich.text import Text
-
     from curta.config.typed import as_json as to_json
     from curta.frontends.cli.display import Status, notice, probes_list
     from curta.report.tables.comparison import probe as table_of
@@ -247,7 +245,6 @@ def probe(
     if as_json:
         print(json.dumps(to_json(table)))
         return 0
-    notice(Text(f"{table.probe}: {table.summary}"))
     notice(table_of(table))
     notice(f"Report: {found.report}")
     return 0

@@ -6,6 +6,7 @@ and what no letter is drawn for is escaped wherever it comes from. Styles are gi
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +18,6 @@ from rich.text import Text
 from curta.config.printable import letters
 from curta.config.table import Table
 from curta.frontends.cli.options import form
-
 
 ROOMY = 100_000
 """Letters of a line: more than any row has."""
@@ -63,7 +63,9 @@ def show(table: Table) -> None:
     if written is not None:
         print(letters(written(), "\n"), end="")
         return
-    whole(table)
+    if table.title:  # above a narrow table it would be broken into lines
+        console().print(Text(table.title, "table.title"))
+    whole(replace(table, title=""))
     for note in table.notes:
         console().print(Text(note))
 

@@ -64,7 +64,7 @@ def probe(table: ProbeTable) -> Table:
     """All that a probe found, a line for each row; numbers whole, long texts folded."""
     columns = [_column(name, [row[name] for row in table.rows]) for name in table.columns]
     rows = [[row[name] for name in table.columns] for row in table.rows]
-    return Table("", columns, rows, notes=table.notes)
+    return Table(f"{table.probe}: {table.summary}", columns, rows, notes=table.notes)
 
 
 def _column(name: str, values: Sequence[Any]) -> Column:
