@@ -88,6 +88,18 @@ def test_the_interval_of_a_mean_is_that_of_all_draws() -> None:
     assert of_mean(values) == pytest.approx(np.percentile(draws, [2.5, 97.5]), abs=0.011)
 
 
+def test_of_few_seeds_the_interval_is_too_narrow_and_of_many_nearly_right() -> None:
+    """As the guide says: how often it holds the mean of what 300 times so many seeds come from."""
+    rng = np.random.default_rng(0)
+
+    def held(seeds: int) -> float:
+        found = [of_mean(list(rng.normal(0.5, 0.1, seeds))) for _ in range(300)]
+        return mean(one is not None and one.low <= 0.5 <= one.high for one in found)
+
+    assert 0.75 < held(5) < 0.9
+    assert 0.9 < held(30) < 0.97
+
+
 @given(shares)
 def test_the_same_seeds_have_the_same_interval(values: list[float]) -> None:
     assert of_mean(values) == of_mean(list(values))

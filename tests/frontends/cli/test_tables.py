@@ -74,6 +74,7 @@ def test_all_tables_are_written(
         (["tables", "both", "--csv", "--latex"], "--csv and --latex: give one of them"),
         (["tables", "both", "--json", "--csv"], "--json and --csv: give one of them"),
         (["tables", "both", "--evaluation", "no"], "no evaluation"),
+        (["tables", "both", "--out", __file__], "cannot write"),
         (["tables", "bth"], "did you mean 'both'"),
         (["paired", "both", "bth"], "did you mean 'both'"),
         (["show", "addition", "1+2", "--csv"], "--csv is of tables: give --steps or --layers"),

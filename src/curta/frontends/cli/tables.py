@@ -50,9 +50,7 @@ def _write(found: Mapping[str, Table], out: Path) -> None:
     """A file of each form for each table; those of probes lie in a folder of their own."""
     for name, table in found.items():
         for suffix, text in (("csv", table.csv()), ("tex", table.latex())):
-            path = out / f"{name}.{suffix}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            files.write(path, letters(text, "\n"))
+            files.write(out / f"{name}.{suffix}", letters(text, "\n"))
 
 
 @click.command()
