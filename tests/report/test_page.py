@@ -435,3 +435,15 @@ def test_what_was_trained_on_is_read_from_the_recipe(tmp_path: Path) -> None:
 def test_every_line_of_a_member_says_whose_it_is(page: Page) -> None:
     told = re.findall(r'class="told-of"><title>(.*?)</title><path', page.source)
     assert told == [f"member {member}" for _ in range(2 + 2) for member in range(3)]
+
+
+def test_a_report_says_how_sure_its_figures_are(page: Page, tmp_path: Path) -> None:
+    text = "".join(page.text)
+    assert (
+        "all of 200 problems right may still be wrong on up to 1.9 % of all such problems" in text
+    )
+    assert ["op", "digits", "slice", "count", "median", "min", "max", "mean", "sd", "mean, 95 %",
+            "least seed, 95 %"] in page.rows  # fmt: skip
+    single = told(sample.write_run(tmp_path, members=1))
+    assert ["op", "digits", "slice", "count", "right", "exact match", "95 %"] in single.rows
+    assert ["+", "10", "random", "200", "200", "1.000", "0.981 to 1.000"] in single.rows

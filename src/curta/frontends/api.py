@@ -19,6 +19,7 @@ from curta.runs.comparison_spec import ComparisonSpec
 from curta.runs.results import ComparisonResults
 
 if TYPE_CHECKING:
+    from curta.config.table import Table
     from curta.export import dataset
     from curta.frontends.run import Comparison, Run
     from curta.report.notebook import Rows
@@ -218,6 +219,18 @@ def _together(
     trained = [run.carried() for run in begun if checkpoints.latest(run.folder.checkpoints)]
     work = html.at_work(trained) if trained else Part()
     return write_together(out, results, paths, work, evaluation)
+
+
+def tables(name: str, evaluation: str = "") -> "dict[str, Table]":
+    """All tables of a run, or of a comparison, by their names; from its files alone.
+
+    They are of the recipe's evaluation, or of one with other settings by its name.
+    """
+    from curta.report.tables import of_comparison, of_run
+
+    if folders.is_comparison(name):
+        return of_comparison(folders.comparison_path(name), evaluation)
+    return of_run(folders.find(name), evaluation)
 
 
 def compare(

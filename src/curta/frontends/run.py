@@ -9,13 +9,20 @@ from typing import Any
 
 from curta.config import files
 from curta.config.printable import printable
+from curta.config.recipe import changed_evaluation
+from curta.config.table import Table
+from curta.evaluation import paired
+from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
+from curta.evaluation.statistics import SliceStatistics
 from curta.export import html
+from curta.programs.user.kept import refusal
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
 from curta.report.summary import counted, hardest
-from curta.runs import checkpoints, comparison, life, ownership
+from curta.report.tables import of_comparison, of_run, statistics_of
+from curta.runs import checkpoints, comparison, interrupts, life, ownership
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import Folder
 from curta.runs.record import Show
@@ -106,6 +113,47 @@ class Run(Session):
         """Begins what its certificate and its report need besides weights, while it trains."""
         background.begin(partial(importlib.import_module, "matplotlib.figure"))
         super().prepare()
+
+    def read_statistics(self, evaluation: str = "") -> list[SliceStatistics]:
+        """What the evaluation says of every member, and over them, with intervals.
+
+        It is the recipe's, or one of `evaluations` by its name; empty as long as there is none.
+        """
+        return statistics_of(self.folder, evaluation)
+
+    def read_tables(self, evaluation: str = "") -> dict[str, Table]:
+        """Its tables by their names, such as `statistics`, each with `csv()` and `latex()`.
+
+        They are of the recipe's evaluation, or of one of `evaluations` by its name.
+        """
+        return of_run(self.folder, evaluation)
+
+    def paired(
+        self,
+        other: "Run",
+        member: int | None = None,
+        progress: Callable[[str], None] = lambda what: None,
+        **changes: Any,
+    ) -> Paired:
+        """This run and another one, asked the same problems; nothing is written.
+
+        They are those of this run's evaluation, with `changes` of it, as far as both can be asked
+        them. With a `member` that one of each is compared problem by problem, as it is where both
+        have only one. Raises UserError where they have no problems in common.
+        """
+        mine, its = (one._asked(member) for one in (self, other))
+        settings = changed_evaluation(self.recipe.evaluation, changes)
+        say = interrupts.checked(progress)
+        return paired.paired(mine, its, (self.name, other.name), settings, member, say)
+
+    def _asked(self, member: int | None) -> Asked:
+        """What `paired` is given; UserError where new problems need code that is not known."""
+        self._make_known()
+        if not self.code_known:
+            raise refusal(self.folder.read_code())
+        if member is not None:
+            self._member(member)
+        return Asked(self.recipe, self.load_models(), self.seeds)
 
     def evaluate(
         self,
@@ -207,6 +255,10 @@ class Comparison(comparison.Comparison):
         """The evaluations of all entries: median, least and greatest over the seeds."""
         found = ((row, one) for row in self.read_results().rows for one in row.lengths)
         return Rows({"name": row.name} | slice_row(one) for row, one in found)
+
+    def read_tables(self, evaluation: str = "") -> dict[str, Table]:
+        """Its tables by their names, `comparison`, `statistics` and `seeds`; see `Run`'s."""
+        return of_comparison(self.path, evaluation)
 
     def _repr_html_(self) -> str:
         return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")

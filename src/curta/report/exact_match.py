@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from curta.config.table import Table
 from curta.evaluation.results import Evaluation, Generated, SliceResult
+from curta.evaluation.statistics import of_slice, wilson
 from curta.report.summary import by_operator, by_size, counted
+from curta.report.tables.statistics import over_seeds
 
 
 class Size(NamedTuple):
@@ -18,19 +21,32 @@ class Size(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The plot, and the rows of every operator: all of them, and folded where that is shorter."""
+    """The plot, and the rows of every operator: all of them, and folded where that is shorter.
+
+    `intervals` says how sure each row is; `most_wrong` is the fewest problems of which a member has
+    all right, and the share of wrong ones that there may be all the same.
+    """
 
     plot: Markup
     rows: dict[str, list[Size]]
     folded: dict[str, list[Size]] | None
+    intervals: Table
+    most_wrong: tuple[int, float] | None
 
 
-def results(rows: Sequence[SliceResult], plot: Markup | None) -> Results | None:
+def results(
+    rows: Sequence[SliceResult], seeds: Sequence[int], plot: Markup | None
+) -> Results | None:
     """The section's data; None without an evaluation."""
     if plot is None:
         return None
     whole, short = _sizes(rows), _short(rows)
-    return Results(plot, whole, None if short == whole else short)
+    in_order = [row for sizes in whole.values() for size in sizes for row in size.rows]
+    found = [of_slice(row, seeds) for row in in_order]
+    all_right = min((row.count for row in rows if 1 in row.exact_match), default=None)
+    most = None if all_right is None else (all_right, 1 - wilson(all_right, all_right).low)
+    folded = None if short == whole else short
+    return Results(plot, whole, folded, over_seeds({"": found}), most)
 
 
 def further(found: Sequence[Evaluation]) -> list[tuple[Evaluation, dict[str, list[Size]]]] | None:

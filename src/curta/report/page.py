@@ -137,7 +137,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     evaluation = run.evaluation
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
-        "results": results(evaluation.lengths, plots.get("lengths")),
+        "results": results(evaluation.lengths, run.info.seeds, plots.get("lengths")),
         "further": further(run.further),
         "grid": heat.sections(run) or None,
         "errors": errors(run),

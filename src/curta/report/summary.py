@@ -6,12 +6,11 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
+from curta.config.table import MISSING as MISSING
+from curta.config.table import cell as cell
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
 from curta.runs.results import Checkout
-
-MISSING = "—"
-"""Stands where nothing was measured."""
 
 
 class Range(NamedTuple):
@@ -56,19 +55,6 @@ def significant(value: float | None, digits: int) -> str:
 def perplexity(value: float) -> str:
     """`1.000`, `12.345`, `5.7e+04`."""
     return f"{value:.3f}" if value < 1000 else f"{value:.2g}"
-
-
-def cell(value: object) -> str:
-    """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none."""
-    if value is None:
-        return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    if isinstance(value, list | tuple):
-        return " ".join(map(cell, value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def duration(seconds: float | None) -> str:

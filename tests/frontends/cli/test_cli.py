@@ -164,7 +164,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["delete"], "unknown command 'delete': `curta --help` lists all"),
         (["train", "--gpu", "1"], "unknown option '--gpu': `curta train --help` lists all"),
         (["train", "--steps", "1"], "did you mean '--training.steps'?"),
-        (["runs", "-q"], "unknown option '-q': choose from --evaluation, --help, --json"),
+        (["runs", "-q"], "unknown option '-q': choose from --csv, --evaluation, --help"),
         (["train", "--training.epochs", "1"], "'training.epochs': `curta train --help` lists all"),
         (["train", "transformer"], "unknown recipe 'transformer': `curta recipes` lists all"),
         (["compare", "--model.width", "3"], "--model.width is of no recipe"),
@@ -372,7 +372,7 @@ def test_probe_lists_what_applies(trained: Path, capsys: pytest.CaptureFixture[s
     assert lines["commutativity"][0] == "+"
     api.begin("subtraction", 1, "differences", {})
     assert main(["probe", "differences"]) == 0
-    assert "commutativity   nothing here" in capsys.readouterr().out
+    assert "commutativity  nothing here" in capsys.readouterr().out
 
 
 def test_probe_prints_json_that_its_file_and_the_report_hold(
@@ -399,7 +399,7 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
         (["longer", "--cuont", "3"], "unknown option '--cuont': did you mean '--count'?"),
         (
             ["longer", "--problem", "1+2"],
-            "'--problem': choose from --count, --help, --json",
+            "'--problem': choose from --count, --csv, --help",
         ),
         (["longer", "--count", "0"], "--count must be at least 1, not 0"),
         (["longer", "--count", "x"], "--count"),

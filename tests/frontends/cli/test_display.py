@@ -13,8 +13,10 @@ from curta.evaluation.results import (
     SliceSummary,
     Written,
 )
-from curta.frontends.cli.display import comparison_table, evaluation_table, named_table
 from curta.frontends.cli.screen import Screen
+from curta.report.tables.comparison import comparison as comparison_table
+from curta.report.tables.evaluation import exact_match as evaluation_table
+from curta.report.tables.evaluation import named as named_table
 from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
 from curta.runs.summary import summary_statistics
 

@@ -213,7 +213,7 @@ def test_runs_lists_good_runs_beside_any_damage(
     shutil.copytree(trained, bad := runs_folder / "bad")
     (bad / file).unlink()
     DAMAGES[damage](bad / file)
-    rows = {line.split()[1]: line for line in said(capsys, "runs").split("\n") if "│" in line}
+    rows = {line.split()[0]: line for line in said(capsys, "runs").splitlines()}
     assert "finished" in rows["good"]
     assert "damaged" in rows["bad"] or "was made by a newer version" in rows["bad"]
 
@@ -226,7 +226,7 @@ def test_runs_lists_good_runs_beside_damaged_metrics(
     shutil.copytree(trained, bad := runs_folder / "bad")
     (bad / "metrics.jsonl").unlink()
     DAMAGES.get(damage, lambda path: path.write_text('{"step"\n'))(bad / "metrics.jsonl")
-    rows = {line.split()[1]: line for line in said(capsys, "runs").split("\n") if "│" in line}
+    rows = {line.split()[0]: line for line in said(capsys, "runs").splitlines()}
     assert "finished" in rows["good"]
     assert "damaged: metrics.jsonl" in rows["bad"]
 

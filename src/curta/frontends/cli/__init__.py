@@ -22,6 +22,7 @@ from curta.frontends.cli import (
     processes,
     sharing,
     showing,
+    tables,
     verifying,
 )
 from curta.runs import interrupts
@@ -29,8 +30,8 @@ from curta.runs import interrupts
 _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
     commands.resume, jobs.jobs, commands.ask, commands.evaluate, commands.certify, commands.probe,
-    sharing.report, sharing.page, sharing.serve, showing.show, sharing.export,
-    sharing.import_run, listing.runs, listing.rm, verifying.verify, benching.bench,
+    tables.tables, tables.paired, sharing.report, sharing.page, sharing.serve, showing.show,
+    sharing.export, sharing.import_run, listing.runs, listing.rm, verifying.verify, benching.bench,
     commands.recipes,
 )  # fmt: skip
 

@@ -10,7 +10,8 @@ from curta.config.errors import UserError
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
-    from curta.runs.costs import Costs, Table
+    from curta.runs.costs import Costs
+    from curta.runs.costs import Table as Told
 
 
 @click.command()
@@ -75,15 +76,9 @@ def _read(path: Path) -> "Costs":
     return typed.read(Costs, path, where)
 
 
-def _print(table: "Table") -> None:
-    from rich import box
-    from rich.table import Table as View
+def _print(table: "Told") -> None:
+    from curta.config.table import Column, Table
+    from curta.frontends.cli.display import notice
 
-    from curta.frontends.cli.display import whole
-
-    view = View(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    view.add_column(table.title)
-    view.add_column("", justify="right")
-    for row in table.rows:
-        view.add_row(*row)
-    whole(view)
+    columns = (Column(table.title, "what", words=True), Column("", "much", str))
+    notice(Table("", columns, table.rows))

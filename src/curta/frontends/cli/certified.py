@@ -1,11 +1,8 @@
 """A certificate on the terminal: its sentence, its members, and what is wrong on squared paper."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -15,51 +12,19 @@ if TYPE_CHECKING:
 DRAWN = 5
 """Most wrong windows that are drawn."""
 
-COLUMNS = ("seed", "shown", "correct", "wrong", "held out", "of them correct", "margin")
-
 
 def certificate(
     content: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
 ) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
     from curta.report.certified import headline
+    from curta.report.tables.certificate import members
 
     style = "green" if content.perfect else "bold red"
     found = [view for one in content.wrong[:drawn] for view in _wrong(layout, one)]
     left = sum(one.wrong for one in content.members) - len(content.wrong[:drawn])
     more = [Text(f"and {left:,} more", "dim")] if left > 0 else []
-    return Group(Text(headline(content), style), _members(content), *found, *more)
-
-
-def _members(content: "Certificate") -> Table:
-    """A line for each member and, of several, their median, least and greatest."""
-    from curta.report.summary import range_of
-
-    members, bound = content.members, content.rounding.bound
-    moved = (
-        "no bound on rounding"
-        if bound is None
-        else f"rounding moves a margin by at most {bound:.1g}"
-    )
-    title = f"{content.windows:,} windows; {moved}"
-    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    for heading in ("member", *COLUMNS):
-        view.add_column(heading, justify="right")
-    keys = ("shown", "correct", "wrong", "held_out", "held_out_correct", "margin")
-    rows = [[getattr(one, key) for key in keys] for one in members]
-    for one, row in zip(members, rows, strict=True):
-        names = (f"{one.member}", f"{one.seed}")
-        view.add_row(*names, *_numbers(row), style="red" if one.wrong else "")
-    if len(members) > 1:
-        columns = [range_of(column) for column in zip(*rows, strict=True)]
-        for name, values in zip(("median", "min", "max"), zip(*columns, strict=True), strict=True):
-            view.add_row(name, "", *_numbers(values), style="dim")
-    return view
-
-
-def _numbers(row: Sequence[float]) -> list[str]:
-    *counts, margin = row
-    return [*(f"{count:,.0f}" for count in counts), f"{margin:.3g}"]
+    return Group(Text(headline(content), style), members(content), *found, *more)
 
 
 def _wrong(layout: "ProgramLayout", one: "WrongWindow") -> list[RenderableType]:

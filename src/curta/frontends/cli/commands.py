@@ -2,7 +2,6 @@
 
 import gc
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import files, limits, sections, system
-from curta.config.errors import UserError, quoted
+from curta.config import files, limits, system
+from curta.config.errors import UserError
 from curta.config.printable import letters, printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
@@ -171,6 +170,7 @@ def ask(
 @click.option("--seed", type=options.SEED, metavar="S", help="Seed of the problems.")
 @options.recurrences
 @options.as_json
+@options.tables
 @shared
 def evaluate(
     run: str,
@@ -192,7 +192,7 @@ def evaluate(
     from curta.runs.evaluations import named
 
     found = load(run, recurrences, trust)
-    changes: dict[str, Any] = {"digits": _sizes(digits), **sizes}
+    changes: dict[str, Any] = {"digits": options.sizes(digits), **sizes}
     changes = {name: value for name, value in changes.items() if value is not None}
     with Status() as status:
         made = found.evaluate(status.say, member, **changes)
@@ -215,6 +215,7 @@ def evaluate(
 @options.trust
 @click.option("--member", type=options.MEMBER, metavar="M", help="One member only (all).")
 @options.as_json
+@options.tables
 def probe(
     run: str, probe: str | None, trust: bool, member: int | None, as_json: bool, **asked: Any
 ) -> int:
@@ -230,10 +231,9 @@ def probe(
     if probe is not None and not probe.endswith(".py"):
         PROBES.check(probe)
     found = load(run, trust=trust)
-    from rich.text import Text
-
     from curta.config.typed import as_json as to_json
-    from curta.frontends.cli.display import Status, notice, probe_table, probes_list, whole
+    from curta.frontends.cli.display import Status, notice, probes_list
+    from curta.report.tables.comparison import probe as table_of
 
     if probe is None:
         notice(probes_list(found))
@@ -245,10 +245,7 @@ def probe(
     if as_json:
         print(json.dumps(to_json(table)))
         return 0
-    notice(Text(f"{table.probe}: {table.summary}"))
-    whole(probe_table(table))
-    for note in table.notes:
-        notice(Text(note))
+    notice(table_of(table))
     notice(f"Report: {found.report}")
     return 0
 
@@ -268,6 +265,7 @@ def recipes() -> int:
 @options.run
 @options.trust
 @options.as_json
+@options.tables
 def certify(run: str, trust: bool, as_json: bool) -> int:
     """List all windows and ask every member of a program.
 
@@ -329,17 +327,3 @@ def _answer(run: "Run", problem: Any, written: list[int], trace: bool) -> str:
     text = layout.decode(written)
     answer = f"invalid: {text}" if value is None else answer_text(value, problem.answer_base)
     return f"{answer}\t{layout.prompt(problem)}{text}" if trace else answer
-
-
-def _sizes(text: str | None) -> tuple[int | str, ...] | None:
-    if text is None:
-        return None
-    parts = tuple(text.split(","))
-    if len(parts) > limits.ITEMS or not all(re.fullmatch(sections.PATTERN, part) for part in parts):
-        raise UserError(
-            f"--digits {quoted(text)}: write counts from 1 to {limits.DIGITS:,}, such as 20,100 or"
-            " 50/25 or 20x5"
-        )
-    for part in parts:
-        sections.check_size(part)
-    return tuple(int(part) if part.isdigit() else part for part in parts)

@@ -29,6 +29,7 @@ seeds = click.option(
 @named
 @seeds
 @options.as_json
+@options.tables
 @takes_on
 def compare(
     entries: tuple[str, ...],
@@ -51,7 +52,8 @@ def compare(
     from curta.runs import comparison_spec
 
     if not entries:
-        given = common | {"run": run, "seeds": seeds, "json": as_json, "on": on}
+        form = options.form()
+        given = common | {"run": run, "seeds": seeds, f"{form}": form, "on": on}
         for name in (name for name, value in given.items() if value):
             raise UserError(f"--{name} is of no recipe: name a comparison, or recipes")
         return _list_comparisons()
@@ -65,6 +67,7 @@ def compare(
 @named
 @seeds
 @options.as_json
+@options.tables
 @takes_on
 def sweep(
     recipe: str,
@@ -114,8 +117,9 @@ def _hand_over(made: "Comparison", as_json: bool, on: On) -> int:
 def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:
     """Trains and evaluates what is left, and says what was found."""
     from curta.config import typed
-    from curta.frontends.cli.display import Status, comparison_table, entry_line, notice
+    from curta.frontends.cli.display import Status, entry_line, notice
     from curta.frontends.cli.stages import learn
+    from curta.report.tables.comparison import comparison
     from curta.runs import interrupts
 
     if on is not None:
@@ -123,7 +127,7 @@ def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:
     pace = made.pace()
 
     def train(row: "Row", run: "Session") -> None:
-        if as_json:
+        if options.form():
             return run.train()
         notice(entry_line(row, pace.at(row.name)))
         return learn(run)
@@ -139,6 +143,6 @@ def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:
     if as_json:
         print(json.dumps(typed.as_json(made.read_results())))
         return 0
-    notice(comparison_table(made.read_results()))
+    notice(comparison(made.read_results()))
     notice(f"Report: {made.report}")
     return 0

@@ -104,8 +104,9 @@ def _show(folder: "JobFolder", found: "list[RunState]", as_json: bool, write: bo
 def _write(folder: "JobFolder", as_json: bool) -> None:
     """Writes comparison.json and the report, and prints what they say."""
     from curta.config import typed
-    from curta.frontends.cli.display import comparison_table, notice
+    from curta.frontends.cli.display import notice
     from curta.frontends.run import Comparison
+    from curta.report.tables.comparison import comparison
     from curta.training import devices
 
     devices.configure()
@@ -114,7 +115,7 @@ def _write(folder: "JobFolder", as_json: bool) -> None:
     if as_json:
         print(json.dumps(typed.as_json(made.read_results())))
         return
-    notice(comparison_table(made.read_results()))
+    notice(comparison(made.read_results()))
     notice(f"Report: {made.report}")
 
 

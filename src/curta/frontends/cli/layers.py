@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
+
+from curta.config.table import Column, Table
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -22,15 +22,15 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
 
     seen = scored(recipe, problem)
     rows = layers(recipe, layout_of(recipe), seen.keys)
-    view = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, show_footer=True)
     sums = [sum(column) for column in zip(*map(_costs, rows), strict=True)]
-    view.add_column("layer", "total", overflow="fold")
-    view.add_column("shape", justify="right")
-    for heading, amount in zip(("parameters", "mult-adds a token", "bytes"), sums, strict=True):
-        view.add_column(heading, f"{amount:,}", justify="right")
-    for row in rows:
-        shape = " x ".join(f"{side:,}" for side in row.shape)
-        view.add_row(row.name, shape, *(f"{amount:,}" for amount in _costs(row)))
+    columns = [
+        Column("layer", words=True, fold=True),
+        Column("shape", text=lambda shape: " x ".join(f"{side:,}" for side in shape)),
+        *(Column(name) for name in ("parameters", "mult-adds a token", "bytes")),
+    ]
+    view = Table(
+        "", columns, [[row.name, row.shape, *_costs(row)] for row in rows], [["total", (), *sums]]
+    )
     which = "this problem" if problem is not None else "the longest in training"
     return Group(
         view,

@@ -11,11 +11,10 @@ import click
 
 from curta.config.errors import UserError
 from curta.config.printable import printable
+from curta.config.table import Cells, Column, Table
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from curta.evaluation.results import Evaluation
     from curta.runs.results import RunInfo
 
@@ -42,6 +41,7 @@ class Listed:
 @click.option("--status", metavar="S", help="Only runs of this status, such as finished.")
 @options.evaluation
 @options.as_json
+@options.tables
 def runs(
     names: tuple[str, ...],
     recipe: str | None,
@@ -140,20 +140,26 @@ def _agreed(question: str) -> bool:
         raise UserError("nobody was there to be asked: --yes removes without asking") from None
 
 
-def _table(rows: Sequence[Listed]) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
+def _table(rows: Sequence[Listed]) -> Table:
+    columns = [
+        *(Column(name, text=printable, words=True, fold=True) for name in ("run", "recipe")),
+        Column("seeds", text=lambda count: f"{count or ''}"),
+        Column("status", text=printable, words=True, fold=True,
+               style=lambda status, row: "" if row[1] else "red"),
+        Column("evaluation (median)", "hardest", kept=False, text=_hardest, words=True),
+        Column("hardest", shown=False),
+        Column("rows", shown=False),
+    ]  # fmt: skip
+    return Table("", columns, [_row(row) for row in rows])
 
-    view = Table()
-    for heading in ("run", "recipe", "seeds", "status", "evaluation (median)"):
-        view.add_column(heading)
-    for row in rows:
-        if row.problem:
-            view.add_row(printable(row.name), "", "", Text(printable(row.problem), "red"), "")
-            continue
-        known = row.hardest is not None
-        hardest = f"{row.hardest:.3f} in the hardest of {row.rows} rows" if known else ""
-        view.add_row(
-            printable(row.name), printable(row.recipe), str(row.seeds), row.status, hardest
-        )
-    return view
+
+def _row(row: Listed) -> Cells:
+    return [
+        row.name, row.recipe, row.seeds, row.problem or row.status, (row.hardest, row.rows),
+        row.hardest, row.rows,
+    ]  # fmt: skip
+
+
+def _hardest(found: tuple[float | None, int]) -> str:
+    share, rows = found
+    return "" if share is None else f"{share:.3f} in the hardest of {rows} rows"

@@ -79,8 +79,8 @@ def takes_on(function: Callable[..., int]) -> Callable[..., int]:
         fields = {name: value for name, value in fields.items() if value not in (None, ())}
         own = [given.pop(name) for name in ("on", "cluster_file", "wait")]
         on = _on(fields, *own)
-        if on is not None and given.get("as_json") and not on.wait:
-            raise UserError("--json prints what was found: with --on it needs --wait")
+        if on is not None and (form := options.form()) and not on.wait:
+            raise UserError(f"--{form} prints what was found: with --on it needs --wait")
         return function(on=on, **given)
 
     for option in reversed(_OPTIONS):

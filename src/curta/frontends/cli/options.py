@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from curta.config import sections
 from curta.config.errors import UserError, as_line, quoted
-from curta.config.limits import INT32, LAYERS, MEMBERS, PROBLEMS, check_path
+from curta.config.limits import DIGITS, INT32, ITEMS, LAYERS, MEMBERS, PROBLEMS, check_path
 
 
 class Bounded(click.IntRange):
@@ -69,7 +71,38 @@ PATH = PathType()
 
 run = click.argument("run", type=NAME)
 trust = click.option("--trust", is_flag=True, help="Execute the code that came with the run.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+
+
+FORM = "curta.form"
+"""Where a command's context holds the form in which it prints what was found."""
+
+
+def form() -> str | None:
+    """`json`, `csv` or `latex`; None where it is for the screen."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(FORM)
+
+
+def _takes_form(context: click.Context, param: click.Parameter, is_given: bool) -> bool:
+    """Notes the form; UserError for a second one."""
+    if is_given and not context.resilient_parsing:
+        name = param.opts[0].removeprefix("--")
+        if context.meta.setdefault(FORM, name) != name:
+            raise UserError(f"--{context.meta[FORM]} and --{name}: give one of them")
+    return is_given
+
+
+_form = partial(click.option, is_flag=True, callback=_takes_form)
+as_json = _form("--json", "as_json", help="Print what was found as JSON.")
+_csv = _form("--csv", expose_value=False, help="Print the table as CSV.")
+_latex = _form("--latex", expose_value=False, help="Print the table as LaTeX (booktabs).")
+
+
+def tables(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--csv` and `--latex`, for a command that prints tables: `screen.notice` sees to them."""
+    return _csv(_latex(command))
+
+
 member = click.option("--member", type=MEMBER, default=0, metavar="M", help="Which member.")
 evaluation = click.option(
     "--evaluation", metavar="E", default="", show_default=False,
@@ -242,3 +275,18 @@ def of_probe(given: dict[str, Any]) -> list[Further]:
         )
         for name, says, kind, default in options(given["probe"])
     ]
+
+
+def sizes(text: str | None) -> tuple[int | str, ...] | None:
+    """What `--digits` says: counts, or sizes such as 50/25; None where it is not given."""
+    if text is None:
+        return None
+    parts = tuple(text.split(","))
+    if len(parts) > ITEMS or not all(re.fullmatch(sections.PATTERN, part) for part in parts):
+        raise UserError(
+            f"--digits {quoted(text)}: write counts from 1 to {DIGITS:,}, such as 20,100 or"
+            " 50/25 or 20x5"
+        )
+    for part in parts:
+        sections.check_size(part)
+    return tuple(int(part) if part.isdigit() else part for part in parts)

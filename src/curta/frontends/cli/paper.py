@@ -9,6 +9,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from curta.config.table import Cells, Column
+from curta.config.table import Table as Data
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import GAP, Cut, Mark, Sheet, Step
 
@@ -67,14 +69,19 @@ def written(layout: "Layout", problem: "Problem") -> RenderableType:
     return Group(f"{problem} = {_answer(problem)}: {about}", Paper(layout, tokens))
 
 
-def step_by_step(layout: "ProgramLayout", problem: "Problem") -> Table:
+def step_by_step(layout: "ProgramLayout", problem: "Problem") -> Data:
     """Every token with its move, its square and what it sees."""
     tokens, prompt = layout.tokens_of(problem)
     colours = colours_of([role.name for role in layout.machine.roles])
-    view = Table("", "token", "role", "move", "square", "sees", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for step in drawing.steps(layout.machine, layout.windows, tokens, prompt):
-        view.add_row(*_step(layout.axes, step, colours[step.role]))
-    return view
+    columns = [
+        Column("", "index", str, style=lambda index, row: "dim"),
+        Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
+        Column("role", words=True, style=lambda role, row: colours[role]),
+        *(Column(name, words=True, fold=True) for name in ("move", "square", "sees")),
+        Column("given", shown=False),
+    ]
+    steps = drawing.steps(layout.machine, layout.windows, tokens, prompt)
+    return Data("", columns, [_step(layout.axes, step) for step in steps])
 
 
 def windows_view(layout: "ProgramLayout") -> RenderableType:
@@ -177,7 +184,7 @@ def _step_name(name: str) -> str:
     return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
 
 
-def _step(axes: Sequence[str], step: Step, colour: str) -> list[Text]:
+def _step(axes: Sequence[str], step: Step) -> Cells:
     moved = [f"{axis} {by}" for axis, by in zip(axes, step.move, strict=True) if by != "0"]
     if len(moved) == len(axes) > 1 and all(by.startswith("home") for by in step.move):
         offsets = [f"{axis} {by[4:]}" for axis, by in zip(axes, step.move, strict=True) if by[4:]]
@@ -185,14 +192,15 @@ def _step(axes: Sequence[str], step: Step, colour: str) -> list[Text]:
     square = ", ".join(f"{axis} {at}" for axis, at in zip(axes, step.square, strict=True))
     sees = "" if step.given and step.sees is None else "itself"
     sees = ", ".join(f"{name}: {symbol}" for name, symbol in step.sees or ()) or sees
-    style = f"{colour} dim" if step.given else f"bold {colour}"
+    told = sees if step.role != "end" else ""
     return [
-        Text(f"{step.time}", "dim"),
-        Text(step.symbol, style),
-        Text(step.role, colour),
-        Text(", ".join(moved) or "stays"),
-        Text(square),
-        Text(sees if step.role != "end" else ""),
+        step.time,
+        step.symbol,
+        step.role,
+        ", ".join(moved) or "stays",
+        square,
+        told,
+        step.given,
     ]
 
 
@@ -212,11 +220,19 @@ def _direct(layout: "Layout", problem: "Problem") -> Group:
     roles, coordinates = np.asarray(where.role[0]), np.asarray(where.coordinates[0])
     colours = [COLOURS[role % len(COLOURS)] for role in roles]
     symbols = [layout.characters[token] for token in tokens]
-    view = Table("index", "token", "role", *layout.axes, "scored")
-    for i, symbol in enumerate(symbols):
-        role = Text(layout.roles[roles[i]].name, colours[i])
-        places = [str(value) for value in coordinates[i]]
-        scored = "scored" if i >= given else ""
-        view.add_row(str(i), Text(symbol, f"bold {colours[i]}"), role, *places, scored)
+    columns = [
+        Column("index", "at", str),
+        *(
+            Column(name, words=True, style=lambda value, row: colours[row[0]])
+            for name in ("token", "role")
+        ),
+        *(Column(axis, text=str) for axis in layout.axes),
+        Column("scored", text=lambda scored: "scored" if scored else "", words=True),
+    ]
+    rows = [
+        [i, symbol, layout.roles[roles[i]].name, *coordinates[i].tolist(), i >= given]
+        for i, symbol in enumerate(symbols)
+    ]
     line = Text.assemble(*zip(symbols, colours, strict=True))
-    return Group(f"layout {layout.name}: {layout.summary}", line, view)
+    told = f"layout {layout.name}: {layout.summary}"
+    return Group(told, line, Data("", columns, rows))

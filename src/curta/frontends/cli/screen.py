@@ -6,15 +6,21 @@ and what no letter is drawn for is escaped wherever it comes from. Styles are gi
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.measure import Measurement
 from rich.segment import Segment
 from rich.text import Text
 
 from curta.config.printable import letters
+from curta.config.table import Table
+from curta.frontends.cli.options import form
+
+ROOMY = 100_000
+"""Letters of a line: more than any row has."""
 
 
 class Screen(Console):
@@ -40,14 +46,37 @@ def console() -> Screen:
     return Screen(soft_wrap=not sys.stdout.isatty())
 
 
-def notice(what: RenderableType | None) -> None:
-    if what is not None:
-        console().print(what)
+def notice(what: RenderableType | Table | None) -> None:
+    """Prints anything; in another form than the screen's only tables, and all else to stderr."""
+    if isinstance(what, Group):
+        for part in what.renderables:
+            notice(part)
+    elif isinstance(what, Table):
+        show(what)
+    elif what is not None:
+        (console() if form() is None else Screen(stderr=True)).print(what)
 
 
-def whole(view: RenderableType) -> None:
-    """Prints a table with all that its cells hold, even where lines get longer than the screen."""
-    roomy = Screen(width=10_000)
-    least = Measurement.get(roomy, roomy.options, view).minimum
+def show(table: Table) -> None:
+    """Prints a table, as every command does, in the form that is wanted."""
+    written = {"csv": table.csv, "latex": table.latex, "json": table.json}.get(form() or "")
+    if written is not None:
+        print(letters(written(), "\n"), end="")
+        return
+    if table.title:  # above a narrow table it would be broken into lines
+        console().print(Text(table.title, "table.title"))
+    whole(replace(table, title=""))
+    for note in table.notes:
+        console().print(Text(note))
+
+
+def whole(table: Table) -> None:
+    """Prints a table with all that its cells hold, even where lines get longer than the screen.
+
+    Where there is no terminal, each row stands on one line.
+    """
+    roomy = Screen(width=ROOMY)
+    found = Measurement.get(roomy, roomy.options, table)
+    least = found.minimum if console().is_terminal else found.maximum
     wide = Screen(width=max(least, console().width), soft_wrap=False)
-    wide.print(view)
+    wide.print(table)

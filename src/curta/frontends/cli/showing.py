@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from curta.config.recipe import Recipe
+    from curta.config.table import Table
     from curta.runs.folders import Folder
 
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.argument("recipe", type=options.NAME)
 @click.argument("problem", required=False)
 @options.trust
+@options.tables
 @click.option("--steps", is_flag=True, help="Token by token.")
 @click.option("--window", is_flag=True, help="What each role sees.")
 @click.option("--layers", is_flag=True, help="The model's layers, and their cost.")
@@ -39,21 +41,23 @@ def show(
         raise UserError("--window is of all problems: leave out the problem")
     if not (problem or layers or window):
         raise UserError("give a problem, such as 12+34, or --window, or --layers")
+    if (form := options.form()) and not (steps or layers):
+        raise UserError(f"--{form} is of tables: give --steps or --layers with it")
     found, folder = _recipe(recipe, trust)
     asked = None if problem is None else parsed(problem)
-    from curta.frontends.cli.display import console
+    from curta.frontends.cli.display import notice
     from curta.frontends.cli.layers import layers_view
 
     if layers:
-        console().print(layers_view(found, asked))
+        notice(layers_view(found, asked))
     else:
-        console().print(_paper(found, folder, asked, steps, window))
+        notice(_paper(found, folder, asked, steps, window))
     return 0
 
 
 def _paper(
     recipe: "Recipe", folder: "Folder | None", problem: Any, steps: bool, window: bool
-) -> "RenderableType":
+) -> "RenderableType | Table":
     """What `show` prints of texts: the windows of a program, a problem as it is written."""
     from curta.frontends.cli.paper import step_by_step, windows_view, written
     from curta.layouts.program import ProgramLayout

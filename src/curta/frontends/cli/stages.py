@@ -85,16 +85,10 @@ _STAGES = {
 
 def show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     """Prints an evaluation, a table of its rows first."""
-    from curta.frontends.cli.display import (
-        evaluation_table,
-        grid_lines,
-        named_table,
-        notice,
-        split_lines,
-        table_lines,
-    )
+    from curta.frontends.cli.display import grid_lines, notice, split_lines, table_lines
+    from curta.report.tables.evaluation import exact_match, named
 
-    notice(evaluation_table(found.lengths, seeds))
+    notice(exact_match(found.lengths, seeds))
     for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
         notice(line)
-    notice(named_table(found.named, seeds) if found.named else None)
+    notice(named(found.named, seeds) if found.named else None)

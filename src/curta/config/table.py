@@ -1,0 +1,211 @@
+"""A table as data, and the three ways in which it is written: on a screen, as CSV, as LaTeX.
+
+Whatever prints a table makes one of these. Its cells are plain values: a column says how people
+read them, and CSV has them as they are.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from rich.table import Table as View
+
+MISSING = "—"
+"""Stands where nothing was measured."""
+
+WORD = 20
+"""Letters of a word that is not broken, in a column that folds."""
+
+
+def cell(value: object) -> str:
+    """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list | tuple):
+        return " ".join(map(cell, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+Cells = Sequence[Any]
+"""A value for each column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, and how its values are written for people (`text`).
+
+    In CSV it is called `key`, by default as its heading. Words stand on the left, and lines are
+    broken in those that `fold`; the first columns may say `once`, and leave out what is the same
+    as in the row above. What is too much for a screen is not `shown`, and stands in CSV alone; what
+    sums other columns up for the eye is not `kept` there. `style` is a screen's, by a value and its
+    row.
+    """
+
+    heading: str
+    key: str = ""
+    text: Callable[[Any], str] = cell
+    words: bool = False
+    fold: bool = False
+    once: bool = False
+    shown: bool = True
+    kept: bool = True
+    style: Callable[[Any, Cells], str] = lambda value, row: ""
+
+    @property
+    def name(self) -> str:
+        """What it is called where tables are read by programs."""
+        return self.key or self.heading.replace("\n", " ")
+
+    def least(self, texts: Sequence[str]) -> int | None:
+        """How many letters wide it has to be: its lines, or where it folds its words, are whole."""
+        parts = "\n".join([self.heading, *texts])
+        words = parts.split() if self.fold else parts.splitlines()
+        most = max(map(len, words), default=0)
+        return (min(WORD, most) if self.fold else most) or None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; `foot` sums them up and `notes` stand below, both for people alone."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Cells]
+    foot: Sequence[Cells] = ()
+    notes: Sequence[str] = ()
+
+    def __rich__(self) -> "View":
+        """As a terminal draws it."""
+        from rich import box
+        from rich.table import Table as View
+        from rich.text import Text
+
+        title, every = Text(self.title) if self.title else None, self.texts()
+        view = View(
+            title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
+        )
+        for place, column in enumerate(self.seen()):
+            side: JustifyMethod = "left" if column.words else "right"
+            least = column.least([row[place] for row in every])
+            view.add_column(
+                Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
+                min_width=least,
+            )  # fmt: skip
+        for number, (row, texts) in enumerate(zip(self._all(), every, strict=True)):
+            pairs = zip(self.columns, row, strict=True)
+            styles = [column.style(value, row) for column, value in pairs if column.shown]
+            style = "dim" if number >= len(self.rows) else ""
+            view.add_row(*map(Text, texts, styles), style=style)
+        return view
+
+    def seen(self) -> list[Column]:
+        """The columns that are shown."""
+        return [column for column in self.columns if column.shown]
+
+    def _all(self) -> list[Cells]:
+        return [*self.rows, *self.foot]
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row as values by the names of their columns."""
+        kept = [(place, one.name) for place, one in enumerate(self.columns) if one.kept]
+        return [{name: row[place] for place, name in kept} for row in self.rows]
+
+    def json(self) -> str:
+        """Its `records` on one line."""
+        return json.dumps(self.records(), ensure_ascii=False) + "\n"
+
+    def csv(self) -> str:
+        """One line of names and one for each row; what is not known is empty."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        kept = [(place, one.name) for place, one in enumerate(self.columns) if one.kept]
+        writer.writerow([name for _, name in kept])
+        writer.writerows([[_plain(row[place]) for place, _ in kept] for row in self.rows])
+        return out.getvalue()
+
+    def latex(self) -> str:
+        """A `tabular` with the rules of the package booktabs, as it is shown on a screen."""
+        columns = self.seen()
+        sides = "".join("l" if column.words else "r" for column in columns)
+        told = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
+        texts = self.texts()
+        body, foot = texts[: len(self.rows)], texts[len(self.rows) :]
+        lines = [
+            *(f"% {' '.join(line.split())}" for line in told),
+            f"\\begin{{tabular}}{{{sides}}}",
+            "\\toprule",
+            _row([column.heading for column in columns]),
+            "\\midrule",
+            *map(_row, body),
+            *(["\\midrule", *map(_row, foot)] if foot else []),
+            "\\bottomrule",
+            "\\end{tabular}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def texts(self) -> list[list[str]]:
+        """What is shown of each row, those of the foot last."""
+        above: Cells = ()
+        found = []
+        for row in self._all():
+            same = self._repeated(row, above)
+            cells = [(place, one) for place, one in enumerate(self.columns) if one.shown]
+            found.append(["" if place < same else one.text(row[place]) for place, one in cells])
+            above = row
+        return found
+
+    def _repeated(self, row: Cells, above: Cells) -> int:
+        """How many of the first cells, of columns that say so, are as in the row above."""
+        cells = zip(self.columns, row, above, strict=False)
+        return sum(1 for _ in takewhile(lambda one: one[0].once and one[1] == one[2], cells))
+
+
+def _plain(value: object) -> str:
+    """A value as other programs read it: `true`, `0.25`, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return " ".join(map(_plain, value))
+    return str(value)
+
+
+def _row(texts: Sequence[str]) -> str:
+    return " & ".join(map(escaped, texts)) + r" \\"
+
+
+SPECIAL = {letter: rf"\{letter}" for letter in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    MISSING: "---",
+    "\n": " ",
+}
+"""What LaTeX would not print as it is."""
+
+
+def escaped(text: str) -> str:
+    r"""A text as LaTeX prints it. A first * or [ would be taken for an option of the \\ before it.
+
+    >>> escaped("50%"), escaped("a_b"), escaped("*"), escaped("-0.125")
+    ('50\\%', 'a\\_b', '{*}', '$-$0.125')
+    """
+    found = "".join(SPECIAL.get(letter, letter) for letter in text)
+    if re.match(r"-(\d|$)", found):
+        return f"$-${found[1:]}"
+    return f"{{{found[0]}}}{found[1:]}" if found[:1] in ("*", "[") else found

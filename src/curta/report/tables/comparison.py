@@ -1,0 +1,75 @@
+"""A comparison as a table, an entry a row; and what a probe found, as it found it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from curta.config.printable import printable
+from curta.config.table import Cells, Column, Table, cell
+from curta.probes.results import ProbeTable
+from curta.report.compared import asked, hardest, slices_of
+from curta.report.summary import Range, counted
+from curta.runs.results import ComparisonResults, ComparisonRow
+
+
+def comparison(found: ComparisonResults) -> Table:
+    """What each entry cost, and exact match in the hardest slice of every size."""
+    known = [one for row in found.rows for one in asked(row)]
+    order = sorted(known, key=lambda one: (one.operator, one.digits))
+    sizes = list(dict.fromkeys((one.operator, one.size) for one in order))
+    columns = [
+        Column("entry", text=printable, words=True, fold=True),
+        *(Column(name, text=_cost) for name in ("parameters", "steps")),
+        Column("seconds", text=lambda value: "" if value is None else f"{round(value):,}"),
+        *(column for operator, size in sizes for column in _of_size(f"{operator} {size}")),
+    ]
+    rows = [_row(row, sizes) for row in found.rows]
+    title = "exact match, hardest slice; median and range of " + counted(len(found.seeds), "seed")
+    return Table(title, columns, rows)
+
+
+def _cost(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _of_size(name: str) -> list[Column]:
+    ends = [Column(f"{name} {end}", shown=False) for end in Range._fields]
+    return [Column(name, text=_range, kept=False), *ends]
+
+
+def _row(row: ComparisonRow, sizes: Sequence[tuple[str, str]]) -> Cells:
+    cost = [row.name, row.parameters, row.steps, row.training_seconds]
+    return [*cost, *(value for one in sizes for value in _at(row, *one))]
+
+
+def _at(row: ComparisonRow, operator: str, size: str) -> Cells:
+    """The range of all members, or why there is none; and its ends."""
+    slices = slices_of(row, operator, size)
+    if slices:
+        found = hardest(slices)
+        return [found, *found]
+    unplaced = (operator, size) in [(one.operator, one.size) for one in row.unplaced]
+    return ["no\npositions" if unplaced else row.status, None, None, None]
+
+
+def _range(found: Range | str) -> str:
+    """Median over members, and below it the range unless all are the same."""
+    if isinstance(found, str):
+        return found
+    same = found.least == found.most
+    ends = "" if same else f"\n{found.least:.2f}..{found.most:.2f}"
+    return f"{found.median:.3f}{ends}"
+
+
+def probe(table: ProbeTable) -> Table:
+    """All that a probe found, a line for each row; numbers whole, long texts folded."""
+    columns = [_column(name, [row[name] for row in table.rows]) for name in table.columns]
+    rows = [[row[name] for name in table.columns] for row in table.rows]
+    return Table(f"{table.probe}: {table.summary}", columns, rows, notes=table.notes)
+
+
+def _column(name: str, values: Sequence[Any]) -> Column:
+    """The words of a heading stand below each other where its numbers are short."""
+    if all(isinstance(value, int | float | None) for value in values):
+        widest = max((len(cell(value)) for value in values), default=0)
+        return Column(name.replace(" ", "\n") if len(name) > widest else name, key=name)
+    return Column(name, words=True, fold=True)

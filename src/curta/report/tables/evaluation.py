@@ -1,0 +1,146 @@
+"""An evaluation as tables: exact match by size and slice, grids, counted and named problems."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from curta.config.printable import printable
+from curta.config.table import Cells, Column, Table
+from curta.evaluation.results import Grid, NamedProblem, SliceResult, WholeTable, Written
+from curta.report.summary import counted as count_of
+from curta.report.summary import perplexity
+
+RED = "bold red"
+
+
+def size(text: str) -> str:
+    """`1,000`, or `50/25` and `20x5` as they are."""
+    return f"{int(text):,}" if text.isdecimal() else text
+
+
+def places() -> list[Column]:
+    """What was asked in a row: its operator, size and slice, and how many problems."""
+    return [
+        Column("op", "operator", printable, words=True, once=True),
+        Column("digits", "size", size, once=True),
+        Column("slice", text=printable, words=True, fold=True),
+        Column("count"),
+    ]
+
+
+def exact_match(rows: Sequence[SliceResult], seeds: Sequence[int]) -> Table:
+    """Exact match for each operator, size and slice: median, range, and every seed.
+
+    It fits 80 columns unless seeds differ; generation is named only where it differs. Where
+    not all is right, the medians of right tokens and of the right answer's perplexity stand
+    in place of the speed.
+    """
+    several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
+    agree = all(row.generated.agrees for row in rows)
+    columns = [
+        *places(),
+        *(Column(name) for name in ("median", "min", "max")),
+        Column("token acc", "token_accuracy", shown=tokens),
+        Column("perplexity", text=perplexity, shown=tokens),
+        Column("tokens/s", "tokens_per_second", shown=not tokens),
+        Column("seeds", text=_together, words=True, fold=True, shown=several, kept=False),
+        Column("written", "generated_agrees", lambda same: "" if same else "DIFFERS", words=True,
+               shown=not agree, style=lambda same, row: "" if same else RED),
+        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+    ]  # fmt: skip
+    title = f"exact match, {count_of(len(seeds), 'seed')}"
+    return Table(title, columns, [_row(row) for row in rows])
+
+
+def _row(row: SliceResult) -> Cells:
+    shares = row.exact_match
+    return [
+        row.operator, row.size, row.slice_name, row.count,
+        median(shares), min(shares), max(shares),
+        median(row.token_accuracy), median(row.perplexity), row.generated.tokens_per_second,
+        shares, row.generated.agrees, *shares,
+    ]  # fmt: skip
+
+
+def _together(shares: Sequence[float]) -> str:
+    """`all 1.000`, or the share of each seed."""
+    if len(set(shares)) == 1:
+        return f"all {shares[0]:.3f}"
+    return " ".join(f"{share:.3f}" for share in shares)
+
+
+def grid(found: Grid, seeds: Sequence[int]) -> Table:
+    """Exact match of every seed by digits of the first and of the second operand."""
+    columns = [
+        Column("seed", text=str, once=True),
+        Column("first", once=True),
+        *(Column(f"{digits}") for digits in found.digits),
+    ]
+    title = f"exact match of {found.operator} by digits of both operands, {found.count} problems"
+    rows = [
+        [seed, first, *cells]
+        for seed, member in zip(seeds, found.exact_match, strict=True)
+        for first, cells in zip(found.digits, member, strict=True)
+    ]
+    return Table(title, columns, rows)
+
+
+def counted(tables: Sequence[WholeTable], seeds: Sequence[int]) -> Table:
+    """Of all problems with two operands up to a limit, how many each seed has right."""
+    columns = [
+        Column("op", "operator", printable, words=True),
+        *(Column(name) for name in ("limit", "count")),
+        *(Column(f"seed {seed}") for seed in seeds),
+    ]
+    rows = [[one.operator, one.limit, one.count, *one.correct] for one in tables]
+    return Table("right ones of all problems", columns, rows)
+
+
+def named(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table:
+    """The named problems: what the first seed wrote, and whether, or how many of all, are right."""
+    several = len(seeds) > 1
+    columns = [
+        *(Column(name, text=short, words=True, fold=True) for name in ("problem", "truth")),
+        *(Column(name, text=_shown, words=True, fold=True, style=_look)
+          for name in ("before", "after")),
+        Column("right of all" if several else "", "right",
+               lambda right: _verdict(right, len(seeds)), words=True,
+               style=lambda right, row: "green" if right == len(seeds) else RED),
+    ]  # fmt: skip
+    title = "named problems" + f", as seed {seeds[0]} writes them" * several
+    return Table(title, columns, [_named(one) for one in problems])
+
+
+def _named(one: NamedProblem) -> Cells:
+    right = sum(written.answer == one.truth for written in one.after)
+    return [one.problem, one.truth, _answer(one.before[0]), _answer(one.after[0]), right]
+
+
+def _verdict(right: int, members: int) -> str:
+    if members > 1:
+        return f"{right} of {members}"
+    return "right" if right else "WRONG"
+
+
+INVALID = "invalid: "
+
+
+def _answer(one: Written) -> str:
+    """An answer, or what was written instead of one, as it is."""
+    return INVALID + one.text if one.answer is None else one.answer
+
+
+def _shown(answer: str) -> str:
+    if not answer.startswith(INVALID):
+        return short(answer)
+    return answer if len(answer) <= len(INVALID) + 40 else f"{answer[: len(INVALID) + 39]}…"
+
+
+def _look(answer: str, row: Cells) -> str:
+    return "red" if answer.startswith(INVALID) else ""
+
+
+def short(digits: str) -> str:
+    """The first and the last digits of a long number."""
+    if len(digits) <= 40:
+        return digits
+    return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"

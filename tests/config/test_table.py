@@ -1,0 +1,166 @@
+"""A table in its three forms: what CSV gives back, what LaTeX prints, what stands on a screen."""
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config.table import Column, Table, escaped
+from curta.frontends.cli.screen import Screen
+
+OPERATORS = ("+", "-", "*", "//", "%", "<", "&", "a_b", "#", "[x]", "{", "}", "\\", "~", "^", "$")
+
+
+def table(rows: list[list[Any]], **changes: Any) -> Table:
+    columns = [
+        Column("op", "operator", words=True, once=True),
+        Column("digits", once=True),
+        Column("share", style=lambda share, row: "red" if share == 0 else ""),
+        Column("both", text=lambda pair: f"{pair}", kept=False),
+        Column("low", shown=False),
+    ]
+    return Table("a title", columns, rows, **changes)
+
+
+def row(operator: str = "+", digits: int = 1000, share: float | None = 0.25) -> list[Any]:
+    return [operator, digits, share, "0.2 to 0.3", 0.123456]
+
+
+def printed(of: Table, width: int = 80, **settings: Any) -> list[str]:
+    out = io.StringIO()
+    Screen(file=out, width=width, **settings).print(of)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_categories=("C",)))
+values = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), texts)
+
+
+@given(st.lists(st.lists(values, min_size=2, max_size=2), max_size=5))
+def test_csv_has_every_value_as_it_is(rows: list[list[Any]]) -> None:
+    found = Table("", [Column("one"), Column("an\nother", once=True)], rows).csv()
+    head, *body = csv.reader(io.StringIO(found))
+    assert head == ["one", "an other"]
+    assert len(body) == len(rows)
+    for texts, values in zip(body, rows, strict=True):
+        for text, value in zip(texts, values, strict=True):
+            if isinstance(value, bool):
+                assert text == {True: "true", False: "false"}[value]
+            elif isinstance(value, float):
+                assert float(text) == value
+            else:
+                assert text == ("" if value is None else str(value))
+
+
+def test_csv_repeats_what_a_screen_leaves_out_and_has_what_is_not_shown() -> None:
+    lines = table([row(), row(), row("-", share=None)]).csv().splitlines()
+    assert lines == [
+        "operator,digits,share,low",
+        "+,1000,0.25,0.123456",
+        "+,1000,0.25,0.123456",
+        "-,1000,,0.123456",
+    ]
+
+
+def test_json_is_the_same_by_names() -> None:
+    found = json.loads(table([row(share=None)]).json())
+    assert found == [{"operator": "+", "digits": 1000, "share": None, "low": 0.123456}]
+
+
+def test_a_screen_shows_values_for_people_once() -> None:
+    title, head, _, first, second, third = printed(table([row(), row(), row("-", share=None)]))
+    assert title.strip() == "a title"
+    assert head.split() == ["op", "digits", "share", "both"]
+    assert first.split() == ["+", "1,000", "0.250", "0.2", "to", "0.3"]
+    assert second.split() == ["0.250", "0.2", "to", "0.3"]
+    assert third.split() == ["-", "1,000", "—", "0.2", "to", "0.3"]
+
+
+def test_a_value_of_the_first_columns_is_shown_where_one_before_it_changes() -> None:
+    found = table([row("+", 10), row("-", 10), row("-", 20), row("+", 20)]).texts()
+    assert [texts[:2] for texts in found] == [["+", "10"], ["-", "10"], ["", "20"], ["+", "20"]]
+
+
+def test_what_sums_up_stands_below_and_not_in_csv() -> None:
+    found = table([row()], foot=[row("all", 0)])
+    assert printed(found)[-1].split()[:2] == ["all", "0"]
+    assert "all" not in found.csv()
+    *_, rule, foot, bottom, _ = found.latex().splitlines()
+    assert (rule, foot[:3], bottom) == ("\\midrule", "all", "\\bottomrule")
+
+
+def test_a_style_is_that_of_its_cell() -> None:
+    found = "\n".join(
+        printed(table([row(share=0.0)]), force_terminal=True, color_system="standard")
+    )
+    assert "\x1b[31m0.000" in found
+    assert found.count("\x1b[31m") == 1
+
+
+def test_a_table_without_rows_has_its_headings() -> None:
+    assert printed(table([]))[1].split() == ["op", "digits", "share", "both"]
+    assert table([]).csv() == "operator,digits,share,low\n"
+
+
+@pytest.mark.parametrize("width", [10, 40, 200])
+def test_numbers_are_whole_and_words_are_broken_between_letters_only_if_they_are_long(
+    width: int,
+) -> None:
+    columns = [Column("what", words=True, fold=True), Column("figure")]
+    of = Table("", columns, [["trailing zeros of each", 123_456_789], ["x" * 50, 1]])
+    assert columns[0].least(["trailing zeros", "x" * 50]) == 20
+    assert columns[0].least(["trailing zeros"]) == len("trailing")
+    assert columns[1].least(["123,456,789", "a\nlonger line"]) == len("longer line")
+    if width > 40:
+        assert any("123,456,789" in line for line in printed(of, width))
+
+
+def test_latex_is_a_tabular_with_booktabs() -> None:
+    lines = table([row("*"), row("//", share=-0.5)], notes=["50 % of\nall"]).latex().splitlines()
+    assert lines == [
+        "% a title",
+        "% 50 % of all",
+        "% The rules need \\usepackage{booktabs}.",
+        "\\begin{tabular}{lrrr}",
+        "\\toprule",
+        "op & digits & share & both \\\\",
+        "\\midrule",
+        "{*} & 1,000 & 0.250 & 0.2 to 0.3 \\\\",
+        "// & 1,000 & $-$0.500 & 0.2 to 0.3 \\\\",
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+
+
+NAMED = {
+    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^",
+    r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|",
+}  # fmt: skip
+
+
+def typeset(text: str) -> str:
+    """What TeX prints of a text that has no commands but those; fails for any other."""
+    parts = re.findall(r"\\text\w+\{\}|\\[&%$#_{}]|\$-\$|^\{[*[]\}|---|[^\\&%$#_{}~^<>|]", text)
+    assert "".join(parts) == text, text
+    own = {"$-$": "-", "---": "—", "{*}": "*", "{[}": "["}
+    return "".join(NAMED.get(one) or own.get(one) or one.removeprefix("\\") for one in parts)
+
+
+@given(st.one_of(texts, st.text("".join(OPERATORS) + "ab1.-|*["), st.sampled_from(OPERATORS)))
+def test_latex_prints_the_text_and_executes_nothing(text: str) -> None:
+    if "---" not in text:  # three hyphens are a dash to TeX
+        assert typeset(escaped(text)) == text
+
+
+@pytest.mark.parametrize("text", ["\\input{/etc/passwd}", "a & b", "50 %", "$x$", "% gone"])
+def test_commands_of_a_text_are_letters(text: str) -> None:
+    assert typeset(escaped(text)) == text
+
+
+def test_a_line_break_of_a_cell_is_a_space_in_latex() -> None:
+    assert escaped("0.750\n0.25..1.00") == "0.750 0.25..1.00"

@@ -1,0 +1,144 @@
+"""Two runs on the same problems, counted against what their members write."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.config.sections import Evaluation
+from curta.evaluation import paired
+from curta.evaluation.evaluation_set import drawn
+from curta.evaluation.paired import Asked
+from curta.evaluation.scoring import Models
+from curta.frontends.run import Run
+from curta.layouts.texts import layout_of
+from tests import tiny
+from tests.made_once import Shared
+
+SETTINGS = Evaluation(digits=(1, 2), count=40)
+
+HALF = {"training__steps": 200, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
+"""A run that is right on some problems and wrong on others."""
+
+
+def ask(first: Asked, second: Asked, member: int | None = None, **changes: Any) -> paired.Paired:
+    settings = replace(SETTINGS, **changes)
+    return paired.paired(first, second, ("one", "two"), settings, member, lambda what: None)
+
+
+@pytest.fixture
+def run(shared_runs: Shared, brief: None) -> Run:
+    return shared_runs.trained(**HALF)
+
+
+def only(run: Run, member: int) -> Asked:
+    return Asked(run.recipe, run.load_models().only(member), [run.seeds[member]])
+
+
+def right(run: Run, member: int, size: int, slice_name: str) -> list[bool]:
+    """Whether the text that a member writes, token by token, is what is to be written."""
+    problems = drawn(run.layout, "+", slice_name, size, SETTINGS.count, SETTINGS.seed)
+    texts = [run.layout.tokens_of(problem) for problem in problems]
+    truth = [tokens[prompt:] for tokens, prompt in texts]
+    return [a == b for a, b in zip(run.write(problems, member), truth, strict=True)]
+
+
+def test_two_members_are_counted_problem_by_problem(run: Run) -> None:
+    found = ask(only(run, 0), only(run, 1))
+    assert [(one.size, one.slice_name) for one in found.slices[:2]] == [
+        ("1", "random"),
+        ("1", "unequal"),
+    ]
+    assert (found.member_seeds, found.paired, found.seed) == ((0, 1), False, SETTINGS.seed)
+    seen = 0
+    for one in found.slices:
+        mine, its = (right(run, member, int(one.size), one.slice_name) for member in (0, 1))
+        pairs = list(zip(mine, its, strict=True))
+        assert one.members is not None
+        told = one.members
+        assert pairs.count((True, True)) == told.both
+        assert pairs.count((True, False)) == told.only_first
+        assert pairs.count((False, True)) == told.only_second
+        assert pairs.count((False, False)) == told.neither
+        assert one.seeds.difference == pytest.approx(np.mean(mine) - np.mean(its), abs=1e-6)
+        assert told.p <= told.adjusted <= 1
+        seen += told.only_first + told.only_second
+    assert seen > 20
+
+
+def test_a_run_beside_itself_differs_in_nothing(run: Run) -> None:
+    found = run.paired(run, digits=(1,), count=20)
+    assert found.paired
+    assert all(one.seeds.difference == 0 and one.members is None for one in found.slices)
+    again = run.paired(run, member=1, digits=(1,), count=20)
+    assert again.member_seeds == (1, 1)
+    assert {one.members.p for one in again.slices if one.members} == {1.0}
+
+
+def test_members_are_paired_by_their_seeds(run: Run) -> None:
+    models = run.load_models()
+    turned = replace(models, stacked=jax.tree.map(lambda leaf: leaf[::-1], models.stacked))
+    found = ask(Asked(run.recipe, models, [0, 1]), Asked(run.recipe, turned, [1, 0]), member=0)
+    assert found.paired
+    assert all(one.seeds.difference == 0 for one in found.slices)
+    assert found.member_seeds == (0, 1)
+
+
+def untrained(recipe: Recipe, seeds: Sequence[int] = (0,)) -> Asked:
+    layout = layout_of(recipe)
+    members = [tiny.drawn(recipe, layout, seed) for seed in seeds]
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *members)
+    return Asked(recipe, Models(stacked, layout, len(seeds)), list(seeds))
+
+
+def sizes(first: Asked, second: Asked, settings: Evaluation = SETTINGS) -> list[tuple[str, ...]]:
+    found = [one for sets in paired.common(first, second, settings) for one in sets]
+    return list(dict.fromkeys((one.problems[0].operator, one.size) for one in found))
+
+
+def test_sizes_that_one_has_no_positions_for_are_left_out() -> None:
+    far = tiny.dense(layout="plain", positions__name="learned", positions__length=16)
+    near = tiny.dense(layout="reversed")
+    settings = replace(SETTINGS, digits=(1, 20), count=2)
+    for pair in ((far, near), (near, far)):
+        assert sizes(*map(untrained, pair), settings) == [("+", "1")]
+
+
+def test_runs_of_other_operators_have_nothing_in_common() -> None:
+    sums = tiny.dense(layout="plain")
+    others = tiny.dense(layout="plain", task__operator="-")
+    both = tiny.dense(
+        layout="plain",
+        task=[{"operator": "-", "digits": [1, 2]}, {"operator": "+", "digits": [1, 2]}],
+    )
+    assert sizes(untrained(sums), untrained(both)) == [("+", "1"), ("+", "2")]
+    with pytest.raises(UserError, match="'one' and 'two' have no problems in common"):
+        ask(untrained(sums), untrained(others))
+
+
+def table(**changes: Any) -> Recipe:
+    """Half of the pairs up to 9 are held out; 10 of them watch the training."""
+    task = {"values": [0, 9], "held_out": 50, "special": 0.0} | changes
+    return tiny.dense(
+        layout="plain", task=task, training__validate_every=10, training__validation=10
+    )
+
+
+def test_held_out_problems_are_asked_where_both_hold_them_out() -> None:
+    first, second = untrained(table()), untrained(table())
+    *_, [held_out] = paired.common(first, second, replace(SETTINGS, digits=(1,), held_out=30))
+    assert (held_out.slice_name, held_out.size, len(held_out.problems)) == ("held out", "0..9", 30)
+    other = untrained(table(split=7))
+    assert sizes(first, other, replace(SETTINGS, digits=(1,))) == [("+", "1")]
+
+
+def test_problems_are_the_same_for_all_layouts() -> None:
+    plain, reversed_ = (tiny.dense(layout=name) for name in ("plain", "reversed"))
+    first, second = untrained(plain, (0, 1)), untrained(reversed_, (1, 0))
+    mine, its = (paired.common(*pair, SETTINGS) for pair in ((first, second), (second, first)))
+    assert list(mine) == list(its)

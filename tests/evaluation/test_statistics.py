@@ -1,0 +1,219 @@
+"""Intervals and tests against SciPy's, against enumeration, and against what they promise."""
+
+import itertools
+from fractions import Fraction
+from math import comb
+from statistics import mean
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.evaluation import statistics
+from curta.evaluation.statistics import holm, mcnemar, of_difference, of_mean, wilson
+from tests.evaluation.rows import row
+
+counts = st.integers(1, 5000)
+rights = counts.flatmap(lambda count: st.tuples(st.integers(0, count), st.just(count)))
+shares = st.lists(st.integers(0, 200).map(lambda right: right / 200), min_size=5, max_size=12)
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+
+
+@given(rights)
+def test_wilson_is_scipys(case: tuple[int, int]) -> None:
+    known = scipy.stats.binomtest(*case).proportion_ci(0.95, method="wilson")
+    assert wilson(*case) == pytest.approx((known.low, known.high), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("right", "count", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_is_as_published(right: int, count: int, low: float, high: float) -> None:
+    """R. G. Newcombe 1998, Two-sided confidence intervals for the single proportion, table I."""
+    assert wilson(right, count) == pytest.approx((low, high), abs=6e-5)
+
+
+@given(rights)
+def test_wilson_holds_the_share_and_mirrors_with_right_and_wrong(case: tuple[int, int]) -> None:
+    right, count = case
+    low, high = wilson(right, count)
+    assert 0 <= low <= right / count + 1e-6
+    assert right / count - 1e-6 <= high <= 1
+    assert wilson(count - right, count) == pytest.approx((1 - high, 1 - low), abs=2e-6)
+
+
+@given(rights, st.integers(2, 20))
+def test_wilson_is_narrower_of_more_problems(case: tuple[int, int], times: int) -> None:
+    few, many = wilson(*case), wilson(case[0] * times, case[1] * times)
+    assert many.high - many.low < few.high - few.low
+
+
+def test_wilson_holds_the_true_share_about_as_often_as_it_says() -> None:
+    """Brown, Cai and DasGupta 2001: near 95 %, also where there are few problems."""
+    for share in (0.05, 0.3, 0.5, 0.9, 0.98):
+        held = [low <= share <= high for low, high in (wilson(right, 30) for right in range(31))]
+        chances = [comb(30, k) * share**k * (1 - share) ** (30 - k) for k in range(31)]
+        assert 0.9 < float(np.dot(held, chances)) < 0.99
+
+
+@settings(max_examples=20)
+@given(shares)
+def test_the_interval_of_a_mean_is_scipys(values: list[float]) -> None:
+    found = of_mean(values)
+    if len(set(values)) == 1:
+        assert found is None
+        return
+    known = scipy.stats.bootstrap(
+        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(1)
+    ).confidence_interval
+    wide = max(values) - min(values)
+    assert found == pytest.approx((known.low, known.high), abs=0.05 * wide)
+    assert found is not None
+    assert min(values) <= found.low <= mean(values) + 1e-6
+    assert mean(values) - 1e-6 <= found.high <= max(values)
+
+
+def test_the_interval_of_a_mean_is_that_of_all_draws() -> None:
+    """Of five seeds all 3,125 draws can be written down."""
+    values = [0.1, 0.4, 0.5, 0.55, 0.9]
+    draws = [mean(one) for one in itertools.product(values, repeat=5)]
+    assert of_mean(values) == pytest.approx(np.percentile(draws, [2.5, 97.5]), abs=0.011)
+
+
+def test_of_few_seeds_the_interval_is_too_narrow_and_of_many_nearly_right() -> None:
+    """As the guide says: how often it holds the mean of what 300 times so many seeds come from."""
+    rng = np.random.default_rng(0)
+
+    def held(seeds: int) -> float:
+        found = [of_mean(list(rng.normal(0.5, 0.1, seeds))) for _ in range(300)]
+        return mean(one is not None and one.low <= 0.5 <= one.high for one in found)
+
+    assert 0.75 < held(5) < 0.9
+    assert 0.9 < held(30) < 0.97
+
+
+@given(shares)
+def test_the_same_seeds_have_the_same_interval(values: list[float]) -> None:
+    assert of_mean(values) == of_mean(list(values))
+
+
+def test_many_seeds_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [number / 50 for number in range(50)]
+    whole = of_mean(values)
+    monkeypatch.setattr(statistics, "TOGETHER", 1000)
+    assert of_mean(values) == pytest.approx(whole, abs=0.01)
+
+
+@pytest.mark.parametrize("values", [[0.5], [0.1, 0.9], [0.1, 0.5, 0.9], [0.1, 0.2, 0.3, 0.4]])
+def test_of_few_seeds_there_is_no_interval(values: list[float]) -> None:
+    assert of_mean(values) is None
+    assert of_difference(values, values, paired=True) is None
+    assert of_difference(values, values, paired=False) is None
+    assert (statistics.deviation(values) is None) == (len(values) < 3)
+
+
+def test_where_all_seeds_agree_there_is_no_interval() -> None:
+    assert of_mean([1.0] * 8) is None
+    assert of_difference([0.3] * 8, [0.1] * 8, paired=True) is None
+    assert of_difference([0.3] * 8, [0.1] * 8, paired=False) is None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=5, max_size=10))
+def test_a_paired_difference_is_the_mean_of_differences(pairs: list[tuple[float, float]]) -> None:
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    known = of_mean([one - other for one, other in pairs])
+    assert of_difference(first, second, paired=True) == known
+
+
+def test_an_unpaired_difference_is_scipys() -> None:
+    first, second = [0.9, 0.8, 0.95, 0.7, 0.85, 0.99], [0.5, 0.9, 0.4, 0.6, 0.8]
+    known = scipy.stats.bootstrap(
+        (first, second), lambda a, b, axis: a.mean(axis) - b.mean(axis), n_resamples=10_000,
+        method="percentile", rng=np.random.default_rng(1),
+    ).confidence_interval  # fmt: skip
+    assert of_difference(first, second, paired=False) == pytest.approx(known, abs=0.01)
+
+
+def test_pairs_that_move_together_have_a_narrow_interval() -> None:
+    first = [0.1, 0.3, 0.5, 0.7, 0.9]
+    second = [value - 0.05 - 0.001 * place for place, value in enumerate(first)]
+    paired, unpaired = (of_difference(first, second, paired=one) for one in (True, False))
+    assert paired is not None
+    assert unpaired is not None
+    assert paired.low > 0.04
+    assert unpaired.low < 0 < unpaired.high
+
+
+def coins(heads: int, count: int) -> Fraction:
+    """The share of all throws of so many coins that are as uneven as this one, or more."""
+    throws = itertools.product((0, 1), repeat=count)
+    uneven = [abs(2 * sum(throw) - count) >= abs(2 * heads - count) for throw in throws]
+    return Fraction(sum(uneven), len(uneven))
+
+
+@pytest.mark.parametrize("count", range(11))
+def test_mcnemar_is_the_share_of_all_throws(count: int) -> None:
+    for heads in range(count + 1):
+        assert mcnemar(heads, count - heads) == pytest.approx(float(coins(heads, count)), rel=1e-9)
+
+
+@given(st.integers(0, 3000), st.integers(0, 3000))
+def test_mcnemar_is_scipys_test_of_a_coin(one: int, other: int) -> None:
+    known = scipy.stats.binomtest(one, one + other).pvalue if one + other else 1.0
+    assert mcnemar(one, other) == pytest.approx(known, rel=1e-7, abs=1e-300)
+    assert mcnemar(one, other) == mcnemar(other, one)
+
+
+def test_mcnemar_takes_the_most_problems_there_may_be() -> None:
+    assert mcnemar(5_000_000, 5_000_000) == 1.0
+    assert mcnemar(4_990_000, 5_010_000) == pytest.approx(
+        scipy.stats.binomtest(4_990_000, 10_000_000).pvalue, rel=1e-5
+    )
+    assert mcnemar(0, 10_000_000) == 0.0
+
+
+def rejected(values: list[float], level: float) -> set[int]:
+    """Holm's procedure as he states it: the least at level/m, the next at level/(m - 1), ..."""
+    left = sorted(range(len(values)), key=lambda place: values[place])
+    found = set[int]()
+    for done, place in enumerate(left):
+        if values[place] * (len(values) - done) > level:
+            break
+        found.add(place)
+    return found
+
+
+@given(p_values, st.floats(0.001, 0.999))
+def test_holm_rejects_what_the_procedure_rejects(values: list[float], level: float) -> None:
+    adjusted = holm(values)
+    assert {place for place, value in enumerate(adjusted) if value <= level} == rejected(
+        values, level
+    )
+    assert all(value <= found <= 1 for value, found in zip(values, adjusted, strict=True))
+
+
+def test_a_row_has_each_seed_and_all_of_them() -> None:
+    found = statistics.of_slice(row(count=200, shares=[1.0, 0.985, 0.0]), [3, 7, 11])
+    assert [one.seed for one in found.members] == [3, 7, 11]
+    assert [one.right for one in found.members] == [200, 197, 0]
+    assert found.members[1].interval == wilson(197, 200)
+    assert (found.median, found.min, found.max) == (0.985, 0.0, 1.0)
+    assert found.mean == pytest.approx(1.985 / 3, abs=1e-6)
+    assert found.deviation == pytest.approx(np.std([1, 0.985, 0], ddof=1), abs=1e-6)
+    assert found.interval is None
+
+
+@given(rights)
+def test_the_right_ones_are_known_from_a_kept_share(case: tuple[int, int]) -> None:
+    right, count = case
+    found = statistics.of_slice(row(count=count, shares=[round(right / count, 6)]), [0])
+    assert found.members[0].right == right
+    assert found.deviation is None

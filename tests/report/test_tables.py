@@ -1,0 +1,190 @@
+"""The tables of a run and of a comparison hold what their files hold."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any
+
+import pytest
+
+from curta.config.table import Table
+from curta.evaluation.paired import Difference, Discordance, Paired, PairedSlice
+from curta.evaluation.results import Evaluation
+from curta.evaluation.statistics import Interval, wilson
+from curta.report.tables import evaluation, of_comparison, of_run, statistics
+from curta.runs.folders import Folder
+
+from . import sample
+from .certified import write_certified
+
+
+def records(table: Table) -> list[dict[str, str]]:
+    """The rows as another program reads them from CSV."""
+    return list(csv.DictReader(io.StringIO(table.csv())))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample.write_run(tmp_path_factory.mktemp("run"), members=6)
+
+
+@pytest.fixture(scope="module")
+def tables(run: Path) -> dict[str, Table]:
+    return of_run(Folder(run))
+
+
+def lengths(run: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((run / "evaluation.json").read_text())["lengths"]
+    return rows
+
+
+def test_a_run_has_the_tables_for_which_there_is_something(tables: dict[str, Table]) -> None:
+    assert list(tables) == ["exact-match", "statistics", "seeds", "grid"]
+
+
+def test_exact_match_is_that_of_the_evaluation(run: Path, tables: dict[str, Table]) -> None:
+    found = records(tables["exact-match"])
+    for told, row in zip(found, lengths(run), strict=True):
+        assert [told[key] for key in ("operator", "size", "slice", "count")] == [
+            row["operator"], row["size"], row["slice"], "200",
+        ]  # fmt: skip
+        shares = row["exact_match"]
+        assert [float(told[f"seed {seed}"]) for seed in range(6)] == shares
+        ends = [float(told[key]) for key in ("median", "min", "max")]
+        assert ends == [median(shares), min(shares), max(shares)]
+        assert told["generated_agrees"] == "true"
+
+
+def test_statistics_are_over_the_seeds(run: Path, tables: dict[str, Table]) -> None:
+    for told, row in zip(records(tables["statistics"]), lengths(run), strict=True):
+        shares = row["exact_match"]
+        assert float(told["mean"]) == pytest.approx(mean(shares), abs=1e-6)
+        assert float(told["deviation"]) == pytest.approx(stdev(shares), abs=1e-6)
+        least = wilson(round(min(shares) * 200), 200)
+        assert (float(told["least_low"]), float(told["least_high"])) == least
+        if len(set(shares)) > 1:
+            assert float(told["mean_low"]) <= mean(shares) <= float(told["mean_high"])
+        else:
+            assert told["mean_low"] == told["mean_high"] == ""
+
+
+def test_every_seed_has_a_row_with_its_interval(run: Path, tables: dict[str, Table]) -> None:
+    found = records(tables["seeds"])
+    assert len(found) == 6 * len(lengths(run))
+    for told in found:
+        right, count = int(told["right"]), int(told["count"])
+        assert float(told["exact_match"]) == pytest.approx(right / count, abs=3e-3)
+        ends = (float(told["exact_match_low"]), float(told["exact_match_high"]))
+        assert ends == wilson(right, count)
+
+
+def test_a_grid_has_a_row_for_each_seed_and_first_operand(
+    run: Path, tables: dict[str, Table]
+) -> None:
+    grid = json.loads((run / "evaluation.json").read_text())["grids"][0]["exact_match"]
+    for told in records(tables["grid"]):
+        cells = [float(told[str(digits)]) for digits in range(1, 13)]
+        assert cells == grid[int(told["seed"])][int(told["first"]) - 1]
+
+
+def test_of_a_single_seed_only_its_own_interval_is_known(tmp_path: Path) -> None:
+    found = of_run(Folder(sample.write_run(tmp_path, members=1)))["statistics"]
+    names = [column.heading for column in found.seen()]
+    assert names == ["op", "digits", "slice", "count", "right", "exact match", "95 %"]
+    assert found.texts()[0][-3:] == ["200", "1.000", "0.981 to 1.000"]
+
+
+@pytest.mark.parametrize(("members", "says"), [(2, "—"), (3, "—"), (4, "—"), (6, " to ")])
+def test_of_few_seeds_nothing_is_said(members: int, says: str, tmp_path: Path) -> None:
+    data = sample.evaluation(members, 2)
+    for row in data["lengths"]:
+        row["exact_match"] = [round(0.5 + 0.05 * seed, 2) for seed in range(members)]
+    sample.write_run(tmp_path, members)
+    sample.write_json(tmp_path / "evaluation.json", data)
+    texts = of_run(Folder(tmp_path))["statistics"].texts()[0]
+    assert says in texts[-2]
+    assert ("—" in texts[-3]) == (members < 3)
+
+
+def test_a_certificate_is_a_row_for_each_member(tmp_path: Path) -> None:
+    write_certified(tmp_path, "addition", problems=5)
+    found = of_run(Folder(tmp_path))["certificate"]
+    known = json.loads((tmp_path / "certificate.json").read_text())["members"]
+    for told, member in zip(records(found), known, strict=True):
+        assert {key: float(value) for key, value in told.items()} == pytest.approx(member)
+    assert [row[0] for row in found.foot] == ["median", "min", "max"][: 3 * (len(known) > 1)]
+
+
+def test_a_comparison_has_a_row_for_each_entry(tmp_path: Path) -> None:
+    rows = sample.write_comparison(tmp_path)
+    for number, row in enumerate(rows[:2]):
+        data = sample.evaluation(3, 2, {"+": ("10",)})
+        sample.write_json(tmp_path / row["run"] / "evaluation.json", data)
+        assert number < 2
+    found = of_comparison(tmp_path)
+    assert list(found) == ["comparison", "statistics", "seeds"]
+    told = records(found["comparison"])
+    assert [one["entry"] for one in told] == list(sample.ENTRIES)
+    assert told[0]["+ 100 median"] == ""
+    assert float(told[2]["+ 100 median"]) <= float(told[2]["+ 100 most"])
+    entries = [one["entry"] for one in records(found["statistics"])]
+    assert entries == [name for name in sample.ENTRIES[:2] for _ in range(3)]
+    assert r"reversed \& padded" in found["statistics"].latex()
+
+
+def test_named_problems_and_whole_tables_are_as_in_the_file() -> None:
+    told = sample.of(
+        Evaluation,
+        {
+            "seed": 1, "lengths": [], "examples": [],
+            "tables": [{"operator": "+", "limit": 9, "count": 100, "correct": [99, 100]}],
+            "named": [{
+                "operator": "+", "problem": "9" * 50 + "+1", "truth": "5",
+                "before": [{"text": "x[b]", "answer": None, "first_error": None}] * 2,
+                "after": [{"text": "5$", "answer": "5", "first_error": None},
+                          {"text": "6$", "answer": "6", "first_error": None}],
+            }],
+        },
+    )  # fmt: skip
+    [counted] = records(evaluation.counted(told.tables, [3, 7]))
+    assert (counted["seed 3"], counted["seed 7"], counted["count"]) == ("99", "100", "100")
+    [named] = records(evaluation.named(told.named, [3, 7]))
+    assert named["problem"] == "9" * 50 + "+1"
+    assert (named["before"], named["after"], named["right"]) == ("invalid: x[b]", "5", "1")
+
+
+def paired(member: bool, is_paired: bool = True, seeds: tuple[int, ...] = (0, 1)) -> Paired:
+    slices = [
+        PairedSlice(
+            "+", size, int(size), "random", 100, Difference(0.5, 0.75, -0.25, Interval(-0.3, 0.1)),
+            Discordance(40, 10, 35, 15, 2.4e-4, 4.8e-4) if member else None,
+        )
+        for size in ("10", "1000")
+    ]  # fmt: skip
+    chosen = (0, 3) if member else None
+    return Paired("one", "two & more", [*seeds], [0, 3], is_paired, 1, chosen, slices)
+
+
+def test_two_members_are_told_problem_by_problem() -> None:
+    found = statistics.paired(paired(member=True))
+    assert found.title == "right on the same problems: one, seed 0, and two & more, seed 3"
+    assert [column.heading for column in found.seen()][4:] == [
+        "both", "only one", "only two & more", "neither", "p", "p, Holm",
+    ]  # fmt: skip
+    assert found.texts()[1] == [
+        "", "1,000", "random", "100", "40", "10", "35", "15", "0.00024", "0.00048",
+    ]  # fmt: skip
+    assert "Holm: adjusted for all 2 rows together." in found.notes
+    assert records(found)[0]["p_holm"] == "0.00048"
+
+
+def test_of_several_seeds_the_means_are_told() -> None:
+    found = statistics.paired(paired(member=False))
+    assert found.texts()[0][4:] == ["0.500", "0.750", "-0.250", "-0.300 to 0.100"]
+    assert found.notes[0] == "Paired by seed (0, 1)."
+    unpaired = statistics.paired(paired(member=False, is_paired=False, seeds=(0, 1, 2)))
+    assert unpaired.notes[0].startswith("Not paired: seeds 0 to 2, and ")
+    told = records(found)[0]
+    assert (told["difference"], told["difference_low"]) == ("-0.25", "-0.3")
