@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.evaluation.scoring import Models
 from curta.frontends import api
 from curta.frontends.api import examine
 from curta.frontends.run import Run
@@ -29,7 +28,7 @@ from curta.runs import checkpoints, embedding_history
 from curta.training import trainer
 from tests import tiny
 
-from .asked import found, only, subject
+from .asked import alone, found, only, subject
 
 
 def encoder() -> Run:
@@ -55,10 +54,6 @@ def foretold(model: Transformer, line: str) -> np.ndarray:
         return jax.nn.softmax(logits, axis=-1)
 
     return np.asarray(chances(model))[0]
-
-
-def alone(model: Transformer) -> Models:
-    return Models(jax.tree.map(lambda leaf: leaf[None], model), model.layout, 1)
 
 
 # The likeliest tokens.

@@ -113,21 +113,24 @@ class Activations:
         files.write(out, buffer.getvalue())
         return out
 
-
-def read(path: str | Path) -> Activations:
-    """What `Activations.save` has written; UserError for a file that is none of these."""
-    where = f"file {str(path)!r}"
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
-        text = json.loads(str(found.pop(ABOUT)))
-    except OSError as error:
-        raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
-        raise UserError(f"{where} holds no activations: `{LISTER} --out FILE` writes it") from None
-    about = typed.of_table(About, text, where, ABOUT)
-    others = [found.pop(name, None) for name in (LIKELIEST, GOALS, NEIGHBOURS)]
-    return Activations(about, found, *others)
+    @classmethod
+    def load(cls, path: str | Path) -> "Activations":
+        """What `save` has written; UserError for a file that is none of these."""
+        where = f"file {str(path)!r}"
+        try:
+            content = io.BytesIO(Path(path).read_bytes())
+            with np.load(content, allow_pickle=False) as file:
+                found = {name: file[name] for name in file.files}
+            text = json.loads(str(found.pop(ABOUT)))
+        except OSError as error:
+            raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+        except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
+            raise UserError(
+                f"{where} holds no activations: `{LISTER} --out FILE` writes it"
+            ) from None
+        about = typed.of_table(About, text, where, ABOUT)
+        others = [found.pop(name, None) for name in (LIKELIEST, GOALS, NEIGHBOURS)]
+        return cls(about, found, *others)
 
 
 class Question:

@@ -30,9 +30,9 @@ class Intervention:
     - `resample`: the value in another of the given problems, drawn by `seed`;
     - `patch`: the value in the problem `source`.
 
-    The last two take the value at the token that corresponds: the one of the same role on the same
-    square (place), and where several are, the one of the same rank. A token that has no
-    counterpart keeps its own value.
+    The last two take the value at the token that corresponds: the digit of the same role on the
+    same square (place), and the sign of the same role; of several, the one of the same rank. A
+    token without a counterpart keeps its own value.
 
     `where` selects along the axes of the site, by an index or several: `problem`, `position`,
     `head`, `neuron`, `feature`, `token`, and `query`, `key` of attention weights; by names, `role`

@@ -37,22 +37,25 @@ def changes(
     found = dict[str, Change]()
     for one in interventions:
         mask = selected(scene, one, shapes[one.site])
-        change = _change(one, mask, scene.texts, donors)
+        change = _change(one, mask, scene, donors)
         found[one.site] = _over(found.get(one.site), change)
     return found
 
 
-def _change(one: Intervention, mask: Mask, texts: Texts, donors: Donors) -> Change:
+def _change(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> Change:
     if one.how == "zero":
         return Change(mask, np.zeros((1,) * (mask.ndim + 1), np.float32))
     values = donors.values[one.site]
     if one.how == "mean":
-        return _means(one.site, mask, texts, donors, values)
-    return _transplant(one.site, mask, texts, donors, values, _rows(one, donors))
+        return _means(one.site, mask, scene.texts, donors)
+    rows = _rows(one, donors)
+    places = aligned(scene.layout, scene.texts, donors.texts, rows)
+    return _transplant(one.site, mask, values[:, np.asarray(rows)], places)
 
 
-def _means(site: str, mask: Mask, texts: Texts, donors: Donors, values: np.ndarray) -> Change:
+def _means(site: str, mask: Mask, texts: Texts, donors: Donors) -> Change:
     """Of each role; tokens of a role that no given text has keep their values."""
+    values = donors.values[site]
     if "position" not in AXES[kind(site)]:
         raise UserError(
             f"{site} has no mean: its queries see different keys; zero, resample, patch"
@@ -81,13 +84,12 @@ def _rows(one: Intervention, donors: Donors) -> list[int]:
 
 
 def _transplant(
-    site: str, mask: Mask, texts: Texts, donors: Donors, values: np.ndarray, rows: Sequence[int]
+    site: str, mask: Mask, taken: np.ndarray, places: Int[np.ndarray, "problems positions"]
 ) -> Change:
-    """The values of the corresponding tokens in other texts."""
-    places = aligned(texts, donors.texts, rows)
-    has, taken = places >= 0, values[:, np.asarray(rows)]
+    """The values of the corresponding tokens, of the text from which each problem takes them."""
+    has = places >= 0
     if "position" in AXES[kind(site)]:
-        index = places.reshape(1, *places.shape, *(1,) * (values.ndim - 3))
+        index = places.reshape(1, *places.shape, *(1,) * (taken.ndim - 3))
         moved = np.take_along_axis(taken, np.maximum(index, 0), axis=2)
         return Change(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), moved)
     return Change(mask & has[:, None, :, None] & has[:, None, None], _both(taken, places))

@@ -109,26 +109,28 @@ def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
 
 
 def aligned(
-    texts: Texts, others: Texts, rows: Sequence[int]
+    layout: Layout, texts: Texts, others: Texts, rows: Sequence[int]
 ) -> Int[np.ndarray, "problems positions"]:
     """Where in its other text, one of `rows`, each token's counterpart stands; -1 if nowhere.
 
-    That is the token of the same role on the same square, of several that of the same rank.
+    That is the digit of the same role on the same square, and the sign of the same role; of
+    several, the one of the same rank. From 21+4= the 4 and = are tokens 3 and 4, in 213+45= 4
+    and 6.
     """
     found = np.full(texts.roles.shape, -1)
     for row, other in enumerate(rows):
-        index = {key: place for place, key in enumerate(_keys(others, other))}
-        mine = [index.get(key, -1) for key in _keys(texts, row)]
+        index = {key: place for place, key in enumerate(_keys(layout, others, other))}
+        mine = [index.get(key, -1) for key in _keys(layout, texts, row)]
         found[row, : len(mine)] = mine
     return found
 
 
-def _keys(texts: Texts, row: int) -> list[tuple[int, ...]]:
-    """Role, square and rank of each token of a text."""
+def _keys(layout: Layout, texts: Texts, row: int) -> list[tuple[int, ...]]:
+    """Role, square and rank of each token of a text; of a sign, whose square may be any, none."""
     count, ranks, found = texts.lengths[row], dict[tuple[int, ...], int](), []
-    pairs = zip(texts.roles[row, :count], texts.coordinates[row, :count].tolist(), strict=True)
-    for role, square in pairs:
-        key = (int(role), *square)
+    roles, squares = texts.roles[row, :count].tolist(), texts.coordinates[row, :count].tolist()
+    for role, square in zip(roles, squares, strict=True):
+        key = (role, *square) if role >= 0 and layout.roles[role].digit else (role,)
         ranks[key] = ranks.get(key, -1) + 1
         found.append((*key, ranks[key]))
     return found
