@@ -34,6 +34,8 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "top-k": "curta.probes.top:Top",
         "attention": "curta.probes.attention:Attention",
         "counterfactual": "curta.probes.counterfactual:Counterfactual",
+        "ablation": "curta.probes.ablation:Ablation",
+        "patching": "curta.probes.patching:Patching",
         "tokens": "curta.probes.tokens:Tokens",
     },
 )

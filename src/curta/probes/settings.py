@@ -86,6 +86,19 @@ class Counterfactual(Options):
     seed: int = option(1, "seed of the problems and of the digits", least=0, most=INT32)
 
 
+@dataclass(frozen=True)
+class Ablation(Options):
+    how: str = option("zero", "what stands in place of a part: zero, or its mean", kind=str)
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class Patching(Options):
+    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
+    other: str | None = option(None, "from which is patched (one digit more)", kind=str)
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -95,5 +108,7 @@ OPTIONS: dict[str, type[Options]] = {
     "top-k": Top,
     "attention": Attention,
     "counterfactual": Counterfactual,
+    "ablation": Ablation,
+    "patching": Patching,
 }
 """Of every probe that has any."""

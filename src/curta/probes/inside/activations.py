@@ -152,13 +152,22 @@ class Question:
             raise UserError("no problem is given, such as 12+34")
         self.models, self.problems, self.config = models, list(problems), models.stacked.config
         sources = {one.source: parse(one.source) for one in interventions if one.source}
-        every = [*problems, *sources.values()]
+        every = list(dict.fromkeys([*problems, *sources.values()]))
         bounds = texts.bounds_of(models, every)
         self.bounds = ShapeBounds(bounds.prompt, bounds.completion + spare, bounds.extents)
         self.shapes = passes.shapes(models, self.bounds)
-        self.interventions = [one for given in interventions for one in self._each(given)]
-        self.written = [self.layout.tokens_of(problem) for problem in every]
-        self.donors = self._donors({name: n for n, name in enumerate(sources, len(problems))})
+        self.groups = [self._each(given) for given in interventions]
+        """Each intervention on every site that it names."""
+        self.interventions = [one for group in self.groups for one in group]
+        known = {problem: self.layout.tokens_of(problem) for problem in every}
+        self.written = [known[problem] for problem in problems]
+        """The true text of each problem."""
+        row = {problem: number for number, problem in enumerate(every)}
+        self.donors = self._donors(
+            list(known.values()),
+            [row[problem] for problem in problems],
+            {text: row[problem] for text, problem in sources.items()},
+        )
         self._check()
 
     @property
@@ -175,17 +184,19 @@ class Question:
     def texts(self, written: Sequence[Tokens]) -> Texts:
         return Texts.of(self.layout, self.config, written, self.bounds)
 
-    def _donors(self, sources: Mapping[str, int]) -> Donors:
-        """All whole texts, with what is taken from them."""
-        every = self.texts([texts.unfinished(self.config, one) for one in self.written])
+    def _donors(
+        self, written: Sequence[Tokens], given: Sequence[int], sources: Mapping[str, int]
+    ) -> Donors:
+        """All whole texts, each once, with what is taken from them."""
+        every = self.texts([texts.unfinished(self.config, one) for one in written])
         sites = frozenset(one.site for one in self.interventions if one.how != "zero")
         values = passes.passed(self.models, every, self.bounds, sites, {}) if sites else {}
-        return Donors(every, values, len(self.problems), sources)
+        return Donors(every, values, np.array(given), sources)
 
     @property
     def whole(self) -> Texts:
         """The given problems' texts."""
-        return self.donors.texts.part(np.arange(len(self.problems)))
+        return self.donors.texts.part(self.donors.given)
 
     def scene(self, given: Texts) -> Scene:
         return Scene(self.layout, given, passes.cells(self.models, given, self.bounds))
@@ -196,11 +207,13 @@ class Question:
             if scene and not selected(scene, one, self.shapes[one.site]).any():
                 raise UserError(f"{one}: it selects nothing in these problems")
 
-    def values(self, given: Texts, sites: Sequence[str]) -> passes.Values:
-        """The values of sites, with the interventions, in texts of the given problems."""
-        changed = {}
-        if self.interventions:
-            changed = changes(self.interventions, self.scene(given), self.donors, self.shapes)
+    def values(
+        self, given: Texts, sites: Sequence[str], only: Sequence[Intervention] | None = None
+    ) -> passes.Values:
+        """The values of sites, under its interventions or some of them, in the problems' texts."""
+        chosen, changed = self.interventions if only is None else only, {}
+        if chosen:
+            changed = changes(chosen, self.scene(given), self.donors, self.shapes)
         return passes.passed(self.models, given, self.bounds, frozenset(sites), changed)
 
 
@@ -243,7 +256,7 @@ def find(
         about,
         cut,
         np.asarray(values["logits"]).argmax(axis=-1)[:, :, :longest],
-        texts.goals(asked.config, asked.written[: len(problems)], longest),
+        texts.goals(asked.config, asked.written, longest),
         np.stack([one[:, :longest] for one in near.values()], axis=-1) if near else None,
     )
 
@@ -279,7 +292,7 @@ def _positions(asked: Question, whole: Texts) -> list[list[Position]]:
     """What each position of each text is."""
     layout, config = asked.layout, asked.config
     longest = int(whole.lengths.max())
-    right = texts.goals(config, asked.written[: len(asked.problems)], longest)
+    right = texts.goals(config, asked.written, longest)
     tokens = np.asarray(whole.given.tokens)
     return [
         [

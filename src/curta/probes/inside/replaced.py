@@ -15,11 +15,12 @@ from curta.probes.inside.texts import Texts, aligned
 
 
 class Donors(NamedTuple):
-    """Texts from which values are taken: those of the given problems, then those of sources."""
+    """Texts from which values are taken, each once."""
 
     texts: Texts
     values: Values
-    given: int
+    given: Int[np.ndarray, " problems"]
+    """The row of each given problem."""
     sources: Mapping[str, int]
     """The row of each problem that is named as a source."""
 
@@ -50,19 +51,18 @@ def _change(one: Intervention, mask: Mask, scene: Scene, donors: Donors) -> Chan
         return _means(one.site, mask, scene.texts, donors)
     rows = _rows(one, donors)
     places = aligned(scene.layout, scene.texts, donors.texts, rows)
-    return _transplant(one.site, mask, values[:, np.asarray(rows)], places)
+    return _transplant(one.site, mask, values[:, rows], places)
 
 
 def _means(site: str, mask: Mask, texts: Texts, donors: Donors) -> Change:
     """Of each role; tokens of a role that no given text has keep their values."""
-    values = donors.values[site]
     if "position" not in AXES[kind(site)]:
         raise UserError(
             f"{site} has no mean: its queries see different keys; zero, resample, patch"
         )
-    given = donors.texts.part(np.arange(donors.given))
+    given, values = donors.texts.part(donors.given), donors.values[site][:, donors.given]
     there = given.there
-    roles, known = given.roles[there], values[:, : donors.given][:, there]
+    roles, known = given.roles[there], values[:, there]
     means = np.zeros((len(values), *texts.roles.shape, *values.shape[3:]), np.float32)
     has = np.zeros(texts.roles.shape, bool)
     for role in np.unique(roles):
@@ -72,14 +72,15 @@ def _means(site: str, mask: Mask, texts: Texts, donors: Donors) -> Change:
     return Change(mask & has.reshape(*has.shape, *(1,) * (mask.ndim - 2)), means)
 
 
-def _rows(one: Intervention, donors: Donors) -> list[int]:
+def _rows(one: Intervention, donors: Donors) -> Int[np.ndarray, " problems"]:
     """From which row each given problem takes its values."""
+    count = len(donors.given)
     if one.source is not None:
-        return [donors.sources[one.source]] * donors.given
-    if donors.given < 2:
+        return np.full(count, donors.sources[one.source])
+    if count < 2:
         raise UserError(f"{one}: give several problems, from which others' values are drawn")
-    step = np.random.default_rng(one.seed).integers(1, donors.given, donors.given)
-    found: list[int] = ((np.arange(donors.given) + step) % donors.given).tolist()
+    step = np.random.default_rng(one.seed).integers(1, count, count)
+    found: np.ndarray = donors.given[(np.arange(count) + step) % count]
     return found
 
 

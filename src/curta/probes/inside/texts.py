@@ -109,7 +109,7 @@ def bounds_of(models: Models, problems: Sequence[Problem]) -> ShapeBounds:
 
 
 def aligned(
-    layout: Layout, texts: Texts, others: Texts, rows: Sequence[int]
+    layout: Layout, texts: Texts, others: Texts, rows: Int[np.ndarray, " problems"]
 ) -> Int[np.ndarray, "problems positions"]:
     """Where in its other text, one of `rows`, each token's counterpart stands; -1 if nowhere.
 
@@ -118,7 +118,7 @@ def aligned(
     and 6.
     """
     found = np.full(texts.roles.shape, -1)
-    for row, other in enumerate(rows):
+    for row, other in enumerate(rows.tolist()):
         index = {key: place for place, key in enumerate(_keys(layout, others, other))}
         mine = [index.get(key, -1) for key in _keys(layout, texts, row)]
         found[row, : len(mine)] = mine
