@@ -65,7 +65,8 @@ def test_a_part_that_is_zero_is_one_without_weights(
             lacking = model if part == NONE else without(model, part)
             expected = right_digits(lacking, run, 20)
             rows = only(finding, without=part)
-            assert {row["digit"]: row["members"][member] for row in rows} == pytest.approx(expected, abs=1e-6)
+            shares = {row["digit"]: row["members"][member] for row in rows}
+            assert shares == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_adder_that_is_right_everywhere_needs_its_head_and_its_mlp() -> None:

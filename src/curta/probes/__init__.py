@@ -36,6 +36,8 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "counterfactual": "curta.probes.counterfactual:Counterfactual",
         "ablation": "curta.probes.ablation:Ablation",
         "patching": "curta.probes.patching:Patching",
+        "logit-lens": "curta.probes.lens:LogitLens",
+        "direct-logits": "curta.probes.direct:DirectLogits",
         "tokens": "curta.probes.tokens:Tokens",
     },
 )

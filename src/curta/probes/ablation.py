@@ -20,8 +20,9 @@ from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistic
 from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits, right
 from curta.probes.inside.interventions import Intervention
+from curta.probes.inside.parts import by_digit
 from curta.probes.inside.selection import neighbours
-from curta.probes.pictures import Heat, Panel
+from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
 from curta.problems.tasks import RANDOM, problems
@@ -44,7 +45,7 @@ class Ablation(settings.Ablation, Probe):
         rows, panels = list[Row](), list[Panel]()
         for task in subject.tasks:
             found = self.rows(subject.load_models(), task)
-            panels.append(_panel(task, found))
+            panels.append(by_digit(f"{task.operator}: right digits", "without", found))
             rows += found
         shows = (
             "Right digits of the answer, in the order in which they are written, without one part"
@@ -82,21 +83,3 @@ class Ablation(settings.Ablation, Probe):
                 where = {"neighbour": name}
                 found[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
         return found
-
-
-def _panel(task: Task, rows: list[Row]) -> Heat:
-    """Parts below each other, the answer's digits side by side."""
-    names = list(dict.fromkeys(row["without"] for row in rows))
-    digits = list(dict.fromkeys(row["digit"] for row in rows))
-    shares = {(row["without"], row["digit"]): row["median"] for row in rows}
-    values = [[shares[name, digit] for digit in digits] for name in names]
-    return {
-        "form": "heat",
-        "title": f"{task.operator}: right digits",
-        "across": "digit of the answer, as written",
-        "down": "without",
-        "columns": [str(digit) for digit in digits],
-        "rows": names,
-        "values": values,
-        "texts": [[f"{value:.0%}" for value in row] for row in values],
-    }

@@ -23,6 +23,7 @@ from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.inside.activations import Question
 from curta.probes.inside.interventions import Intervention
+from curta.probes.inside.parts import named
 from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
 from curta.problems.problem import Problem
@@ -148,21 +149,6 @@ class Pair(NamedTuple):
             Intervention(site, "patch", source, where | {"problem": n, "position": n})
             for n in range(self._positions())
         ]
-
-
-def named(site: str, head: int | None = None) -> str:
-    """A part as people say it.
-
-    >>> named("recurrence.1.layer.0.attention.heads", 2), named("layer.1.mlp.output")
-    ('recurrence 1 layer 0 head 2', 'layer 1 MLP')
-    >>> named("layer.0.after"), named("embedding")
-    ('state after layer 0', 'embedding')
-    """
-    what = kind(site)
-    where = " ".join(site.removesuffix(what).split("."))
-    if what == "after":
-        return f"state after {where.strip()}"
-    return where + {"attention.heads": f"head {head}", "mlp.output": "MLP"}.get(what, what)
 
 
 def one_digit_more(problem: Problem) -> Problem:

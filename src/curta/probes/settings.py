@@ -99,6 +99,18 @@ class Patching(Options):
     other: str | None = option(None, "from which is patched (one digit more)", kind=str)
 
 
+@dataclass(frozen=True)
+class LogitLens(Options):
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class DirectLogits(Options):
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -110,5 +122,7 @@ OPTIONS: dict[str, type[Options]] = {
     "counterfactual": Counterfactual,
     "ablation": Ablation,
     "patching": Patching,
+    "logit-lens": LogitLens,
+    "direct-logits": DirectLogits,
 }
 """Of every probe that has any."""
