@@ -69,8 +69,13 @@ class Models:
 
     def only(self, number: int) -> "Models":
         """One member alone, still stacked."""
-        stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
-        return replace(self, stacked=stacked, members=1)
+        return self.chosen([number])
+
+    def chosen(self, numbers: Sequence[int]) -> "Models":
+        """Some members, stacked."""
+        rows = np.array(numbers)
+        stacked = jax.tree.map(lambda leaf: leaf[rows], self.stacked)
+        return replace(self, stacked=stacked, members=len(rows))
 
 
 class Scores(NamedTuple):

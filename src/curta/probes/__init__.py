@@ -34,6 +34,10 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "top-k": "curta.probes.top:Top",
         "attention": "curta.probes.attention:Attention",
         "counterfactual": "curta.probes.counterfactual:Counterfactual",
+        "ablation": "curta.probes.ablation:Ablation",
+        "patching": "curta.probes.patching:Patching",
+        "logit-lens": "curta.probes.lens:LogitLens",
+        "direct-logits": "curta.probes.direct:DirectLogits",
         "tokens": "curta.probes.tokens:Tokens",
     },
 )

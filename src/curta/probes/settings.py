@@ -86,6 +86,31 @@ class Counterfactual(Options):
     seed: int = option(1, "seed of the problems and of the digits", least=0, most=INT32)
 
 
+@dataclass(frozen=True)
+class Ablation(Options):
+    how: str = option("zero", "what stands in place of a part: zero, or its mean", kind=str)
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class Patching(Options):
+    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
+    other: str | None = option(None, "from which is patched (one digit more)", kind=str)
+
+
+@dataclass(frozen=True)
+class LogitLens(Options):
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class DirectLogits(Options):
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -95,5 +120,9 @@ OPTIONS: dict[str, type[Options]] = {
     "top-k": Top,
     "attention": Attention,
     "counterfactual": Counterfactual,
+    "ablation": Ablation,
+    "patching": Patching,
+    "logit-lens": LogitLens,
+    "direct-logits": DirectLogits,
 }
 """Of every probe that has any."""

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from curta.config.errors import UserError
 from curta.export.html.folded import refuse
 from curta.layouts.texts import layout_of
-from curta.model.inspection import attention_weights
+from curta.model.inspection import recorded
 from curta.programs.machine.writing import write_one
 from tests import tiny
 
@@ -114,7 +114,8 @@ def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:
     tokens = np.array([texts[0][0]], np.int32)
     where = layout("addition").follow(jnp.asarray(tokens), jnp.array([tokens.shape[1]]))[1]
     bounds = layout("addition").room_for(texts)
-    expected = np.asarray(attention_weights(model, jnp.asarray(tokens), where, bounds))[0, 0]
+    sites = recorded(model, jnp.asarray(tokens), where, bounds)
+    expected = np.asarray(sites["layer.0.attention.weights"])[0]
     tab.goto(page(tmp_path, made, model).as_uri())
     found = np.zeros_like(expected)
     asked = f"new curta.Writing(curta.network, {tokens[0].tolist()})"
