@@ -21,7 +21,7 @@ from docs.shared import finished, markdown, recipe_fields, spread
 NAME, RECIPE, SEEDS = "announced", "sources/ladder-5-answers", 3
 COMMON = {
     "training.steps": 2800,
-    "training.checkpoint_every": 1400,
+    "training.checkpoint_every": 700,
     "training.validate_every": 140,
 }
 """A third of the recipe's steps: a hundred epochs of the sums up to 99 + 99."""

@@ -47,7 +47,7 @@ def spaced(known: Mapping[str, Any]) -> Figure:
         axes.grid(visible=False, axis="x")
         axes.set_title("Held-out sums, by the spaces in them")
         percent_axis(axes)
-        legend(figure, axes)
+        legend(figure, axes, columns=2)
     return figure
 
 
@@ -123,12 +123,20 @@ def roofline(found: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:
             for of in found:
                 _draw_steps(axes, of, roof.cores, colour)
         for of in found:
-            _name(axes, of, max(roof.cores for roof in roofs))
+            _name(axes, of, [roof.cores for roof in roofs])
+        for way, filled in FILLED.items():
+            fill = MUTED if filled else "none"
+            axes.plot([], [], "o", color=MUTED, markerfacecolor=fill, label=WAYS[way])
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set(xlabel="operations for each byte that is moved", ylabel="GFLOP/s")
         legend(figure, axes, columns=2)
     return figure
+
+
+FILLED = {"written out": True, "loop": False}
+WAYS = {"written out": "a step, layers written out", "loop": "a step, layers in a loop"}
+"""How the two ways through the layers are drawn, and what the legend calls them."""
 
 
 def _draw_roof(axes: Axes, roof: Roof, intensities: Sequence[float], colour: str) -> None:
@@ -140,18 +148,16 @@ def _draw_roof(axes: Axes, roof: Roof, intensities: Sequence[float], colour: str
 
 def _draw_steps(axes: Axes, of: Profile, cores: int, colour: str) -> None:
     """A dot for each round, filled where layers are written out and hollow where in a loop."""
-    for way, fill in (("written out", colour), ("loop", "none")):
+    for way, filled in FILLED.items():
         paces = [of.operations / seconds / 1e9 for seconds in of.steps(way, cores)]
-        places = [of.intensity] * len(paces)
-        words = f"a step, layers {'in a ' * (way == 'loop')}{way}"
-        axes.plot(
-            places, paces, "o", color=colour, markerfacecolor=fill, markersize=4, label=words
-        )  # fmt: skip
+        places, fill = [of.intensity] * len(paces), colour if filled else "none"
+        axes.plot(places, paces, "o", color=colour, markerfacecolor=fill, markersize=4)
 
 
-def _name(axes: Axes, of: Profile, cores: int) -> None:
+def _name(axes: Axes, of: Profile, cores: Sequence[int]) -> None:
     """The size's name above its fastest step."""
-    top = of.operations / min(of.steps("written out", cores)) / 1e9
+    fastest = min(second for way in FILLED for count in cores for second in of.steps(way, count))
     axes.annotate(
-        of.name, (of.intensity, top), (0, 6), textcoords="offset points", ha="center", color=MUTED
+        of.name, (of.intensity, of.operations / fastest / 1e9), (0, 6),
+        textcoords="offset points", ha="center", color=MUTED,
     )  # fmt: skip
