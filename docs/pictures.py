@@ -26,8 +26,9 @@ from curta.report import charts
 from curta.report.images import png
 from curta.report.phases import Map, draw
 from curta.runs import folders
-from docs import ladder
+from docs import ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
+from docs.sizes import trained
 
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
@@ -144,6 +145,24 @@ def phases() -> bytes:
     return buffer.getvalue()
 
 
+def spaced() -> bytes | None:
+    """Held-out sums with spaces, in and out of distribution, from what `docs/spaced.py` kept."""
+    known = RESULTS.read("spaced")
+    return png(plots.spaced(known)) if {*plots.CONTENDERS} & {*known} else None
+
+
+def sizes() -> bytes | None:
+    """The ladder's last rung at several sizes, from what `docs/sizes.py` kept."""
+    known = trained(RESULTS)
+    return png(plots.sizes(known)) if known else None
+
+
+def roofline() -> bytes | None:
+    """Its steps below what this machine can do, from what `docs/profiling.py` kept."""
+    found, roofs = profiling.profiles(RESULTS), profiling.roofs_of(RESULTS)
+    return png(plots.roofline(found, roofs)) if found and roofs else None
+
+
 def page() -> bytes | None:
     """The page of the first member, in the middle of a sum."""
     from tests.export.html.browser import CHROMIUM, chromium
@@ -169,8 +188,12 @@ def photographed(browser: Any, written: Path) -> bytes:
 
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
-    for made in (learning, lengths, grid, attention, encodings, recurrences, phases, page)
-}
+    for made in (
+        learning, lengths, grid, attention, encodings, recurrences, phases, spaced, sizes, roofline,
+        page,
+    )
+}  # fmt: skip
+"""What makes each picture; None where it cannot be made, as before its study has kept anything."""
 
 
 def small(image: bytes) -> bytes:
