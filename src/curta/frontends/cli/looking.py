@@ -124,12 +124,15 @@ def _sites_table(made: "Activations") -> "Table":
     from rich import box
     from rich.table import Table
 
+    axes = {
+        site: ", ".join(f"{a} {n:,}" for a, n in zip(names, made[site].shape, strict=True))
+        for site, names in made.about.axes.items()
+    }
     view = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    view.add_column("site", no_wrap=True)
-    view.add_column("axes", no_wrap=True)
-    for site, axes in made.about.axes.items():
-        sizes = zip(axes, made[site].shape, strict=True)
-        view.add_row(site, ", ".join(f"{axis} {size:,}" for axis, size in sizes))
+    for name, texts in (("site", axes.keys()), ("axes", axes.values())):
+        view.add_column(name, min_width=max(map(len, texts)))
+    for row in axes.items():
+        view.add_row(*row)
     return view
 
 
