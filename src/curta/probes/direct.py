@@ -70,7 +70,7 @@ class DirectLogits(settings.DirectLogits, Probe):
         asked, found = Question(models, sample), list[Row]()
         digits = Digits.of(asked)
         for part, added in contributions(models, asked, digits).items():
-            for number in range(int(digits.number.max()) + 1):
+            for number in range(int(digits.number.max(initial=-1)) + 1):
                 mine = digits.number == number
                 row: Row = {"operator": task.operator, "part": part, "digit": number}
                 mean = added[:, mine].mean(axis=1).tolist()

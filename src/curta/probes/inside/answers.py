@@ -59,12 +59,12 @@ class Digits(NamedTuple):
 
 
 def answer_roles(layout: Layout, operator: str) -> Sequence[str]:
-    """The roles of an answer's digits; where a layout does not tell them apart, all digits."""
+    """The roles of an answer's digits; where a layout has none for them, all but its end."""
     if isinstance(layout, ProgramLayout):
         answer = layout.machine.formats[operator].answer
         return [role for role in (answer.role, answer.fraction) if role]
-    digits = [role.name for role in layout.roles if role.digit]
-    return ["answer"] if "answer" in digits else digits
+    names = [role.name for role in layout.roles]
+    return ["answer"] if "answer" in names else [name for name in names if name != "end"]
 
 
 def right(
