@@ -23,7 +23,7 @@ from curta.layouts.texts import layout_of
 from curta.model import blocks, model_cost
 from curta.problems import tasks
 from curta.training import devices, processes, records, trainer
-from docs.ladder import on_one_core
+from docs.shared import on_one_core
 from docs.sizes import RECIPE, design
 
 TOLD = "/proc/self/status"
