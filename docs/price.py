@@ -12,9 +12,9 @@ trace     the text of a program: carries are marked, or the sum is worked out be
 window    attention to the neighbours on which the program's next token depends, on one layer
 moves     of a program's tokens, symbol and role are asked for and the moves are given
 
-A learning rate is found first: each of `RATES` is tried for a quarter of the steps, with a seed that
-is not reported. Then eight seeds.
-The search and each seed are results of their own in docs/results/price.json.
+A learning rate is found first: each of `RATES` is tried for a quarter of the steps, with a seed
+that is not reported. Then eight seeds. The search and each seed are results of their own in
+docs/results/price.json.
 """
 
 import argparse
