@@ -38,7 +38,7 @@ UNREAD = [
     (PLAIN, "training.progressive_alpha", 0.5, "it needs training.recurrence_loss 'progressive'"),
     ("isqrt", "evaluation.grid", 8, "it needs an operator of two operands"),
     ("isqrt", "evaluation.table", 8, "it needs an operator of two operands"),
-    (WINDOW, "evaluation.held_out", 8, "it needs task.held_out"),
+    (PLAIN, "evaluation.held_out", 8, "it needs task.held_out, task.rows or a program"),
     (WINDOW, "evaluation.layouts", ["carried"], "it needs task.held_out"),
 ]
 

@@ -131,7 +131,10 @@ class Evaluation:
     table: Annotated[int, Ge(0), Le(TABLE)] = 0
     """Every problem of two operands up to this number is counted; 0: none."""
     held_out: Problems = 1000
-    """How many problems are asked of those that a task holds out."""
+    """How many problems are asked of those trained on, and as many of others, which are held out.
+
+    It is for programs, `task.rows`, and what a table holds out (`task.held_out`).
+    """
     layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
     """Other layouts of the same characters, or programs, for the held-out problems."""
     certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000

@@ -42,6 +42,8 @@ class Models:
     members: int
     shared: bool = False
     """Whether all processes score the same problems of them, together."""
+    seeds: tuple[int, ...] = ()
+    """The members' seeds, by which it is known what each was trained on; none: it is not."""
 
     @cached_property
     def memo(self) -> Memo | None:
@@ -70,7 +72,7 @@ class Models:
     def only(self, number: int) -> "Models":
         """One member alone, still stacked."""
         stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
-        return replace(self, stacked=stacked, members=1)
+        return replace(self, stacked=stacked, members=1, seeds=self.seeds[number : number + 1])
 
 
 class Scores(NamedTuple):

@@ -24,6 +24,10 @@ def _holds_out(recipe: Recipe) -> bool:
     return any(task.held_out for task in recipe.tasks)
 
 
+def _is_finite(recipe: Recipe) -> bool:
+    return any(task.held_out or (task.rows and not task.values) for task in recipe.tasks)
+
+
 def _has_twins(recipe: Recipe) -> bool:
     return any(task.held_out and operation_named(task.operator).commutes for task in recipe.tasks)
 
@@ -89,7 +93,9 @@ NEEDS = {
     "evaluation.table": Need(
         _PAIRS, lambda r: any(operation_named(t.operator).takes(2) for t in r.tasks)
     ),
-    "evaluation.held_out": Need("task.held_out", _holds_out),
+    "evaluation.held_out": Need(
+        "task.held_out, task.rows or a program", lambda r: bool(r.programs) or _is_finite(r)
+    ),
     "evaluation.layouts": Need("task.held_out", _holds_out),
 }
 """What fields need that not every recipe has."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from curta.config import files
-from curta.report import certificate, certified, charts, figures, heat, trails
+from curta.report import certificate, certified, charts, figures, gaps, heat, trails
 from curta.report.document import Part, document, own
 from curta.report.errors import errors
 from curta.report.exact_match import further, results
@@ -27,6 +27,7 @@ TITLES = {
     "work": "Let it calculate",
     "certificate": "Certificate",
     "results": "Exact match",
+    "gaps": "Trained and held out",
     "further": "Further evaluations",
     "grid": "Pairs of lengths",
     "errors": "Errors",
@@ -138,6 +139,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
         "results": results(evaluation.lengths, plots.get("lengths")),
+        "gaps": gaps.section(evaluation.gaps),
         "further": further(run.further),
         "grid": heat.sections(run) or None,
         "errors": errors(run),

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from curta.evaluation.results import (
+    Gap,
     NamedProblem,
     SliceSummary,
     Span,
@@ -195,11 +196,12 @@ class GridSummary:
 
 @dataclass(frozen=True)
 class EvaluationSummary:
-    """The evaluation: figures of every row over the members, grids in short, whole tables."""
+    """The evaluation: figures of every row over the members, grids in short; tables and gaps."""
 
     lengths: list[SliceSummary]
     grids: tuple[GridSummary, ...] = ()
     tables: tuple[WholeTable, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     seed: int | None = None
     num_recurrences: int | None = None
 

@@ -94,7 +94,7 @@ class Session:
         model = self._state(step).chosen
         if self.num_recurrences is not None:
             model = jax.vmap(lambda one: one.with_recurrences(self.num_recurrences))(model)
-        return scoring.Models(model, self.layout, len(self.seeds))
+        return scoring.Models(model, self.layout, len(self.seeds), seeds=tuple(self.seeds))
 
     def _state(self, step: int) -> Member:
         return states.at(self.folder, self.recipe, self.layout, self.seeds, step)

@@ -93,8 +93,10 @@ def show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
         split_lines,
         table_lines,
     )
+    from curta.frontends.cli.gaps import gap_table
 
     notice(evaluation_table(found.lengths, seeds))
+    notice(gap_table(found.gaps, seeds) if found.gaps else None)
     for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
         notice(line)
     notice(named_table(found.named, seeds) if found.named else None)
