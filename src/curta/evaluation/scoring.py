@@ -69,6 +69,13 @@ class Models:
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
 
+    def with_weights(self, stacked: Transformer) -> "Models":
+        """The same members at another step; what programs write stays known."""
+        found = replace(self, stacked=stacked)
+        if "recall" in vars(self):
+            vars(found)["recall"] = self.recall
+        return found
+
     def only(self, number: int) -> "Models":
         """One member alone, still stacked."""
         stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)

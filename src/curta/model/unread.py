@@ -28,6 +28,10 @@ def _is_finite(recipe: Recipe) -> bool:
     return any(task.held_out or (task.rows and not task.values) for task in recipe.tasks)
 
 
+def _is_watched(recipe: Recipe) -> bool:
+    return recipe.training.evaluate_every > 0
+
+
 def _has_twins(recipe: Recipe) -> bool:
     return any(task.held_out and operation_named(task.operator).commutes for task in recipe.tasks)
 
@@ -76,6 +80,8 @@ NEEDS = {
         "other positions than 'window'", lambda r: not isinstance(r.positions, Window)
     ),
     "training.validation": Need("training.validate_every", lambda r: r.training.validate_every > 0),
+    "training.evaluate_digits": Need("training.evaluate_every", _is_watched),
+    "training.evaluate_count": Need("training.evaluate_every", _is_watched),
     "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
     "training.problems": _PROGRAM,
     "training.order": Need(

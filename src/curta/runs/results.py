@@ -105,7 +105,8 @@ class Metric:
     """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
 
     `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
-    those of training until then. What is validated stands in the line of that step.
+    those of training until then. What is validated stands in the line of that step, and so does
+    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`.
     """
 
     step: int
@@ -116,6 +117,7 @@ class Metric:
     validation_loss: float | None = None
     validation_exact_match: float | None = None
     validation_token_accuracy: float | None = None
+    evaluated: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
