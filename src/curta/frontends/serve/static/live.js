@@ -47,7 +47,7 @@ function watch() {
   for (const column of curves.named(WATCHED)) {
     const name = column.slice(WATCHED.length), of = name.split(" ")[0], other = `${WATCHED}${of} held out`;
     if (watched.has(column) || column === other) continue;
-    const both = name === `${of} trained`, title = both ? `${of}: trained and held-out problems` : `${name} digits`;
+    const both = name === `${of} trained`, title = both ? `${of}: trained and held-out problems` : `${of} at ${name.slice(of.length + 1)} digits`;
     const chart = new Chart(at("charts"), `Exact match, ${title}`, [column, both ? other : ""], percent, false);
     watched.set(column, chart);
   }
