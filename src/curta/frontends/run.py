@@ -164,14 +164,15 @@ class Run(Session):
         self,
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
+        step: int | None = None,
         report: bool = True,
         **changes: Any,
     ) -> Evaluation:
         """As `Session.evaluate`; of all members, the `report` is written anew."""
         if member is not None or not report:
-            return super().evaluate(progress, member, **changes)
+            return super().evaluate(progress, member, step, **changes)
         with ownership.owned(self.folder.path):
-            found = super().evaluate(progress, **changes)
+            found = super().evaluate(progress, step=step, **changes)
             self.write_report()
         return found
 

@@ -143,9 +143,11 @@ def check(of: Recipe) -> None:
     for text in of.evaluation.named:
         _check_named(of, text)
     operators = [task.operator for task in of.tasks]
-    for operator in of.evaluation.digits if isinstance(of.evaluation.digits, dict) else ():
-        if operator not in operators:
-            raise UserError(f"evaluation.digits: {_unknown_operator(operator, operators)}")
+    watched = {"training.evaluate_digits": of.training.evaluate_digits}
+    for field, sizes in ({"evaluation.digits": of.evaluation.digits} | watched).items():
+        for operator in sizes if isinstance(sizes, dict) else ():
+            if operator not in operators:
+                raise UserError(f"{field}: {_unknown_operator(operator, operators)}")
 
 
 def _check_names(of: Recipe) -> None:
