@@ -57,7 +57,7 @@ class RunInfo:
     (`here`) and of Curta itself, where they are of git repositories.
     """
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
     REMEDY: ClassVar[str] = "train it anew"
 
     name: str
@@ -267,7 +267,7 @@ class ComparisonResults:
     `files` are the user's files of code that its recipes name, as they lie in its folder.
     """
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "compare it anew"
 
     name: str

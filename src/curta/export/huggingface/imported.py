@@ -38,7 +38,8 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
     if isinstance(about.get("machine"), dict):
         formats_known(store.load(about["machine"], f"config.json in {str(folder)!r}")[0])
     where = f"the recipe in {str(folder)!r}"
-    recipe = recipes.parse(recipes.kept(about["recipe"], where), where)
+    recipes.check_kept(about["recipe"], where)
+    recipe = recipes.parse(about["recipe"], where)
     family, blank = _family(config, families), _blank(recipe, _layout(folder, recipe, about))
     tensors = _tensors(folder / "model.safetensors")
     try:
