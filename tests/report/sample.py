@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from curta.config import typed
 from curta.evaluation.results import Evaluation, SliceResult
-from curta.runs.results import Metric, RunInfo
+from curta.runs.results import ComparisonResults, Metric, RunInfo
 
 Value = TypeVar("Value")
 
