@@ -69,9 +69,12 @@ def _digits(folder: Path, run: Run) -> Digits | None:
     from curta.layouts import layout_named
     from curta.programs.machine import store
 
-    layout = tomllib.loads(run.recipe).get("layout")
-    if layout is not None:
-        return Digits(layout_named(layout).encode(DIGITS), DIGITS, "")
+    name = tomllib.loads(run.recipe).get("layout")
+    if name is not None:
+        layout = layout_named(name)
+        return Digits(
+            np.array(layout.digits), [layout.characters[token] for token in layout.digits], ""
+        )
     machine, _ = store.read(folder / "machine.json", run.name)
     answer = next(iter(machine.formats.values())).answer
     return digits_of(machine, answer.role, answer.base)
