@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
 from curta.layouts.base import ShapeBounds, Text
 from curta.layouts.direct import DirectLayout

@@ -35,6 +35,7 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "attention": "curta.probes.attention:Attention",
         "counterfactual": "curta.probes.counterfactual:Counterfactual",
         "tokens": "curta.probes.tokens:Tokens",
+        "fourier": "curta.probes.fourier:Fourier",
     },
 )
 

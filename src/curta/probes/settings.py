@@ -86,6 +86,11 @@ class Counterfactual(Options):
     seed: int = option(1, "seed of the problems and of the digits", least=0, most=INT32)
 
 
+@dataclass(frozen=True)
+class Fourier(Options):
+    top: int = option(5, "how many of the largest frequencies are told")
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -95,5 +100,6 @@ OPTIONS: dict[str, type[Options]] = {
     "top-k": Top,
     "attention": Attention,
     "counterfactual": Counterfactual,
+    "fourier": Fourier,
 }
 """Of every probe that has any."""

@@ -21,8 +21,6 @@ from curta.report.run_folder import Run
 from curta.report.summary import finite
 from curta.runs.results import Metric
 
-DIGITS = "0123456789"
-
 SIZE = 1000
 """Side of a drawing; points are whole numbers of it."""
 INSIDE = 80
@@ -45,8 +43,8 @@ class Trails(NamedTuple):
 
     steps: list[int]
     members: list[Ways]
-    names: Sequence[str] = DIGITS
-    role: str = ""
+    names: Sequence[str]
+    role: str
 
 
 def read(folder: Path, run: Run) -> Trails | None:

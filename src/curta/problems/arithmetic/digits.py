@@ -155,9 +155,7 @@ def reverse(
     return jnp.where(source >= 0, turned, 0)
 
 
-def residue(
-    digits: Int[Array, "*batch width"], modulus: int
-) -> Int[Array, "*batch"]:
+def residue(digits: Int[Array, "*batch width"], modulus: int) -> Int[Array, "*batch"]:
     """The remainder of a number of any length; modulus times ten must fit 32 bits.
 
     >>> residue(jnp.array([0, 0, 2]), 97).tolist()  # 200

@@ -20,6 +20,6 @@ _CLASSES: tuple[type[Operation], ...] = (
 OPERATIONS: Families[Operation] = Families(
     {operation.symbol: operation() for operation in _CLASSES}, made=modular.modular
 )
-"""Operations by their symbols, and those modulo a number. Programs add their own: see `programs`."""
+"""Operations by their symbols, and those modulo a number. Programs add theirs: see `programs`."""
 
 __all__ = ["OPERATIONS", "Answer", "Operation"]
