@@ -34,7 +34,7 @@ from curta.problems.problem import Problem
 LARGEST = 256
 """Highest modulus of which the logits of all problems are asked: they take half a gigabyte."""
 
-TINY = 1e-30
+TINY = 1e-12
 """What a sum of squares is divided by at least: where nothing varies, all shares are zero."""
 
 COLUMNS = ("member", "of", "step", "rank", "frequency", "cos", "sin", "share", "together")

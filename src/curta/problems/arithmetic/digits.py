@@ -175,7 +175,7 @@ def of_ints(values: Int[Array, "*batch"], high: int) -> Int[Array, "*batch width
     >>> of_ints(jnp.array([7, 42]), 100).tolist()
     [[7, 0, 0], [2, 4, 0]]
     """
-    return values[..., None] // 10 ** jnp.arange(len(str(high))) % 10
+    return jnp.stack([values // 10**place % 10 for place in range(len(str(high)))], axis=-1)
 
 
 def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:

@@ -6,6 +6,7 @@ A number stands for its residue: 200 and 6 are the same operand modulo 97.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import ClassVar
 
 from curta.config.errors import UserError, quoted
 from curta.problems.operations.base import Operation
@@ -25,6 +26,14 @@ _SYMBOL = re.compile(r"([-+*]) mod ([1-9][0-9]{0,3})")
 
 class Modular(Operation):
     """One sign modulo one number, by its symbol: `+ mod 97`."""
+
+    patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "two zeros": (0, 0),
+        "zero first": (0, 7),
+        "zero second": (7, 0),
+        "equal": (7, 7),
+        "one first": (1, 7),
+    }
 
     def __init__(self, sign: str, modulus: int) -> None:
         words, self._whole = SIGNS[sign]
