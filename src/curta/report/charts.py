@@ -65,7 +65,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     elif panel["form"] == "lines":
         _draw_lines(axes, panel)
     elif panel["form"] == "stems":
-        _draw_stems(axes, panel)
+        draw_stems(axes, panel)
     else:
         _draw_paths(axes, panel)
 
@@ -164,7 +164,7 @@ def _draw_lines(axes: Axes, panel: Lines) -> None:
     _name_points(axes, panel)
 
 
-def _draw_stems(axes: Axes, panel: Stems) -> None:
+def draw_stems(axes: Axes, panel: Stems) -> None:
     """A line up from the axis for each point; members stand beside each other."""
     from matplotlib.ticker import PercentFormatter
 
