@@ -22,7 +22,9 @@ def scratch_runs() -> Iterator[None]:
         yield
 
 
-def finished(name: str, recipe: str, seeds: int, changes: Mapping[str, Any] | None = None) -> Any:
+def finished(
+    name: str, recipe: str, seeds: int | Sequence[int], changes: Mapping[str, Any] | None = None
+) -> Any:
     """The run of that name in the runs folder, trained and evaluated as far as it is not."""
     from curta.frontends import api
     from curta.runs import folders

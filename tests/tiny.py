@@ -122,7 +122,10 @@ def sums(digits: int) -> st.SearchStrategy[Problem]:
     return st.builds(lambda a, b: Problem("+", (a, b)), ints(digits), ints(digits))
 
 
-ON_DEVICE = [symbol for symbol, operation in OPERATIONS.items() if operation.on_device]
+MODULAR = ("+ mod 97", "- mod 7", "* mod 1000")
+"""Some operations modulo a number: no listing has them."""
+
+ON_DEVICE = [*(symbol for symbol, one in OPERATIONS.items() if one.on_device), *MODULAR]
 """Operations with arithmetic and special cases on the device."""
 
 MOST = 4

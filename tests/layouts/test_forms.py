@@ -35,7 +35,7 @@ def test_a_reading_finds_the_numbers(values: list[int], below: bool, turned: boo
 
 
 def test_which_layouts_are_told_by_their_data() -> None:
-    apart = {"begun-left", "columns", "fields", "framed", "hints", "labelled"}
+    apart = {"begun-left", "columns", "fields", "framed", "hints", "labelled", "residues-97"}
     apart |= {name for name in LAYOUTS if name.startswith("spaced")}
     assert {name for name, layout in LAYOUTS.items() if not layout.is_declarative} == apart
 

@@ -22,7 +22,7 @@ from curta.problems.problem import (
 )
 from tests import tiny
 
-every_operator = pytest.mark.parametrize("symbol", OPERATIONS)
+every_operator = pytest.mark.parametrize("symbol", [*OPERATIONS, *tiny.MODULAR])
 blank = st.sampled_from(["", " ", "\t", "  "])
 digits = st.text("0123456789", min_size=1, max_size=60)
 

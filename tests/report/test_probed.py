@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curta.probes.pictures import Heat, Lines, Paths, Picture
+from curta.probes.pictures import Heat, Lines, Paths, Picture, Stems
 from curta.report import charts, figures
 
 from . import sample
@@ -22,6 +22,10 @@ HEAT: Heat = {
 LINES: Lines = {
     "form": "lines", "title": "+", "across": "digits", "points": ["3", "4", "9"],
     "curves": [[1.0, 0.5, None], [0.5, 0.25, None], [0.9, 0.0, None]], "inside": 1,
+}  # fmt: skip
+STEMS: Stems = {
+    "form": "stems", "title": "embedding", "across": "frequency", "points": ["1", "2", "3"],
+    "names": ["member 0", "member 1"], "curves": [[0.1, 0.7, 0.2], [0.5, 0.5, 0.0]],
 }  # fmt: skip
 PATHS: Paths = {
     "form": "paths", "title": "member 0", "names": ["0", "1"],
@@ -110,6 +114,26 @@ def test_lines_show_every_member_and_the_median_of_what_is_known() -> None:
     assert drawn(axes, figures.MEDIAN) == [([0, 1], [0.9, 0.25])]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["3", "4", "9"]
     assert legend(figure) == ["each member", "median", "as in training"]
+
+
+def test_a_single_line_has_the_name_of_what_it_measures() -> None:
+    one = LINES | {"curves": LINES["curves"][:1], "inside": 0}
+    assert legend(charts.draw(picture(one))) == ["exact match"]
+    assert legend(charts.draw(picture(one | {"measure": "share"}))) == ["share"]
+
+
+def test_stems_stand_beside_each_other_from_the_axis_to_the_value() -> None:
+    figure = charts.draw(picture(STEMS))
+    (axes,) = figure.axes
+    for member, stems in enumerate(axes.collections):
+        ends = np.array(stems.get_segments())
+        assert ends[:, 0, 1].tolist() == [0, 0, 0]
+        assert ends[:, 1, 1].tolist() == STEMS["curves"][member]
+        assert np.round(ends[:, 0, 0]).tolist() == [0, 1, 2]
+    first, second = (np.array(stems.get_segments())[:, 0, 0] for stems in axes.collections)
+    assert (first < second).all()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]
+    assert legend(figure) == ["member 0", "member 1"]
 
 
 def test_paths_mark_start_and_end_of_each_name() -> None:

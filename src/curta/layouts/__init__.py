@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curta.config.lazy import Registry
+from curta.config.lazy import Family, Registry
+from curta.problems.operations.modular import MODULI
 
 if TYPE_CHECKING:
     from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
@@ -28,7 +29,8 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "spaced": "curta.layouts.spaced:Spaced",
         "spaced-apart": "curta.layouts.spaced:SpacedApart",
     },
-    make=lambda layout: layout(),
+    make=lambda layout, *number: layout(*number),
+    families={"residues": Family("curta.layouts.residues:Residues", MODULI, listed=(97,))},
 )
 
 __all__ = [

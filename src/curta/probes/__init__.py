@@ -39,6 +39,7 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "logit-lens": "curta.probes.lens:LogitLens",
         "direct-logits": "curta.probes.direct:DirectLogits",
         "tokens": "curta.probes.tokens:Tokens",
+        "fourier": "curta.probes.fourier:Fourier",
     },
 )
 

@@ -22,6 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
+from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds
 from curta.probes import settings
@@ -81,6 +82,11 @@ class Counterfactual(settings.Counterfactual, Probe):
             implied = self._implied(subject, task)
             rows += implied
             notes += [_note(row) for row in implied]
+        if not rows:
+            raise UserError(
+                f"probe {self.name!r} does not apply: in {subject.layout.title} nothing that is"
+                " written follows a digit that is written"
+            )
         shows = (
             "How often another token becomes the likeliest when a digit before it is changed, by"
             " how many tokens, and by how many places, it stands from that digit."

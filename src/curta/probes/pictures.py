@@ -1,4 +1,4 @@
-"""Pictures as data: a heat map, lines over named points, or paths in a plane.
+"""Pictures as data: a heat map, lines or stems over named points, or paths in a plane.
 
 Whoever examines a run hands back such a description; it is kept as JSON beside the
 figures it shows, and whoever has it can draw it (`charts.draw`).
@@ -27,7 +27,10 @@ class Heat(TypedDict):
 
 
 class Lines(TypedDict):
-    """One curve of shares for each member over named points; the first `inside` are shaded."""
+    """One curve of shares for each member over named points; the first `inside` are shaded.
+
+    They are exact match, unless `measure` says of what.
+    """
 
     form: Literal["lines"]
     title: str
@@ -35,6 +38,18 @@ class Lines(TypedDict):
     points: list[str]
     curves: list[list[float | None]]
     inside: NotRequired[int]
+    measure: NotRequired[str]
+
+
+class Stems(TypedDict):
+    """For each member, by its name, shares over many named points, of which most are small."""
+
+    form: Literal["stems"]
+    title: str
+    across: str
+    points: list[str]
+    names: list[str]
+    curves: list[list[float]]
 
 
 class Paths(TypedDict):
@@ -46,7 +61,7 @@ class Paths(TypedDict):
     paths: list[list[list[float]]]
 
 
-Panel = Heat | Lines | Paths
+Panel = Heat | Lines | Stems | Paths
 
 
 class Picture(TypedDict):

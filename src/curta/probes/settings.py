@@ -111,6 +111,11 @@ class DirectLogits(Options):
     seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
+@dataclass(frozen=True)
+class Fourier(Options):
+    top: int = option(5, "how many of the largest frequencies are told")
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -124,5 +129,6 @@ OPTIONS: dict[str, type[Options]] = {
     "patching": Patching,
     "logit-lens": LogitLens,
     "direct-logits": DirectLogits,
+    "fourier": Fourier,
 }
 """Of every probe that has any."""

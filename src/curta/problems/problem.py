@@ -7,7 +7,7 @@ from fractions import Fraction
 from curta.config.errors import UserError, quoted, unknown
 from curta.problems.decimals import to_exact, to_int, to_text
 from curta.problems.notation import literals, to_digits, written
-from curta.problems.operations import OPERATIONS, Answer, Operation
+from curta.problems.operations import OPERATIONS, Answer, Operation, modular
 
 MAX_DIGITS = 100_000
 """Longest operand accepted anywhere: a bound on memory, not on the method."""
@@ -53,7 +53,7 @@ class Problem:
 def operation_named(symbol: str) -> Operation:
     """The operation with that symbol; a UserError with the nearest one otherwise."""
     if symbol not in OPERATIONS:
-        raise unknown("operator", symbol, OPERATIONS)
+        raise modular.refusal(symbol) or unknown("operator", symbol, OPERATIONS)
     return OPERATIONS[symbol]
 
 
@@ -78,6 +78,7 @@ def widths(problem: Problem) -> tuple[int, ...]:
 def parse(text: str) -> Problem:
     """Reads `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
 
+    `"90+10 mod 97"` is an operation modulo a number.
     Blanks around numbers and a final `=` are allowed. Raises UserError for anything that is no
     problem or has no answer.
     """
@@ -90,9 +91,10 @@ def parse(text: str) -> Problem:
         compound = _compound(plain)
         if compound:
             return Problem(*compound)
+        plain, modulus = _modulus(plain)
         plain, base = literals(plain)
         operator, operands = _named(plain) or _infix(plain)
-        return _in_base(operator, operands, base)
+        return _in_base(operator + modulus, operands, base)
     except UserError as error:
         raise UserError(f"cannot read {_shortened(text)}: {error}") from None
 
@@ -152,6 +154,12 @@ def _in_base(operator: str, operands: tuple[int, ...], base: int) -> Problem:
             f" {operation.example}"
         )
     return Problem(operator, operands, base)
+
+
+def _modulus(text: str) -> tuple[str, str]:
+    """The problem and what follows it: `12+5` and ` mod 97`, or nothing."""
+    found = re.fullmatch(r"(.*?)\s+mod\s+([0-9]+)", text, re.DOTALL)
+    return (found[1], f" mod {found[2]}") if found else (text, "")
 
 
 def _infix(text: str) -> Parsed:

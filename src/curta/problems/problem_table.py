@@ -99,8 +99,7 @@ def numbers(values: Int[Array, "batch operands"], high: int) -> Numbers:
     >>> numbers(jnp.array([[7, 42]]), 99).digits.tolist()
     [[[7, 0], [2, 4]]]
     """
-    powers = jnp.array([10**place for place in range(len(str(high)))], jnp.int32)
-    found = values[:, :, None] // powers[None, None] % 10
+    found = digits.of_ints(values, high)
     return Numbers(found, digits.length(found))
 
 

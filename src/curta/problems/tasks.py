@@ -269,6 +269,10 @@ def check(task: Task) -> None:
     if rows.low > rows.high or not 1 <= rows.rows <= LARGEST:
         told = f"{rows.low}..{rows.high}"
         raise UserError(f"task.values {told}: a table has 1 to {LARGEST:,} problems")
+    if taken.modulus and rows.high >= taken.modulus:
+        raise UserError(
+            f"task.values {rows.low}..{rows.high}: modulo {taken.modulus} some operands are equal"
+        )
     if task.held_out + max(task.rows, 1) > rows.rows:
         told = f"{rows.rows:,} problems"
         raise UserError(f"task.held_out and task.rows are more than the table's {told}")

@@ -33,5 +33,5 @@ OPERATIONS |= {
     program.operator: Declared.of(program) for program in PROGRAMS.values() if program.truth
 }
 
-BUILT_IN = frozenset(OPERATIONS)
+BUILT_IN = OPERATIONS.copy()
 """Operators that nothing else ever replaces."""

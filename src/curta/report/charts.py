@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture
+from curta.probes.pictures import Heat, Lines, Panel, Paths, Picture, Stems
 from curta.report.figures import (
     ALERT,
     BANDS,
     END,
     INK,
+    MEDIAN,
+    MEMBER,
     MUTED,
     WIDTH,
     band,
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 ON_LIGHT, ON_DARK = "#101418", "#ffffff"
 """Text in the cells of a heat map, whose colours are the same on every page."""
+
+MEMBERS = (MEDIAN, ALERT, END, MEMBER, MUTED)
+"""Colours of members where each has its own; a sixth has the first one's again."""
 
 TICKS = 12
 """Most names along an axis."""
@@ -59,6 +64,8 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         _draw_heat(axes, panel)
     elif panel["form"] == "lines":
         _draw_lines(axes, panel)
+    elif panel["form"] == "stems":
+        draw_stems(axes, panel)
     else:
         _draw_paths(axes, panel)
 
@@ -88,7 +95,7 @@ def _height(panel: Panel) -> float:
     """Inches that a panel needs."""
     if panel["form"] == "heat":
         return 0.9 + 0.21 * min(len(panel["rows"]), 60)
-    return 1.9 if panel["form"] == "lines" else 2.5
+    return 2.5 if panel["form"] == "paths" else 1.9
 
 
 def _draw_heat(axes: Axes, panel: Heat) -> None:
@@ -147,13 +154,32 @@ def _draw_lines(axes: Axes, panel: Lines) -> None:
     for curve in known if len(known) > 1 else ():
         draw_member(axes, curve, marker="o")
     if known and known[0]:
-        draw_median(axes, known)
+        draw_median(axes, known, panel.get("measure", "exact match"))
     inside = panel.get("inside", 0)
     if inside:
         axes.axvspan(
             -0.5, inside - 0.5, color=MUTED, alpha=0.18, linewidth=1, label="as in training"
         )
     percent_axis(axes)
+    _name_points(axes, panel)
+
+
+def draw_stems(axes: Axes, panel: Stems) -> None:
+    """A line up from the axis for each point; members stand beside each other."""
+    from matplotlib.ticker import PercentFormatter
+
+    count = len(panel["curves"])
+    for number, (name, curve) in enumerate(zip(panel["names"], panel["curves"], strict=True)):
+        places = [x + 0.6 * ((number + 0.5) / count - 0.5) for x in range(len(curve))]
+        colour = MEMBERS[number % len(MEMBERS)]
+        axes.vlines(places, 0, curve, color=colour, linewidth=max(0.6, 2 / count), label=name)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+    axes.set_ylim(bottom=0)
+    _name_points(axes, panel)
+
+
+def _name_points(axes: Axes, panel: Lines | Stems) -> None:
+    """As many of the names as there is room for."""
     points, every = panel["points"], math.ceil(len(panel["points"]) / TICKS)
     axes.set_xticks(range(0, len(points), every), points[::every], parse_math=False)
     axes.set(xlabel=panel["across"], xlim=(-0.5, len(points) - 0.5))

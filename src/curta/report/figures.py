@@ -249,10 +249,10 @@ def draw_member(axes: Axes, curve: Curve, marker: str = "", member: int | None =
         line.set_gid(f"{TOLD}member {member}")
 
 
-def draw_median(axes: Axes, members: Sequence[Curve]) -> None:
+def draw_median(axes: Axes, members: Sequence[Curve], measure: str = "exact match") -> None:
     """A thick line through the medians of points that are few; a single member's own."""
     middle = {x: median(curve[x] for curve in members) for x in members[0]}
-    name = "median" if len(members) > 1 else "exact match"
+    name = "median" if len(members) > 1 else measure
     places, values = list(middle), list(middle.values())
     axes.plot(places, values, "D-", color=MEDIAN, linewidth=1.8, markersize=4, label=name)
 

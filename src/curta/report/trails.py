@@ -21,8 +21,6 @@ from curta.report.run_folder import Run
 from curta.report.summary import finite
 from curta.runs.results import Metric
 
-DIGITS = "0123456789"
-
 SIZE = 1000
 """Side of a drawing; points are whole numbers of it."""
 INSIDE = 80
@@ -45,8 +43,8 @@ class Trails(NamedTuple):
 
     steps: list[int]
     members: list[Ways]
-    names: Sequence[str] = DIGITS
-    role: str = ""
+    names: Sequence[str]
+    role: str
 
 
 def read(folder: Path, run: Run) -> Trails | None:
@@ -69,9 +67,12 @@ def _digits(folder: Path, run: Run) -> Digits | None:
     from curta.layouts import layout_named
     from curta.programs.machine import store
 
-    layout = tomllib.loads(run.recipe).get("layout")
-    if layout is not None:
-        return Digits(layout_named(layout).encode(DIGITS), DIGITS, "")
+    name = tomllib.loads(run.recipe).get("layout")
+    if name is not None:
+        layout = layout_named(name)
+        return Digits(
+            np.array(layout.digits), [layout.characters[token] for token in layout.digits], ""
+        )
     machine, _ = store.read(folder / "machine.json", run.name)
     answer = next(iter(machine.formats.values())).answer
     return digits_of(machine, answer.role, answer.base)

@@ -3,12 +3,16 @@
 One entry for each operation that is `on_device`, by its symbol.
 """
 
+from functools import lru_cache, partial
+
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from curta.config.families import Families
 from curta.problems.arithmetic import cases, digits
 from curta.problems.arithmetic.base import Arithmetic, Case, Noise, Result
 from curta.problems.arithmetic.digits import Numbers
+from curta.problems.operations import OPERATIONS
 
 __all__ = ["ARITHMETIC", "Arithmetic", "Case", "Noise", "Numbers", "Result"]
 
@@ -80,6 +84,13 @@ def _reversed(operands: Numbers) -> Result:
     return Result(Numbers(turned, digits.length(turned)), jnp.zeros(len(turned), bool))
 
 
+def _residue(sign: str, modulus: int, operands: Numbers) -> Result:
+    """The answer of a sign modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
+    first, second = digits.residue(operands.digits, modulus).T
+    answer = {"+": first + second, "-": first - second, "*": first * second}[sign] % modulus
+    return _one(digits.of_ints(answer, modulus - 1))
+
+
 def _named(*some: Case) -> dict[str, Case]:
     """Special cases by their names, `trailing zeros`."""
     return {case.__name__.replace("_", " "): case for case in some}
@@ -102,7 +113,19 @@ _ORDER = _named(
     cases.unequal, cases.same_length, cases.one_digit, cases.ties, cases.near, cases.in_order
 )
 
-ARITHMETIC: dict[str, Arithmetic] = {
+_MODULAR = _named(cases.equal, cases.zero, cases.one)
+
+
+@lru_cache
+def _modular(symbol: str) -> Arithmetic | None:
+    """The arithmetic of `+ mod 97` and its like; None for any other symbol."""
+    operation = OPERATIONS.get(symbol)
+    if operation is None or operation.modulus is None:
+        return None
+    return Arithmetic(partial(_residue, operation.mark, operation.modulus), _MODULAR)
+
+
+_WRITTEN: dict[str, Arithmetic] = {
     "+": Arithmetic(_sum, _SUM),
     "-": Arithmetic(_difference, _DIFFERENCE),
     "*": Arithmetic(_product, _PRODUCT),
@@ -114,3 +137,5 @@ ARITHMETIC: dict[str, Arithmetic] = {
     "copy": Arithmetic(_same, _SINGLE),
     "reverse": Arithmetic(_reversed, _SINGLE),
 }
+ARITHMETIC: Families[Arithmetic] = Families(_WRITTEN, made=_modular)
+"""Of every operation that is `on_device`, by its symbol."""

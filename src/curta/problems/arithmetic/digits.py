@@ -155,6 +155,29 @@ def reverse(
     return jnp.where(source >= 0, turned, 0)
 
 
+def residue(digits: Int[Array, "*batch width"], modulus: int) -> Int[Array, "*batch"]:
+    """The remainder of a number of any length; modulus times ten must fit 32 bits.
+
+    >>> residue(jnp.array([0, 0, 2]), 97).tolist()  # 200
+    6
+    """
+
+    def place(rest: Array, digit: Array) -> tuple[Array, None]:
+        return (10 * rest + digit) % modulus, None
+
+    turned = jnp.moveaxis(digits, -1, 0)[::-1]
+    return jax.lax.scan(place, jnp.zeros_like(turned[0]), turned)[0]
+
+
+def of_ints(values: Int[Array, "*batch"], high: int) -> Int[Array, "*batch width"]:
+    """Digits of whole numbers up to `high`, as many as that has.
+
+    >>> of_ints(jnp.array([7, 42]), 100).tolist()
+    [[7, 0, 0], [2, 4, 0]]
+    """
+    return jnp.stack([values // 10**place % 10 for place in range(len(str(high)))], axis=-1)
+
+
 def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
     """Number of digits without leading zeros; zero itself has one digit.
 

@@ -1,5 +1,7 @@
 """What Curta can calculate. A new operation is one file and one line here."""
 
+from curta.config.families import Families
+from curta.problems.operations import modular
 from curta.problems.operations.addition import Addition
 from curta.problems.operations.base import Answer, Operation
 from curta.problems.operations.comparison import Comparison
@@ -15,7 +17,9 @@ _CLASSES: tuple[type[Operation], ...] = (
     Copy, Reverse,
 )  # fmt: skip
 
-OPERATIONS: dict[str, Operation] = {operation.symbol: operation() for operation in _CLASSES}
-"""Operations by their symbols. Programs add their own: see `programs`."""
+OPERATIONS: Families[Operation] = Families(
+    {operation.symbol: operation() for operation in _CLASSES}, made=modular.modular
+)
+"""Operations by their symbols, and those modulo a number. Programs add theirs: see `programs`."""
 
 __all__ = ["OPERATIONS", "Answer", "Operation"]

@@ -32,6 +32,8 @@ class Operation(ABC):
     """Whether answers are fractions."""
     commutes: bool = False
     """Whether the order of the operands makes no difference."""
+    modulus: int | None = None
+    """What operands and answers are residues of; None where they are whole numbers."""
     base: int | None = None
     """The base in which operands are always written; None where a problem says it."""
     answer_base: int | None = None

@@ -1,0 +1,52 @@
+"""One token for each residue: worked examples, and the names of the family."""
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.layouts import LAYOUTS, layout_named
+from curta.model import recipes
+from curta.problems.problem import Problem, parse
+
+
+@pytest.mark.parametrize(
+    ("problem", "text", "tokens"),
+    [
+        ("12+5 mod 97", "12+5=17", [12, 97, 5, 100, 17]),
+        ("90+10 mod 97", "90+10=3", [90, 97, 10, 100, 3]),
+        ("5-7 mod 97", "5-7=95", [5, 98, 7, 100, 95]),
+        ("200*3 mod 97", "6*3=18", [6, 99, 3, 100, 18]),
+    ],
+)
+def test_a_residue_is_one_token(problem: str, text: str, tokens: list[int]) -> None:
+    layout, asked = layout_named("residues-97"), parse(problem)
+    assert layout.write(asked) == text
+    assert layout.tokens_of(asked) == (tokens, 4)
+    assert layout.encode(text).tolist() == tokens
+    assert layout.answer(asked, tokens[4:]) == asked.truth
+
+
+def test_only_a_residue_is_an_answer() -> None:
+    layout, asked = layout_named("residues-97"), Problem("+ mod 97", (12, 5))
+    written = [[0], [96], [97], [100], [], [1, 7]]
+    assert [layout.answer(asked, tokens) for tokens in written] == [0, 96, None, None, None, 17]
+    assert layout.read("+ mod 97", "97") is None
+    assert layout.read("+ mod 97", "07") is None
+
+
+def test_each_modulus_has_a_layout_of_its_own() -> None:
+    layout = layout_named("residues-5")
+    assert layout is layout_named("residues-5")
+    assert layout.characters == ("0", "1", "2", "3", "4", "+", "-", "*", "=")
+    assert layout.digits == [0, 1, 2, 3, 4]
+    assert [layout.value(token) for token in (4, 5)] == [4, None]
+    assert [layout.with_value(*asked) for asked in ((4, 3), (4, 5), (5, 3))] == [3, None, None]
+    assert "residues-5" not in list(LAYOUTS)
+    with pytest.raises(UserError, match=r"unknown operator of layout 'residues-5' '\+ mod 97'"):
+        layout.accept("+ mod 97", 2)
+
+
+def test_a_recipe_is_refused_that_has_another_modulus_or_none() -> None:
+    with pytest.raises(UserError, match="unknown layout 'residues-1'"):
+        recipes.resolve("grokking-97", {"layout": "residues-1"}, "test")
+    with pytest.raises(UserError, match="unknown operator of layout 'residues-11'"):
+        recipes.resolve("grokking-97", {"layout": "residues-11"}, "test")

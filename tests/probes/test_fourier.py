@@ -1,0 +1,143 @@
+"""Frequencies, against waves that are added up by hand and against sums over all problems."""
+
+import math
+
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.task import Task
+from curta.frontends import api
+from curta.frontends.run import Run
+from curta.probes import examine
+from curta.probes.fourier import Fourier, of_logits, of_vectors
+from curta.problems.problem import Problem
+from curta.runs import embedding_history
+
+from .asked import found, only, subject
+
+MODULUS = 11
+
+
+def wave(name: str, frequency: int, count: int) -> np.ndarray:
+    turn = getattr(math, name)
+    return np.array([turn(2 * math.pi * frequency * a / count) for a in range(count)])
+
+
+@pytest.mark.parametrize("count", [2, 7, 12])
+def test_norms_are_those_of_waves_one_by_one(count: int) -> None:
+    """Each cosine and sine, made of norm one, times the table."""
+    table = np.random.default_rng(count).normal(size=(count, 5))
+    waves = of_vectors(table)
+    assert len(waves.share) == count // 2
+    for frequency in range(1, count // 2 + 1):
+        for name, norms in (("cos", waves.cos), ("sin", waves.sin)):
+            one = wave(name, frequency, count)
+            size = np.linalg.norm(one)
+            expected = np.linalg.norm(one @ table) / size if size > 1e-9 else 0.0
+            assert norms[frequency - 1] == pytest.approx(expected, abs=1e-9)
+    less_mean = table - table.mean(axis=0)
+    assert (waves.cos**2 + waves.sin**2).sum() == pytest.approx((less_mean**2).sum())
+    assert waves.share.sum() == pytest.approx(1.0)
+
+
+def test_vectors_that_are_all_alike_have_no_frequency() -> None:
+    assert of_vectors(np.ones((7, 3))).share == pytest.approx([0, 0, 0])
+    assert of_logits(np.ones((7, 7, 7))) == pytest.approx([0, 0, 0])
+
+
+def logits(turned: str) -> np.ndarray:
+    """cos(2 pi 3 (a + b - c) / p) and the like, by plain loops."""
+    residues = range(MODULUS)
+    ways = {
+        "sum": lambda a, b, c: math.cos(2 * math.pi * 3 * (a + b - c) / MODULUS),
+        "difference": lambda a, b, c: math.cos(2 * math.pi * 3 * (a - b - c) / MODULUS),
+        "first alone": lambda a, b, c: math.cos(2 * math.pi * 3 * (a - c) / MODULUS),
+        "two": lambda a, b, c: math.cos(2 * math.pi * (3 * a + 4 * b - c) / MODULUS),
+    }
+    return np.array(
+        [[[ways[turned](a, b, c) for c in residues] for b in residues] for a in residues]
+    )
+
+
+@pytest.mark.parametrize("turned", ["sum", "difference", "first alone"])
+def test_logits_of_one_frequency_have_all_their_variance_in_it(turned: str) -> None:
+    assert of_logits(5.0 * logits(turned) + 3.0).round(9).tolist() == [0, 0, 1, 0, 0]
+
+
+def test_what_turns_by_two_frequencies_is_in_none() -> None:
+    assert of_logits(logits("two")).round(9).tolist() == [0, 0, 0, 0, 0]
+    assert of_logits(logits("sum") + logits("two")).round(9).tolist() == [0, 0, 0.5, 0, 0]
+
+
+def test_a_constant_for_all_answers_of_a_problem_says_nothing() -> None:
+    more = np.random.default_rng(0).normal(size=(MODULUS, MODULUS, 1))
+    assert of_logits(logits("sum") + more) == pytest.approx(of_logits(logits("sum")))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two members that are hardly trained, whose kept vectors are replaced by known waves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("fourier")))
+        made = api.begin("grokking-97", 2, "known", {
+            "layout": f"residues-{MODULUS}", "task.operator": f"+ mod {MODULUS}",
+            "task.values": [0, MODULUS - 1], "task.held_out": 40, "model.width": 8,
+            "model.heads": 2, "training.steps": 4, "training.batch": 16,
+            "training.history_every": 2, "training.validation": 10, "evaluation.named": [],
+        })  # fmt: skip
+        made.train()
+        vectors = np.zeros((2, MODULUS + 4, 8), np.float32)
+        vectors[0, :MODULUS, 0] = 3 * wave("cos", 2, MODULUS)
+        vectors[0, :MODULUS, 1] = 4 * wave("sin", 5, MODULUS)
+        vectors[1, :MODULUS, 7] = 2 + wave("cos", 4, MODULUS)
+        embedding_history.save(made.folder.history, 4, vectors)
+        yield made
+
+
+def test_an_embedding_of_known_waves_has_their_frequencies(run: Run) -> None:
+    finding = found(Fourier(top=2), run)
+    root = math.sqrt(MODULUS / 2)
+    first, second = only(finding, of="embedding", step=4, member=0)
+    assert (first["frequency"], second["frequency"]) == (5, 2)
+    assert (first["share"], second["share"]) == pytest.approx((16 / 25, 9 / 25), abs=1e-6)
+    assert (first["sin"], second["cos"]) == pytest.approx((4 * root, 3 * root), abs=1e-5)
+    assert (first["together"], second["together"]) == pytest.approx((16 / 25, 1.0), abs=1e-6)
+    other, _ = only(finding, of="embedding", step=4, member=1)
+    assert (other["frequency"], other["share"], other["cos"]) == pytest.approx((4, 1, root))
+    before, after, growth, of_answers = finding.picture["panels"]
+    assert [panel["title"] for panel in (before, after)] == [
+        "embedding at step 0", "embedding at step 4"
+    ]  # fmt: skip
+    assert after["curves"][0] == pytest.approx([0, 9 / 25, 0, 0, 16 / 25], abs=1e-6)
+    assert max(before["curves"][0]) < 0.9
+    assert growth["points"] == ["0", "2", "4"]
+    assert growth["curves"][1][-1] == pytest.approx(1.0)
+    assert of_answers["title"] == f"logits of + mod {MODULUS} at step 4"
+    assert "embedding at step 4, member 0: 100% in 2 frequencies" in finding.notes
+
+
+def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> None:
+    """A member's own logits, one text at a time, over all 121 problems."""
+    (row, _) = only(found(Fourier(top=2), run, 1), of=f"logits of + mod {MODULUS}")
+    asked, layout = subject(run, 1), run.layout
+    every = np.zeros((MODULUS, MODULUS, MODULUS))
+    for a in range(MODULUS):
+        for b in range(MODULUS):
+            problem = Problem(f"+ mod {MODULUS}", (a, b))
+            text, bounds = layout.tokens_of(problem), asked.bounds([problem])
+            every[a, b] = asked.logits([text], bounds)[0, 0, 3, :MODULUS]
+    share = of_logits(every)
+    assert row["frequency"] == 1 + share.argmax()
+    assert row["share"] == pytest.approx(share.max(), abs=1e-5)
+
+
+def test_models_whose_tokens_are_no_residues_are_refused(dense: Run) -> None:
+    said = "it examines sums and differences modulo a number, and the run has"
+    with pytest.raises(UserError, match=said):
+        examine(dense, "fourier")
+
+
+def test_products_turn_by_no_angle_of_their_residues() -> None:
+    asked = ("+ mod 11", "- mod 11", "* mod 11", "+")
+    assert [Fourier.about(Task(operator)) for operator in asked] == [True, True, False, False]

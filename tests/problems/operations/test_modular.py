@@ -1,0 +1,78 @@
+"""Operations modulo a number: Python's own remainder, whatever the sign and the modulus."""
+
+import operator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.config.errors import UserError
+from curta.config.task import Task
+from curta.problems import tasks
+from curta.problems.operations import OPERATIONS
+from curta.problems.operations.modular import MODULI
+from curta.problems.problem import Problem, operation_named, parse
+
+PYTHONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+moduli = st.integers(MODULI[0], MODULI[-1])
+signs = st.sampled_from(sorted(PYTHONS))
+
+
+@given(signs, moduli, st.integers(0, 10**30), st.integers(0, 10**30))
+def test_the_truth_is_pythons_remainder(sign: str, modulus: int, a: int, b: int) -> None:
+    problem = parse(f"{a} {sign} {b} mod {modulus}")
+    assert problem == Problem(f"{sign} mod {modulus}", (a, b))
+    assert problem.truth == PYTHONS[sign](a, b) % modulus
+    assert str(problem) == f"{a}{sign}{b} mod {modulus}"
+    assert parse(f"{problem} =") == problem
+    assert len(str(problem.truth)) <= problem.operation.widths((31, 31))[0]
+
+
+@given(signs, moduli)
+def test_an_operation_knows_its_modulus_and_its_answers(sign: str, modulus: int) -> None:
+    operation = OPERATIONS[f"{sign} mod {modulus}"]
+    assert operation.modulus == modulus
+    assert operation.commutes == (sign != "-")
+    assert [operation.value([n]) for n in (0, modulus - 1, modulus, -1)] == [
+        0, modulus - 1, None, None,
+    ]  # fmt: skip
+    assert parse(operation.example).operation is operation
+
+
+def test_a_number_has_its_base_and_its_modulus() -> None:
+    assert parse("0xff+0x1 mod 97") == Problem("+ mod 97", (255, 1), base=16)
+
+
+@pytest.mark.parametrize(
+    "symbol", ["+ mod 1", "+ mod 1001", "// mod 97", "sort mod 97", "+ mod 097", "+ mod"]
+)
+def test_other_symbols_are_no_operation(symbol: str) -> None:
+    assert symbol not in OPERATIONS
+    with pytest.raises(UserError):
+        operation_named(symbol)
+
+
+def test_what_has_no_modulus_is_refused_in_a_line() -> None:
+    said = r"unknown operator '// mod 97': there are \+, -, \* modulo 2 to 1,000, such as \+ mod 97"
+    with pytest.raises(UserError, match=said):
+        parse("12//5 mod 97")
+    with pytest.raises(UserError, match="addition modulo 97 takes 2 operands, such as 96"):
+        parse("1+2+3 mod 97")
+
+
+def test_a_table_has_each_residue_once() -> None:
+    task = Task("+ mod 7", values=(0, 6), held_out=20, special=0.0, twins_together=False)
+    tasks.check(task)
+    split = tasks.split(task)
+    assert (split.training, split.held_out, split.overlap) == (29, 20, 0)
+    with pytest.raises(UserError, match=r"task.values 0..7: modulo 7 some operands are equal"):
+        tasks.check(Task("+ mod 7", values=(0, 7), special=0.0))
+
+
+def test_twins_stand_together_where_sums_commute() -> None:
+    def mirrored(operator: str, together: bool) -> int:
+        task = Task(operator, values=(0, 12), held_out=60, special=0.0, twins_together=together)
+        return tasks.split(task).mirrored
+
+    assert mirrored("+ mod 13", together=True) == 0
+    assert mirrored("+ mod 13", together=False) > 10
