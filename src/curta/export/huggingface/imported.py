@@ -12,10 +12,9 @@ import safetensors.flax
 from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.export.base import Exported
+from curta.export.base import Exported, Tensors
 from curta.export.huggingface import parts
 from curta.export.huggingface.base import Family
-from curta.export.huggingface.parts import Tensors
 from curta.layouts import Layout, layout_named
 from curta.layouts.texts import stored
 from curta.model import recipes
