@@ -38,6 +38,7 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "patching": "curta.probes.patching:Patching",
         "logit-lens": "curta.probes.lens:LogitLens",
         "direct-logits": "curta.probes.direct:DirectLogits",
+        "linear": "curta.probes.linear:Linear",
         "tokens": "curta.probes.tokens:Tokens",
     },
 )

@@ -111,6 +111,12 @@ class DirectLogits(Options):
     seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
+@dataclass(frozen=True)
+class Linear(Options):
+    count: int = option(800, "problems, half of them to fit by", least=2)
+    seed: int = option(1, "seed of the problems and of the control task", least=0, most=INT32)
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -124,5 +130,6 @@ OPTIONS: dict[str, type[Options]] = {
     "patching": Patching,
     "logit-lens": LogitLens,
     "direct-logits": DirectLogits,
+    "linear": Linear,
 }
 """Of every probe that has any."""
