@@ -195,8 +195,8 @@ def digit_positions(asked: Question, digits: Digits, base: int) -> Int[np.ndarra
 def states_at(
     asked: Question, digits: Digits, sites: Sequence[str]
 ) -> Mapping[str, Float[np.ndarray, "members digits width"]]:
-    """The values of sites where digits are asked for, some problems after the others."""
-    found: dict[str, list[np.ndarray]] = {site: [] for site in sites}  # whole, 800 texts are large
+    """The values of sites where digits are asked for; at all tokens, those of a few problems."""
+    found: dict[str, list[np.ndarray]] = {site: [] for site in sites}
     for start in range(0, len(asked.problems), TOGETHER):
         rows = np.arange(start, min(start + TOGETHER, len(asked.problems)))
         values = asked.values(asked.whole.part(rows), sites)
