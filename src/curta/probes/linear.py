@@ -159,7 +159,7 @@ def carry_into(problem: Problem, place: int, base: int) -> int:
     >>> [carry_into(Problem("+", (957, 68)), place, 10) for place in range(4)]
     [0, 1, 1, 1]
     >>> [carry_into(Problem("-", (68, 957)), place, 10) for place in range(4)]
-    [0, 1, 0, 0]
+    [0, 1, 1, 0]
     """
     more, less = sorted(problem.operands, reverse=True)
     unit = base**place
