@@ -112,10 +112,10 @@ def _right(run: Run, task: Task, count: int) -> dict[int, list[float]]:
 
 def test_models_whose_state_is_no_sum_are_refused() -> None:
     unfit = DirectLogits.unfit
-    assert unfit(tiny.recipe(model__norm_placement="post_residual").model) is not None
-    looped = tiny.dense(model__num_recurrences=2, model__input_injection="block").model
+    assert unfit(tiny.recipe(model__norm_placement="post_residual")) is not None
+    looped = tiny.dense(model__num_recurrences=2, model__input_injection="block")
     assert unfit(looped) == "an input that is injected into the state"
-    assert unfit(tiny.dense().model) is None
+    assert unfit(tiny.dense()) is None
 
 
 def test_a_window_is_read_as_any_other(windowed: Run) -> None:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.config.model import ModelConfig
+from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.model.inspection import kind
@@ -43,10 +43,10 @@ class DirectLogits(settings.DirectLogits, Probe):
     scope: ClassVar[str] = "models whose state is a sum"
 
     @classmethod
-    def unfit(cls, config: ModelConfig) -> str | None:
-        if config.norms_after:
+    def unfit(cls, recipe: Recipe) -> str | None:
+        if recipe.model.norms_after:
             return "norms after its sub-layers"
-        if config.input_injection in ("block", "sublayer"):
+        if recipe.model.input_injection in ("block", "sublayer"):
             return "an input that is injected into the state"
         return None
 

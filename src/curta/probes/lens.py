@@ -22,14 +22,11 @@ from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
-from curta.probes.inside.parts import by_digit, named
+from curta.probes.inside.parts import STATES, by_digit, named
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
 from curta.problems.tasks import RANDOM, problems
-
-STATES = ("embedding", "middle", "after")
-"""Kinds of sites that are states."""
 
 
 @dataclass(frozen=True)

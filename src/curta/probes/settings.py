@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.config.limits import INT32, LAYERS, PROBLEMS
+from curta.config.limits import INT32, LAYERS, PROBLEMS, RATIO, WIDTH
 
 
 def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
@@ -116,6 +116,23 @@ class Fourier(Options):
     top: int = option(5, "how many of the largest frequencies are told")
 
 
+@dataclass(frozen=True)
+class Linear(Options):
+    count: int = option(800, "problems, half of them to fit by", least=2)
+    seed: int = option(1, "seed of the problems and of the control task", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class Neuron(Options):
+    layer: int | None = option(None, "the neuron's layer (any)", least=0, most=LAYERS)
+    neuron: int | None = option(None, "its number (the costliest one)", least=0, most=WIDTH * RATIO)
+    role: str | None = option(None, "whose windows (those of the role that has most)", kind=str)
+    x: str | None = option(None, "cell of the window that is drawn downwards", kind=str)
+    y: str | None = option(None, "cell that is drawn across, such as 'b place+1'", kind=str)
+    count: int = option(1000, "windows by which the costliest neuron is found")
+    seed: int = option(1, "seed of these windows", least=0, most=INT32)
+
+
 OPTIONS: dict[str, type[Options]] = {
     "commutativity": Commutativity,
     "carry-chains": CarryChains,
@@ -130,5 +147,7 @@ OPTIONS: dict[str, type[Options]] = {
     "logit-lens": LogitLens,
     "direct-logits": DirectLogits,
     "fourier": Fourier,
+    "linear": Linear,
+    "neuron": Neuron,
 }
 """Of every probe that has any."""

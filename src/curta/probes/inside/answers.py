@@ -47,6 +47,12 @@ class Digits(NamedTuple):
         found: np.ndarray = values[:, self.problem, self.query]
         return found
 
+    def of_problems(self, start: int, count: int) -> "Digits":
+        """Those of some problems one after the other, which are counted from 0 then."""
+        mine = (self.problem >= start) & (self.problem < start + count)
+        found = Digits(*(column[mine] for column in self))
+        return found._replace(problem=found.problem - start)
+
     def shares(
         self, right: Bool[np.ndarray, "members digits"]
     ) -> list[tuple[int, int, Float[np.ndarray, " members"]]]:
@@ -65,6 +71,22 @@ def answer_roles(layout: Layout, operator: str) -> Sequence[str]:
         return [role for role in (answer.role, answer.fraction) if role]
     names = [role.name for role in layout.roles]
     return ["answer"] if "answer" in names else [name for name in names if name != "end"]
+
+
+def numbers(
+    asked: Question, digits: Digits, places: Int[np.ndarray, " digits"], base: int
+) -> list[int | None]:
+    """The number that each problem's digits are, if they stand at these positions from the lowest.
+
+    Digits 5, 2, 1 at positions 0, 1, 2 are 125. None where a token is no digit.
+    """
+    found: list[int | None] = [0] * len(asked.problems)
+    for row, place, token in zip(*(digits.problem, places, digits.token), strict=True):
+        value, before = asked.layout.value(int(token)), found[row]
+        found[row] = (
+            None if value is None or before is None else before + value * base ** int(place)
+        )
+    return found
 
 
 def right(

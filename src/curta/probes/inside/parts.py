@@ -6,6 +6,9 @@ from typing import Any
 from curta.model.inspection import kind
 from curta.probes.pictures import Heat
 
+STATES = ("embedding", "middle", "after")
+"""Kinds of sites that are states."""
+
 
 def named(site: str, head: int | None = None) -> str:
     """A part by its site.
