@@ -8,6 +8,7 @@ folder that `--to huggingface` writes for a program, too.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -48,13 +49,19 @@ class Writer:
         return logits[0, -1], dict(zip(kept, present, strict=True))
 
     def complete(self, text: str, most: int = 10_000) -> str:
-        """What a model of a published layout writes after a prompt."""
-        known = self.about["characters"]
-        for character in text:
-            if character not in known:
-                raise ValueError(f"{character!r} is no character of this model: it knows {known}")
-        tokens, end = [known.index(character) for character in text], known.index(self.about["end"])
-        return "".join(known[token] for token in self.write(tokens, end, most))
+        """What a model of a published layout writes after a prompt, up to its end sign.
+
+        Where the layout has none, `most` says how many tokens an answer has.
+        """
+        known = json.loads(self.about["tokens"])
+        longest = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+        given = re.findall(f"{longest}|.", text)
+        for symbol in given:
+            if symbol not in known:
+                every = " ".join(known)
+                raise ValueError(f"{symbol!r} is no token of this model: it knows {every}")
+        end = known.index(self.about["end"]) if self.about["end"] else -1
+        return "".join(known[n] for n in self.write(list(map(known.index, given)), end, most))
 
     def ask(self, operator: str, *operands: int, most: int = 100_000) -> Any:
         """The answer of a model of programs; None if it writes none."""

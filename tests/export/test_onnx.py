@@ -19,6 +19,7 @@ from curta.export.huggingface.asking_curta import prompt
 from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
+from curta.problems.problem import parse
 from curta.programs.machine.writing import write_one
 from docs.examples.onnx_writer import Writer
 
@@ -36,6 +37,7 @@ DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {
     "fire": ("addition-fire", SMALL | ONE),
     "learned": ("addition-plain", SMALL | ONE | {"positions.length": 24}),
     "encoder": ("sources/digit-encoder", SMALL),
+    "residues": ("grokking-113", SMALL),
 }
 """A recipe, smaller."""
 
@@ -173,10 +175,10 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
         assert list(writer.write(given, layout.end, 9)) == written
 
 
-def test_a_graph_of_a_layout_has_its_characters(graphs: dict[str, tuple[Run, Path]]) -> None:
+def test_a_graph_of_a_layout_has_its_tokens(graphs: dict[str, tuple[Run, Path]]) -> None:
     run, graph = graphs["fire"]
     about = opened(graph).get_modelmeta().custom_metadata_map
-    assert (about["characters"], about["end"]) == (run.layout.characters, "$")
+    assert (json.loads(about["tokens"]), about["end"]) == (list(run.layout.characters), "$")
 
 
 def test_the_example_writes_texts(graphs: dict[str, tuple[Run, Path]]) -> None:
@@ -185,5 +187,8 @@ def test_the_example_writes_texts(graphs: dict[str, tuple[Run, Path]]) -> None:
     for problem, tokens in zip(problems("+"), run.write(problems("+"), member=1), strict=True):
         found = writer.complete(layout.prompt(problem), len(tokens))
         assert found == layout.decode(tokens)
-    with pytest.raises(ValueError, match=r"'x' is no character of this model: it knows .*\+"):
+    residues, given = Writer(str(graphs["residues"][1])), parse("100+12 mod 113")
+    tokens = graphs["residues"][0].write([given], member=1)[0]
+    assert residues.complete("100+12=", 1) == graphs["residues"][0].layout.decode(tokens)
+    with pytest.raises(ValueError, match=r"'x' is no token of this model: it knows .*\+"):
         writer.complete("1x=")

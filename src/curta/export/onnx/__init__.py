@@ -3,9 +3,9 @@
 The input `tokens` is int32, batch x sequence; `past_places`, `past_keys` and `past_values` are
 the outputs `present_...` of the call before, or empty. So a text is read once, and then written
 a token at a time. `logits` (batch x sequence x tokens) is for what follows each new token. A model
-that is not causal has `tokens` alone. What tokens are says the graph's metadata: `characters`, or
-the `machine` of a program, with the format of its prompts. Roles and coordinates are calculated
-within the graph.
+that is not causal has `tokens` alone. What tokens are says the graph's metadata: `tokens`, their
+symbols as a JSON list, or the `machine` of a program, with the format of its prompts. Roles and
+coordinates are calculated within the graph.
 """
 
 import json
@@ -77,7 +77,7 @@ def _about(member: Exported) -> dict[str, str]:
     written = (
         {"machine": json.dumps(machine, ensure_ascii=False)}
         if machine
-        else {"characters": "".join(layout.characters), "end": layout.end_sign}
+        else {"tokens": json.dumps(list(layout.characters)), "end": layout.end_sign}
     )
     return written | {
         "layout": layout.name,
