@@ -19,7 +19,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutpu
 from transformers.utils import can_return_tuple
 
 from .asking_curta import answer, prompt
-from .positions_curta import POSITIONS, Positions
+from .positions_curta import POSITIONS
 from .reading_curta import Constants, Context, Reading, remembered
 
 INTO_STATE = ("block", "sublayer")
@@ -120,7 +120,7 @@ class Attention(SubLayer):
         h: Tensor,
         block: int,
         layer: int,
-        positions: Positions,
+        positions: nn.Module,
         context: Context,
         cache: DynamicCache | None,
         wanted: bool,
@@ -192,7 +192,7 @@ class Block(GradientCheckpointingLayer):
         x: Tensor,
         entry: Tensor,
         layer: int,
-        positions: Positions,
+        positions: nn.Module,
         context: Context,
         past_key_values: DynamicCache | None = None,
         wanted: bool = False,
@@ -215,7 +215,7 @@ class Spelling(Constants):
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {} if config.parts is None else {"parts": torch.tensor(config.parts)}
 
-    def forward(self, tokens: Tensor, vectors: nn.Embedding) -> Tensor:
+    def forward(self, tokens: Tensor, vectors: nn.Module) -> Tensor:
         if not self._buffers:
             return vectors(tokens)
         return vectors(functional.embedding(tokens, self.parts)).sum(dim=-2)
