@@ -16,6 +16,7 @@ from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
 from curta.export import html
+from curta.export.base import Exported
 from curta.probes.inside import activations, writing
 from curta.probes.inside.activations import Activations
 from curta.probes.inside.interventions import Intervention
@@ -263,6 +264,17 @@ class Run(Session):
         with ownership.owned(self.folder.path) if out is None else nullcontext():
             files.write(path, text)
         return path
+
+    def to_transformer_lens(self, member: int = 0) -> Any:
+        """One member as a `TransformerBridge` of TransformerLens, with all hooks and a tokenizer.
+
+        It calculates on the CPU what the member does, and shares nothing with the run. Raises
+        UserError for a model that it cannot express, or where `curta[lens]` is not installed.
+        """
+        from curta.export import lens
+
+        model = self.model(member)
+        return lens.bridge(Exported(self.name, self.seeds[member], self.recipe, model, member))
 
     def carried(self) -> html.Carried:
         """All members, for a page to carry."""
