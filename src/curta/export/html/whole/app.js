@@ -3,9 +3,9 @@
 
 import { make } from "../elements.js";
 import { tensorsOf } from "../numbers.js";
-import { Mistake, parse } from "../problems.js";
+import { Mistake, answerText, parse } from "../problems.js";
 import { Verdict } from "./answers.js";
-import { addressed, addressOf } from "./changes.js";
+import { addressOf, addressed } from "./changes.js";
 import { alternatives, answerRows, attentionRows, symbolOf, tokenOf } from "./drawing.js";
 import { changeWords, command, partsTable, placeButtons, siteOptions, sourceOf, tapOf } from "./inside.js";
 import { layoutOf } from "./layouts.js";
@@ -297,7 +297,7 @@ function prepared() {
   at("parts").replaceChildren(...partsTable(design.config));
   at("site").replaceChildren(...siteOptions(design.config));
   const { num_recurrences: count } = design.config;
-  at("recurrence").replaceChildren(...Array.from({ length: count }, (_, n) => make("option", `recurrence ${n}`, { value: n })));
+  at("recurrence").replaceChildren(...Array.from({ length: count }, (_, n) => make("option", String(n), { value: n })));
   at("recurrence").value = count - 1;
   at("recurrences").hidden = count < 2;
   at("keys").hidden = !design.config.causal;
@@ -357,6 +357,8 @@ globalThis.curta = {
   prompt: (text) => layout.prompt(parse(text, design)),
   /** The tokens that are written after a problem. */
   write: (text, changes, most) => written(text, changes, most).writing.written.map(({ token }) => token),
+  /** Logits for what follows each token of the text that is written, up to so many. */
+  logits: (text, changes, most) => written(text, changes, most).writing.logits.map((all) => [...all]),
   ask(text, changes) {
     const { writing, problem } = written(text, changes), { wrote, wanted } = new Verdict(writing, problem, layout, design);
     return { answer: wrote, truth: wanted };
@@ -369,8 +371,10 @@ globalThis.curta = {
   },
   /** Where tokens stand, `{token, index, role, coordinates}`. */
   follow: (tokens) => new Writing(model, tokens).tokens,
-  answer(operator, tokens) {
-    const { tokens: read } = new Writing(model, tokens);
-    return new Verdict({ ended: true, written: read }, { operator, operands: [0n, 0n] }, layout, design).wrote;
+  /** The answer in tokens that follow a problem, as people write it; null if there is none. */
+  answer(text, tokens) {
+    const problem = parse(text, design), { follower } = begun(problem);
+    const answer = layout.answer(problem, tokens.map((token) => follower.step(token)));
+    return answerText(answer, problem.operator, design.machine);
   },
 };
