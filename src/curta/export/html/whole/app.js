@@ -207,12 +207,19 @@ function typed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const number = numberOf(event.target), { given, causal } = now.writing;
   const moves = { ArrowRight: number + 1, ArrowLeft: number - 1, Home: 0, End: Infinity };
-  const own = causal && number >= given && event.key.length === 1;
-  const token = own ? design.layout.characters.indexOf(event.key) : -1;
+  const own = causal && number >= given && event.key.length === 1 && event.key !== " ";
+  const token = own ? meant(event.key, number) : -1;
   if (event.key in moves) choose(moves[event.key], true);
   else if (token >= 0) change(number, token);
   else return;
   event.preventDefault();
+}
+
+/** The likeliest token with that symbol; -1 if there is none. */
+function meant(character, number) {
+  const logits = now.writing.before(number), { characters } = design.layout;
+  return logits.reduce((best, logit, token) =>
+    (characters[token] === character && (best < 0 || logit > logits[best]) ? token : best), -1);
 }
 
 /** Takes a part away, or gives it back. */
@@ -273,7 +280,9 @@ function tell() {
   if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
   at("changes").textContent = changed ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
   at("command").textContent = changed ? command(run, { ...now, problem: at("problem").value.trim() }) : "";
+  at("changes").classList.toggle("note", changed);
   at("same").hidden = at("undo").hidden = !changed;
+  at("where").hidden = at("places").hidden = !now.source;
 }
 
 /** Keeps problem and changes in the address, so that a link or a reload shows the same. */
