@@ -3,9 +3,9 @@
 
 import { make } from "../elements.js";
 import { tensorsOf } from "../numbers.js";
-import { Mistake, parse } from "../problems.js";
+import { Mistake, answerText, parse } from "../problems.js";
 import { Verdict } from "./answers.js";
-import { addressed, addressOf } from "./changes.js";
+import { addressOf, addressed } from "./changes.js";
 import { alternatives, answerRows, attentionRows, symbolOf, tokenOf } from "./drawing.js";
 import { changeWords, command, partsTable, placeButtons, siteOptions, sourceOf, tapOf } from "./inside.js";
 import { layoutOf } from "./layouts.js";
@@ -207,12 +207,19 @@ function typed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const number = numberOf(event.target), { given, causal } = now.writing;
   const moves = { ArrowRight: number + 1, ArrowLeft: number - 1, Home: 0, End: Infinity };
-  const own = causal && number >= given && event.key.length === 1;
-  const token = own ? design.layout.characters.indexOf(event.key) : -1;
+  const own = causal && number >= given && event.key.length === 1 && event.key !== " ";
+  const token = own ? meant(event.key, number) : -1;
   if (event.key in moves) choose(moves[event.key], true);
   else if (token >= 0) change(number, token);
   else return;
   event.preventDefault();
+}
+
+/** The likeliest token with that symbol; -1 if there is none. */
+function meant(character, number) {
+  const logits = now.writing.before(number), { characters } = design.layout;
+  return logits.reduce((best, logit, token) =>
+    (characters[token] === character && (best < 0 || logit > logits[best]) ? token : best), -1);
 }
 
 /** Takes a part away, or gives it back. */
@@ -273,7 +280,9 @@ function tell() {
   if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
   at("changes").textContent = changed ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
   at("command").textContent = changed ? command(run, { ...now, problem: at("problem").value.trim() }) : "";
+  at("changes").classList.toggle("note", changed);
   at("same").hidden = at("undo").hidden = !changed;
+  at("where").hidden = at("places").hidden = !now.source;
 }
 
 /** Keeps problem and changes in the address, so that a link or a reload shows the same. */
@@ -297,7 +306,7 @@ function prepared() {
   at("parts").replaceChildren(...partsTable(design.config));
   at("site").replaceChildren(...siteOptions(design.config));
   const { num_recurrences: count } = design.config;
-  at("recurrence").replaceChildren(...Array.from({ length: count }, (_, n) => make("option", `recurrence ${n}`, { value: n })));
+  at("recurrence").replaceChildren(...Array.from({ length: count }, (_, n) => make("option", String(n), { value: n })));
   at("recurrence").value = count - 1;
   at("recurrences").hidden = count < 2;
   at("keys").hidden = !design.config.causal;
@@ -357,6 +366,8 @@ globalThis.curta = {
   prompt: (text) => layout.prompt(parse(text, design)),
   /** The tokens that are written after a problem. */
   write: (text, changes, most) => written(text, changes, most).writing.written.map(({ token }) => token),
+  /** Logits for what follows each token of the text that is written, up to so many. */
+  logits: (text, changes, most) => written(text, changes, most).writing.logits.map((all) => [...all]),
   ask(text, changes) {
     const { writing, problem } = written(text, changes), { wrote, wanted } = new Verdict(writing, problem, layout, design);
     return { answer: wrote, truth: wanted };
@@ -369,8 +380,10 @@ globalThis.curta = {
   },
   /** Where tokens stand, `{token, index, role, coordinates}`. */
   follow: (tokens) => new Writing(model, tokens).tokens,
-  answer(operator, tokens) {
-    const { tokens: read } = new Writing(model, tokens);
-    return new Verdict({ ended: true, written: read }, { operator, operands: [0n, 0n] }, layout, design).wrote;
+  /** The answer in tokens that follow a problem, as people write it; null if there is none. */
+  answer(text, tokens) {
+    const problem = parse(text, design), { follower } = begun(problem);
+    const answer = layout.answer(problem, tokens.map((token) => follower.step(token)));
+    return answerText(answer, problem.operator, design.machine);
   },
 };

@@ -51,6 +51,7 @@ def _layout(recipe: Recipe, layout: Layout) -> dict[str, Any]:
     table = layout_table(layout) | {
         "axes": layout.axes,
         "characters": list(layout.characters),
+        "vocabulary": layout.vocabulary,
         "end": layout.end,
     }
     if isinstance(layout, ProgramLayout):

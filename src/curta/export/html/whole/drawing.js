@@ -36,9 +36,10 @@ export function alternatives(writing, number, most) {
   const { layout } = writing.model.design, shares = softmax(writing.before(number));
   const order = shares.map((_, token) => token).sort((a, b) => shares[b] - shares[a]);
   return order.slice(0, most).map((token) => {
-    const symbol = symbolOf(layout, { token }), share = percent(shares[token]);
-    const label = `Write ${symbol}: ${share}`;
-    const button = make("button", [make("b", symbol), make("i", share)], { type: "button", "aria-label": label });
+    const symbol = symbolOf(layout, { token }), share = percent(shares[token]), name = shown(layout.vocabulary[token]);
+    const more = name === symbol ? [] : [make("span", name.slice(symbol.length))];
+    const parts = [make("b", symbol), ...more, make("i", share)];
+    const button = make("button", parts, { type: "button", "aria-label": `Write ${name}: ${share}` });
     button.dataset.token = token;
     button.disabled = !writing.causal;
     button.setAttribute("aria-pressed", String(token === writing.tokens[number].token));

@@ -1,6 +1,7 @@
 // The controls by which parts are taken away and values put in.
 
 import { make } from "../elements.js";
+import { Mistake } from "../problems.js";
 import {
   counterparts, headName, mlpName, patchable, patchName, patching, spokenOf, zeroing,
 } from "./changes.js";
@@ -45,7 +46,8 @@ export function placeButtons(tokens, places, chosen, layout) {
 export function sourceOf(model, prompt, tokens) {
   const recorded = {};
   const { tokens: others, stopped } = new Writing(model, prompt, recording(recorded));
-  return { recorded, places: stopped ? new Map() : counterparts(tokens, others, model.design.layout) };
+  if (stopped) throw new Mistake(`That is too long: ${stopped}.`);
+  return { recorded, places: counterparts(tokens, others, model.design.layout) };
 }
 
 /** One tap for all changes. */
