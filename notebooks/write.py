@@ -1,4 +1,4 @@
-"""Writes quickstart.ipynb, without outputs, from quickstart.py: `python notebooks/write.py`."""
+"""Writes the notebooks, without outputs, from files of Python: `python notebooks/write.py`."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import nbformat
 from nbformat import v4
 
 HERE = Path(__file__).parent
-SOURCE, NOTEBOOK = HERE / "quickstart.py", HERE / "quickstart.ipynb"
+NAMES = ("quickstart", "patching")
 
 
 def notebook(source: str) -> Any:
@@ -29,4 +29,6 @@ def _cell(number: int, part: str) -> Any:
 
 
 if __name__ == "__main__":
-    nbformat.write(notebook(SOURCE.read_text("utf-8")), NOTEBOOK)
+    for name in NAMES:
+        text = (HERE / f"{name}.py").read_text("utf-8")
+        nbformat.write(notebook(text), HERE / f"{name}.ipynb")
