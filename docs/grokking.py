@@ -175,7 +175,7 @@ def draw(results: Results) -> Figure:
         for axes, part in zip(panels[-2:], PARTS, strict=False):
             _draw_waves(
                 axes,
-                f"{words(last)}: frequencies of the embedding, {part} training",
+                f"{words(last)}: embedding {part} training",
                 seeds[last],
                 part,
             )
@@ -194,6 +194,7 @@ def _draw_curves(axes: Axes, name: str, seeds: list[dict[str, Any]]) -> None:
     figures.percent_axis(axes)
     axes.set_title(words(name))
     axes.set(xscale="log", xlabel="step")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def _draw_waves(axes: Axes, title: str, seeds: list[dict[str, Any]], part: str) -> None:

@@ -31,9 +31,6 @@ from curta.probes.tokens import checkpointed, remembered
 from curta.problems import tasks
 from curta.problems.problem import Problem
 
-LARGEST = 256
-"""Highest modulus of which the logits of all problems are asked: they take half a gigabyte."""
-
 TINY = 1e-12
 """What a sum of squares is divided by at least: where nothing varies, all shares are zero."""
 
@@ -80,7 +77,7 @@ class Fourier(settings.Fourier, Probe):
         steps, tables = _embeddings(subject)
         every = [[of_vectors(one) for one in table] for table in tables]
         parts = [Part("embedding", steps[n], every[n]) for n in (0, -1)]
-        parts += [_logits(subject, task) for task in subject.tasks if _modulus(task) <= LARGEST]
+        parts += [_logits(subject, task) for task in subject.tasks]
         panels = [_stems(part, subject.members) for part in parts]
         if len(steps) > 2:
             panels.insert(2, self._over_training(steps, every))
