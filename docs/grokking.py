@@ -70,7 +70,7 @@ def measured(name: str, seed: int) -> dict[str, Any]:
     recipe, changes = CONFIGURATIONS[name]
     run = finished(f"grokking-{name}-seed-{seed}", recipe, [seed], changes)
     api.probe(run, "fourier")
-    picture = probed.read(run.folder)["fourier"].picture
+    picture: Any = probed.read(run.folder)["fourier"].picture
     before, after, *_, of_logits = (panel["curves"][0] for panel in picture["panels"])
     (held_out,) = (
         row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"

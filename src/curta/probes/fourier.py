@@ -86,7 +86,8 @@ class Fourier(settings.Fourier, Probe):
             f" in the logits; between them the share of the {self.top} largest, over training."
         )
         rows = [row for part in parts for row in self._rows(part, subject.members)]
-        notes = tuple(_note(row) for row in rows if row["rank"] == self.top)
+        last = min(self.top, len(every[0][0].share))
+        notes = tuple(_note(row) for row in rows if row["rank"] == last)
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels}, notes)
 
     def _rows(self, part: Part, members: Sequence[int]) -> list[Row]:
@@ -100,7 +101,7 @@ class Fourier(settings.Fourier, Probe):
 
     def _over_training(self, steps: Sequence[int], every: list[list[Waves]]) -> Panel:
         count = len(every[0])
-        curves = [
+        curves: list[list[float | None]] = [
             [_rounded(largest(found[n].share, self.top).together) for found in every]
             for n in range(count)
         ]
@@ -109,7 +110,7 @@ class Fourier(settings.Fourier, Probe):
             "title": f"share of the {self.top} largest frequencies in the embedding",
             "measure": "share",
             "across": "step",
-            "points": [str(step) for step in steps],
+            "points": [f"{step:,}" for step in steps],
             "curves": curves,
         }
 

@@ -27,6 +27,7 @@ _SYMBOL = re.compile(r"([-+*]) mod ([1-9][0-9]{0,2})")
 class Modular(Operation):
     """One sign modulo one number, by its symbol: `+ mod 97`."""
 
+    modulus: int
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "two zeros": (0, 0),
         "zero first": (0, 7),
@@ -49,7 +50,7 @@ class Modular(Operation):
         return (len(str(self.modulus - 1)),)
 
     def value(self, numbers: Sequence[int]) -> int | None:
-        found = super().value(numbers)
+        found = numbers[0] if len(numbers) == 1 else None
         return found if found in range(self.modulus) else None
 
     def text(self, operands: tuple[str, ...]) -> str:
