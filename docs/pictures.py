@@ -28,6 +28,7 @@ from curta.report.phases import Map, draw
 from curta.runs import folders
 from docs import ladder
 from docs.evidence import RESULTS, ROOT
+from docs.grokking import draw as draw_grokking
 
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
@@ -142,6 +143,11 @@ def phases() -> bytes:
     buffer = io.BytesIO()
     draw(Map(*(known[name] for name in Map._fields))).savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()
+
+
+def grokking() -> bytes:
+    """Curves and frequencies of every seed, from what `make results-grokking` has kept."""
+    return png(draw_grokking(RESULTS))
 
 
 def page() -> bytes | None:
