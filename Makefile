@@ -69,7 +69,7 @@ $(VENV)/base: $(BIN)/python $(PARTS)
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,trl,onnx,cluster]'
+	$(PIP) --editable '.[test,lint,data,serve,tensorboard,trackio,wandb,huggingface,lens,trl,onnx,cluster]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/base

@@ -26,9 +26,10 @@ from curta.report import charts
 from curta.report.images import png
 from curta.report.phases import Map, draw
 from curta.runs import folders
-from docs import ladder
+from docs import ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
 from docs.grokking import draw as draw_grokking
+from docs.sizes import trained
 
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
@@ -145,9 +146,27 @@ def phases() -> bytes:
     return buffer.getvalue()
 
 
-def grokking() -> bytes:
+def grokking() -> bytes | None:
     """Curves and frequencies of every seed, from what `make results-grokking` has kept."""
-    return png(draw_grokking(RESULTS))
+    return png(draw_grokking(RESULTS)) if RESULTS.read("grokking") else None
+
+
+def spaced() -> bytes | None:
+    """Held-out sums with spaces, in and out of distribution, from what `docs/spaced.py` kept."""
+    known = RESULTS.read("spaced")
+    return png(plots.spaced(known)) if {*plots.CONTENDERS} & {*known} else None
+
+
+def sizes() -> bytes | None:
+    """The ladder's last rung at several sizes, from what `docs/sizes.py` kept."""
+    known = trained(RESULTS)
+    return png(plots.sizes(known)) if known else None
+
+
+def roofline() -> bytes | None:
+    """Its steps below what this machine can do, from what `docs/profiling.py` kept."""
+    found, roofs = profiling.profiles(RESULTS), profiling.roofs_of(RESULTS)
+    return png(plots.roofline(found, roofs)) if found and roofs else None
 
 
 def page() -> bytes | None:
@@ -175,8 +194,12 @@ def photographed(browser: Any, written: Path) -> bytes:
 
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
-    for made in (learning, lengths, grid, attention, encodings, recurrences, phases, page)
-}
+    for made in (
+        learning, lengths, grid, attention, encodings, recurrences, phases, spaced, sizes, roofline,
+        grokking, page,
+    )
+}  # fmt: skip
+"""What makes each picture; None where it cannot be made, as before its study has kept anything."""
 
 
 def small(image: bytes) -> bytes:

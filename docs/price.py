@@ -12,8 +12,9 @@ trace     the text of a program: carries are marked, or the sum is worked out be
 window    attention to the neighbours on which the program's next token depends, on one layer
 moves     of a program's tokens, symbol and role are asked for and the moves are given
 
-A learning rate is found first: each of `RATES` with a seed that is not reported. Then eight seeds.
-The search and each seed are results of their own in docs/results/price.json.
+A learning rate is found first: each of `RATES` is tried for a quarter of the steps, with a seed
+that is not reported. Then eight seeds. The search and each seed are results of their own in
+docs/results/price.json.
 """
 
 import argparse
@@ -38,6 +39,8 @@ RATES = (0.001, 0.003, 0.01)
 BATCH = 64
 """Sums of a step; under a window, as many windows as these have."""
 STEPS = 16_000
+TRIED = 4_000
+"""Steps with each rate in the search."""
 ENOUGH = 0.99
 ASKED = 500
 """Sums of a check, and again as many that say at the end what is right."""
@@ -106,7 +109,8 @@ def main() -> None:
 def keep(
     title: str, name: str, measure: Callable[[], Any], seed: int, options: argparse.Namespace
 ) -> None:
-    settings = {"recipe": recipe_fields(*changed(name, RATES[0])), "rates": RATES, "asked": ASKED}
+    asked = {"rates": RATES, "tried": TRIED, "asked": ASKED, "enough": ENOUGH}
+    settings = {"recipe": recipe_fields(*changed(name, RATES[0])), **asked}
     RESULTS.keep(FILE, title, measure, [seed], settings, options)
 
 
@@ -120,7 +124,7 @@ def changed(name: str, rate: float) -> tuple[str, dict[str, Any]]:
 
 def searched(name: str) -> dict[str, Any]:
     """Of each rate, what its training came to."""
-    return {str(rate): measured(name, rate, SEARCHED) for rate in RATES}
+    return {str(rate): measured(name, rate, SEARCHED, TRIED) for rate in RATES}
 
 
 def best_rate(found: dict[str, Any]) -> float:
@@ -132,14 +136,14 @@ def _cost(one: dict[str, Any]) -> tuple[float, float]:
     return one["sums"] or np.inf, -one["exact match"]
 
 
-def measured(name: str, rate: float, seed: int) -> dict[str, Any]:
+def measured(name: str, rate: float, seed: int, steps: int = STEPS) -> dict[str, Any]:
     """Sums shown until right, None if never, and what is right at the end, by length, too.
 
     It is right at the first of two checks in a row that find so many right.
     """
     training = Training(name, rate, seed)
     before = reached = None
-    for step in checks():
+    for step in checks(steps):
         training.until(step)
         found = training.right(training.held_out(0))
         if found >= ENOUGH and before is not None:
@@ -156,13 +160,13 @@ def measured(name: str, rate: float, seed: int) -> dict[str, Any]:
     }
 
 
-def checks() -> Iterator[int]:
-    """Steps at which is asked: each ten, then each tenth more: 10 to 100, 110, 120, ... 8000."""
+def checks(steps: int) -> Iterator[int]:
+    """Steps at which is asked: each ten, then each tenth more: 10, 20, ..., 190, 200, 220, ..."""
     step = 10
-    while step < STEPS:
+    while step < steps:
         yield step
         step += max(10, step // 100 * 10)
-    yield STEPS
+    yield steps
 
 
 def of_length(size: int) -> list[Any]:

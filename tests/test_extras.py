@@ -108,6 +108,10 @@ def opened(place: Place) -> None:
     place.run("-c", OPENING)
 
 
+def in_transformer_lens(place: Place) -> None:
+    place.run("-c", LOOKING)
+
+
 def tuned(place: Place) -> None:
     place.run(*CURTA, "export", "small", "--to=huggingface", "--out=adder")
     place.run("-c", TUNING)
@@ -173,6 +177,13 @@ model = AutoModelForCausalLM.from_pretrained("adder")
 model.generate(**tokenizer(["21+43="], return_tensors="pt"))
 """
 
+LOOKING = """
+import curta
+model = curta.load("small").to_transformer_lens()
+logits, cache = model.run_with_cache("21+43=")
+assert cache["pattern", 0].shape == (1, 2, 6, 6)
+"""
+
 TUNING = """
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -202,6 +213,7 @@ WORK = {
     "cluster": submitted,
     "onnx": as_graph,
     "huggingface": opened,
+    "lens": in_transformer_lens,
     "serve": served,
     "tensorboard": on_board,
     "trackio": in_trackio,

@@ -59,6 +59,7 @@ DENSE = {
 """The same recipe in a published layout, for encodings that see all earlier tokens."""
 WRITTEN = {"layout": "coupled", "program": []}
 """A published layout instead of the program."""
+WRITTEN_WITH_ROPE = {"layout": "coupled", "positions__name": "rope"}
 
 
 def recipe(**overrides: Any) -> Recipe:

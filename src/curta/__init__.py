@@ -7,7 +7,8 @@ run.evaluate(digits=(20, 100, 1000))
 curta.compare(["addition", "addition-plain"], seeds=8).table
 
 A program of one's own is written with `Answer, Given, Paper, Sign, program, written`, a position
-encoding with `Encoding, normal`, a probe with `Finding, Probe, option`.
+encoding with `Encoding, normal`, a probe with `Finding, Probe, option`. What happens inside a run
+is asked with `run.activations`, and changed with `Intervention`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
     from curta.model.deferred_init import normal
     from curta.model.positions.base import Encoding
     from curta.probes.base import Finding, Probe, option
+    from curta.probes.inside.activations import Activations
+    from curta.probes.inside.interventions import Intervention
     from curta.programs.machine import Answer, Given, Paper, Program, Sign
     from curta.programs.machine.program import program, written
     from curta.programs.user.checking import check
     from curta.programs.user.registry import register
 
 __all__ = [
+    "Activations",
     "Answer",
     "Comparison",
     "Encoding",
     "Finding",
     "Given",
+    "Intervention",
     "Paper",
     "Probe",
     "Program",
@@ -56,6 +61,10 @@ _HOMES |= dict.fromkeys(
 )
 _HOMES |= {"Encoding": "model.positions.base", "normal": "model.deferred_init"}
 _HOMES |= dict.fromkeys(("Finding", "Probe", "option"), "probes.base")
+_HOMES |= {
+    "Activations": "probes.inside.activations",
+    "Intervention": "probes.inside.interventions",
+}
 _HOMES |= {"check": "programs.user.checking", "register": "programs.user.registry"}
 _HOMES |= {"UserError": "config.errors", "Run": "frontends.run", "Comparison": "frontends.run"}
 

@@ -232,7 +232,7 @@ def test_a_dump_holds_every_field_defaults_included() -> None:
     optional = {  # TOML has no None
         "layout",
         *("task.second", "task.operands", "task.values"),
-        *("model.num_kv_heads", "training.stop_at"),
+        *("model.num_kv_heads", "training.stop_at", "training.evaluate_digits"),
         "optimizer.momentum",  # AdamW has none
     }
     for path in field_paths():

@@ -11,6 +11,9 @@ from docs import pictures
 
 ROOT = Path(__file__).parents[2]
 
+OF_RESULTS = {"grokking", "spaced", "sizes", "roofline"}
+"""Pictures that are made, and shown, as soon as their studies have kept something."""
+
 
 def test_every_picture_is_made_by_the_script_and_shown_in_a_text() -> None:
     texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
@@ -20,7 +23,10 @@ def test_every_picture_is_made_by_the_script_and_shown_in_a_text() -> None:
         for name in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text.read_text("utf-8"))
     }
     assert shown == set(pictures.IMAGES.iterdir())
-    assert {path.name for path in shown} == {f"{name}.png" for name in pictures.PICTURES}
+    assert {path.stem for path in shown} <= set(pictures.PICTURES)
+    missing = set(pictures.PICTURES) - {path.stem for path in shown}
+    assert missing <= OF_RESULTS
+    assert [name for name in missing if pictures.PICTURES[name]() is not None] == []
 
 
 def test_none_is_large() -> None:

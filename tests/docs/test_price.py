@@ -50,7 +50,7 @@ def test_a_layout_is_the_one_of_its_name(name: str) -> None:
 
 
 def test_checks_are_dense_at_first_and_end_with_the_last_step() -> None:
-    steps = list(price.checks())
+    steps = list(price.checks(price.STEPS))
     assert steps[:10] == [*range(10, 101, 10)]
     assert steps[-1] == price.STEPS
     assert all(0 < (b - a) <= max(10, a / 100 * 10) for a, b in itertools.pairwise(steps))

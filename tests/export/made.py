@@ -12,10 +12,10 @@ from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.frontends import api
 from curta.frontends.run import Run
-from curta.layouts import ShapeBounds, Text
+from curta.layouts import ShapeBounds, Text, TokenPositions
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.inspection import all_logits
+from curta.model.inspection import all_logits, recorded
 from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.problems.problem import Problem
@@ -71,18 +71,44 @@ def rows(model: Transformer, problems: Sequence[Problem]) -> list[list[int]]:
 
 def logits(model: Transformer, texts: Sequence[Sequence[int]]) -> list[np.ndarray]:
     """For what follows each token of each text."""
+    found = np.asarray(_logits(model, *_filled(texts)))
+    return [line[: len(text)] for line, text in zip(found, texts, strict=True)]
+
+
+def inside(model: Transformer, texts: Sequence[Sequence[int]]) -> list[dict[str, np.ndarray]]:
+    """Every site of each text, cut to its tokens."""
+    found = {site: np.asarray(value) for site, value in _sites(model, *_filled(texts)).items()}
+    return [
+        {site: _cut(site, value[row], len(text)) for site, value in found.items()}
+        for row, text in enumerate(texts)
+    ]
+
+
+def _cut(site: str, value: np.ndarray, length: int) -> np.ndarray:
+    return value[:, :length, :length] if site.endswith("weights") else value[:length]
+
+
+def _filled(texts: Sequence[Sequence[int]]) -> tuple[jax.Array, jax.Array]:
+    """The texts, filled up on the right, and their lengths."""
     lengths = [len(text) for text in texts]
     tokens = np.zeros((len(texts), max(lengths)), np.int32)
     for row, text in zip(tokens, texts, strict=True):
         row[: len(text)] = text
-    found = np.asarray(_logits(model, jnp.asarray(tokens), jnp.asarray(lengths)))
-    return [line[:length] for line, length in zip(found, lengths, strict=True)]
+    return jnp.asarray(tokens), jnp.asarray(lengths)
 
 
 @jax.jit
 def _logits(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Array:
-    where = model.layout.where(Text(tokens, lengths, lengths))
-    return all_logits(model, tokens, where, ShapeBounds(0, 0, ()))
+    return all_logits(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
+
+
+@jax.jit
+def _sites(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> dict[str, jax.Array]:
+    return recorded(model, tokens, _where(model, tokens, lengths), ShapeBounds(0, 0, ()))
+
+
+def _where(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> TokenPositions:
+    return model.layout.where(Text(tokens, lengths, lengths))
 
 
 @lru_cache

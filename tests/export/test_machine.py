@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from curta.export.huggingface.own import layout_table
+from curta.export.base import layout_table
 from curta.export.onnx.conversion import converted
 from curta.export.onnx.decoding import followed
 from curta.layouts import Layout, layout_named

@@ -126,7 +126,10 @@ def test_position_coupling_ids_are_the_sources(problem: Problem) -> None:
     assert ids == [*inputs, *labels, 0]
 
 
-@pytest.mark.parametrize("name", ["plain", "begun", "begun-left", "reversed", "padded", "plain-padded"])
+COUNTING = ("plain", "begun", "begun-left", "reversed", "padded", "plain-padded")
+
+
+@pytest.mark.parametrize("name", COUNTING)
 @given(data=st.data())
 def test_other_layouts_count_within_each_number(name: str, data: st.DataObject) -> None:
     layout = layout_named(name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from curta.evaluation.generation import completions
 from curta.layouts import TokenPositions
-from curta.model.inspection import attention_weights
+from curta.model.inspection import recorded
 from curta.model.transformer import Transformer, parameters
 from tests import adder, tiny
 
@@ -21,7 +21,8 @@ def weights(model: Transformer) -> np.ndarray:
     tokens = jnp.array([layout.tokens_of(problem)[0] for problem in SUMS])
     where: TokenPositions = layout.follow(tokens, jnp.full(len(SUMS), tokens.shape[1]))[1]
     bounds = layout.bounds_of(SUMS)
-    return np.asarray(attention_weights(model, tokens, where, bounds))[0, :, 0]
+    found = recorded(model, tokens, where, bounds)
+    return np.asarray(found["layer.0.attention.weights"])[:, 0]
 
 
 def test_attention_of_positions_alone_is_the_same_in_all_texts() -> None:

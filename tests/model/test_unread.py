@@ -31,6 +31,8 @@ UNREAD = [
     ("sources/digit-encoder", "optimizer.final", 0.5, "it needs optimizer.schedule 'cosine' or"),
     (WINDOW, "training.loss", "all", "it needs other positions than 'window'"),
     (WINDOW, "training.validation", 8, "it needs training.validate_every"),
+    (WINDOW, "training.evaluate_digits", [8], "it needs training.evaluate_every"),
+    (WINDOW, "training.evaluate_count", 8, "it needs training.evaluate_every"),
     (WINDOW, "training.stop_after", 8, "it needs training.stop_at"),
     (PLAIN, "training.problems", 8, "it needs a program, not a layout"),
     (PLAIN, "training.order", "epochs", "it needs a layout, and task.values or task.rows"),
@@ -38,7 +40,7 @@ UNREAD = [
     (PLAIN, "training.progressive_alpha", 0.5, "it needs training.recurrence_loss 'progressive'"),
     ("isqrt", "evaluation.grid", 8, "it needs an operator of two operands"),
     ("isqrt", "evaluation.table", 8, "it needs an operator of two operands"),
-    (WINDOW, "evaluation.held_out", 8, "it needs task.held_out"),
+    (PLAIN, "evaluation.held_out", 8, "it needs task.held_out, task.rows or a program"),
     (WINDOW, "evaluation.layouts", ["carried"], "it needs task.held_out"),
 ]
 

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 
+from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
+from curta.model.transformer import Transformer
 from curta.probes.base import Finding, Probe
 from curta.probes.subject import Subject
 from curta.problems.problem import Problem
@@ -34,3 +37,8 @@ def generated(run: Run, exam: list[Problem]) -> np.ndarray:
     return np.array(
         [[run.ask(problem, member) == problem.truth for problem in exam] for member in (0, 1)]
     )
+
+
+def alone(model: Transformer) -> Models:
+    """One member."""
+    return Models(jax.tree.map(lambda leaf: leaf[None], model), model.layout, 1)

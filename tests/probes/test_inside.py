@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from curta.config.errors import UserError
-from curta.evaluation.scoring import Models
 from curta.frontends import api
 from curta.frontends.api import examine
 from curta.frontends.run import Run
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.inspection import attention_weights
+from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
 from curta.probes import attention
 from curta.probes.attention import SOURCES, Attention, look
@@ -29,7 +28,7 @@ from curta.runs import checkpoints, embedding_history
 from curta.training import trainer
 from tests import tiny
 
-from .asked import found, only, subject
+from .asked import alone, found, only, subject
 
 
 def encoder() -> Run:
@@ -55,10 +54,6 @@ def foretold(model: Transformer, line: str) -> np.ndarray:
         return jax.nn.softmax(logits, axis=-1)
 
     return np.asarray(chances(model))[0]
-
-
-def alone(model: Transformer) -> Models:
-    return Models(jax.tree.map(lambda leaf: leaf[None], model), model.layout, 1)
 
 
 # The likeliest tokens.
@@ -138,8 +133,8 @@ def test_weights_are_the_softmax_of_queries_with_keys() -> None:
     model = tiny.drawn(tiny.with_encoding("nope"), layout)
     text = tiny.text(layout, [parse("12+34")], 9)
     bounds = layout.bounds("+", (2, 2))
-    found = attention_weights(model, text.tokens, layout.where(text), bounds)
-    np.testing.assert_allclose(found[0, 0], by_hand(model, text), atol=1e-5)
+    found = recorded(model, text.tokens, layout.where(text), bounds)["layer.0.attention.weights"]
+    np.testing.assert_allclose(found[0], by_hand(model, text), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", tiny.ENCODINGS)
@@ -224,13 +219,14 @@ def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
     bounds = dense.layout.bounds_of([parse("57+68")])
     model = member_of(dense, 1)
     text = tiny.text(model.layout, [parse("57+68")], bounds.total)
-    weights = attention_weights(model, text.tokens, model.layout.where(text), bounds)
+    sites = recorded(model, text.tokens, model.layout.where(text), bounds)
     assert [row["after"] + row["next"] for row in only(finding, block=0)] == [
         "=5", "52", "21", "1$",
     ]  # fmt: skip
     for block, panel in enumerate(finding.picture["panels"]):
         values = np.array([[v or 0.0 for v in row] for row in panel["values"]])
-        expected = np.asarray(weights)[block, 0].mean(axis=0)[5:9, :9]
+        weights = sites[f"layer.{block}.attention.weights"]
+        expected = np.asarray(weights)[0].mean(axis=0)[5:9, :9]
         np.testing.assert_allclose(values, expected, atol=1e-5)
     for row in finding.rows:
         assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)

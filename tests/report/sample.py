@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from curta.config import typed
 from curta.evaluation.results import Evaluation, SliceResult
-from curta.runs.results import Metric, RunInfo
+from curta.runs.results import ComparisonResults, Metric, RunInfo
 
 Value = TypeVar("Value")
 
@@ -201,7 +201,12 @@ def write_comparison(folder: Path, members: int = 3, swept: tuple[str, ...] = ()
         powers = [number] if len(swept) == 1 else [number > place for place in range(len(swept))]
         row["changes"] = {path: 2**power for path, power in zip(swept, powers, strict=True)}
         row["structure"] = SAME if swept else f"layout {row['name']}: <as it is>."
-    head = {"format": 2, "name": "three", "title": "Three <entries>", "summary": "On one budget"}
+    head = {
+        "format": ComparisonResults.FORMAT,
+        "name": "three",
+        "title": "Three <entries>",
+        "summary": "On one budget",
+    }
     content = head | {"seeds": list(range(members)), "swept": list(swept), "rows": rows}
     write_json(folder / "comparison.json", content)
     return rows

@@ -13,7 +13,6 @@ import pytest
 from curta.config import files
 from curta.config.errors import Notice, UserError
 from curta.config.sections import Training
-from curta.config.task import Task
 from curta.layouts.texts import layout_of
 from curta.runs import checkpoints
 from curta.training import trainer
@@ -216,20 +215,6 @@ def test_a_field_that_a_later_version_has_leaves_checkpoints_usable_at_its_defau
 
     assert owner() == checkpoints.owner(recipe, [0])
     assert owner(novel=1) != owner()
-
-
-def test_checkpoints_of_tables_belong_to_their_split() -> None:
-    """Without twins together they are those of runs that are older than the field."""
-
-    def owner(**changes: Any) -> str:
-        return checkpoints.owner(tiny.dense(task__special=0.0, **changes), [0])
-
-    table = {"task__values": [0, 9], "task__held_out": 40}
-    apart = owner(**table, task__twins_together=False)
-    assert apart != owner(**table)
-    older = checkpoints._chosen(Task(special=0, values=(0, 9), held_out=40, twins_together=False))
-    assert older.keys() == {"", "special", "values", "held_out"}
-    assert checkpoints._chosen(Task()) == {"": "Task"}
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8, np.float64])

@@ -24,6 +24,7 @@ WATCHED = ROPE | {"training__validate_every": 2, "training__validation": 8}
 EASY = {"task__values": [0, 1], "training__steps": 60, "training__validate_every": 20}
 STOPPED = WATCHED | EASY | {"task__special": 0.0, "optimizer__learning_rate": 0.02}
 ERRATIC = WATCHED | {"training__validate_every": 1, "optimizer__learning_rate": 3.0}
+SEEN = STOPPED | {"training__evaluate_every": 20, "evaluation__digits": [1]}
 LOOPED = ROPE | {"model__num_recurrences": 3}
 PROGRESSIVE = LOOPED | {"training__recurrence_loss": "progressive"}
 INJECTED = ROPE | {"model__input_injection": "block"}
@@ -143,6 +144,9 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "training.keep": [(ERRATIC, "best")],
     "training.stop_at": [(STOPPED, 0.01)],
     "training.stop_after": [(STOPPED | {"training__stop_at": 0.01}, 60)],
+    "training.evaluate_every": [(WINDOW, 2), (ROPE, 2)],
+    "training.evaluate_digits": [(WINDOW | {"training__evaluate_every": 2}, [2])],
+    "training.evaluate_count": [(SEEN, 9)],
     "training.problems": [(WINDOW, 50)],
     "training.order": [(ROPE | {"task__rows": 20}, "epochs")],
     "training.sampling": [(WINDOW, "frequency")],

@@ -83,6 +83,16 @@ class Training:
     """Ends training once every member is right on this share of a validation; not set: never."""
     stop_after: StepsOrNever = 0
     """Earliest step at which `stop_at` may end the training."""
+    evaluate_every: StepsOrNever = 0
+    """Every so many steps exact match is watched, in and out of distribution; 0: never.
+
+    All members are asked problems of training, held-out ones (where the evaluation has both), and
+    random ones of some sizes. It is kept and drawn, and decides nothing.
+    """
+    evaluate_digits: SizesOfEach | None = None
+    """The sizes that are watched, written as in `evaluation.digits`; not set: those of it."""
+    evaluate_count: Problems = 100
+    """How many problems of each are watched."""
     problems: Problems = 3000
     """How many problems of a program each member learns from, all tasks together."""
     order: Literal["drawn", "epochs"] = "drawn"
@@ -110,6 +120,9 @@ class Training:
     that is asked of a model after training: evaluations, certificates, exports.
     """
 
+    def __post_init__(self) -> None:
+        check_sizes("training.evaluate_digits", self.evaluate_digits or ())
+
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
@@ -131,7 +144,10 @@ class Evaluation:
     table: Annotated[int, Ge(0), Le(TABLE)] = 0
     """Every problem of two operands up to this number is counted; 0: none."""
     held_out: Problems = 1000
-    """How many problems are asked of those that a task holds out."""
+    """How many problems are asked of those trained on, and as many of others, which are held out.
+
+    It is for programs, `task.rows`, and what a table holds out (`task.held_out`).
+    """
     layouts: Annotated[tuple[Name, ...], MaxLen(ITEMS)] = ()
     """Other layouts of the same characters, or programs, for the held-out problems."""
     certificate: Annotated[int, Ge(0), Le(CERTIFICATE)] = 600_000
@@ -142,21 +158,26 @@ class Evaluation:
     """From which the problems are drawn: another one asks others."""
 
     def __post_init__(self) -> None:
-        each = self.digits.values() if isinstance(self.digits, dict) else (self.digits,)
-        for size in (size for sizes in each for size in sizes):
-            check_size(size)
+        check_sizes("evaluation.digits", self.digits)
 
     def sizes(self, operator: str) -> tuple[int | str, ...]:
         """The sizes at which this operator is evaluated."""
         return self.digits.get(operator, ()) if isinstance(self.digits, dict) else self.digits
 
 
-def check_size(size: int | str) -> None:
+def check_sizes(field: str, sizes: SizesOfEach) -> None:
+    """Raises UserError for a field with a size of problems that can never be asked."""
+    each = sizes.values() if isinstance(sizes, dict) else (sizes,)
+    for size in (size for some in each for size in some):
+        check_size(size, field)
+
+
+def check_size(size: int | str, field: str = "evaluation.digits") -> None:
     """Raises UserError for a size of problems that can never be asked."""
     first, _, rest = str(size).partition("/")
     count, times, digits = first.partition("x")
     most = max(int(digits or count), int(rest or 1))
     if most > DIGITS:
-        raise UserError(f"evaluation.digits {quoted(size)}: at most {DIGITS:,} digits")
+        raise UserError(f"{field} {quoted(size)}: at most {DIGITS:,} digits")
     if times and int(count) > OPERANDS:
-        raise UserError(f"evaluation.digits {quoted(size)}: at most {OPERANDS:,} operands")
+        raise UserError(f"{field} {quoted(size)}: at most {OPERANDS:,} operands")

@@ -45,13 +45,17 @@ def read(kind: type[Value], path: Path, where: str) -> Value:
     Raises UserError, in one line that names the file and the field, if it is missing, damaged
     or of another version.
     """
-    content = files.read_json(path, where)
-    _check_version(kind, content, where, path.name)
+    return of_table(kind, files.read_json(path, where), where, path.name)
+
+
+def of_table(kind: type[Value], content: dict[str, Any], where: str, file: str) -> Value:
+    """The dataclass in the content of a file; errors as in `read`."""
+    _check_version(kind, content, where, file)
     try:
         text = json.dumps(content)
     except RecursionError:
-        raise UserError(f"{where} is damaged: {path.name} is nested too deeply") from None
-    return parse(kind, text, where, path.name)
+        raise UserError(f"{where} is damaged: {file} is nested too deeply") from None
+    return parse(kind, text, where, file)
 
 
 def parse(kind: type[Value], content: str | bytes, where: str, file: str) -> Value:

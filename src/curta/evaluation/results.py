@@ -95,6 +95,30 @@ class SliceResult:
 
 
 @dataclass(frozen=True)
+class Share:
+    """Exact match of every member on `count` problems."""
+
+    count: int
+    exact_match: list[float]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Exact match of every member on problems of training, on held-out ones, and the difference.
+
+    `problems` are the operands of a table, `0..99`, or `1 to 10 digits`. Of those held out,
+    `twins` have their twin (2+1 of 1+2) in training; None where there are none.
+    """
+
+    operator: str
+    problems: str
+    trained: Share
+    held_out: Share
+    gap: list[float]
+    twins: Share | None = None
+
+
+@dataclass(frozen=True)
 class Grid:
     """Exact match of one operator by member, digits of the first and of the second operand."""
 
@@ -140,7 +164,8 @@ class Evaluation:
     """`evaluation.json`: everything measured after training.
 
     `seed` draws the problems; `num_recurrences` is set where it is not the recipe's. Each
-    operator of two operands has one of `grids` and one of `tables`, if they are asked for.
+    operator of two operands has one of `grids` and one of `tables`, if they are asked for. There
+    is one of `gaps` for each operator of which it is known what was trained on.
     `changes` are the settings in which it is not the recipe's, `step` that of the weights.
     """
 
@@ -154,6 +179,7 @@ class Evaluation:
     tables: tuple[WholeTable, ...] = ()
     splits: tuple[Split, ...] = ()
     named: tuple[NamedProblem, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     num_recurrences: int | None = None
     changes: dict[str, Any] = field(default_factory=dict)
     step: int = 0

@@ -42,6 +42,8 @@ class Models:
     members: int
     shared: bool = False
     """Whether all processes score the same problems of them, together."""
+    seeds: tuple[int, ...] = ()
+    """The members' seeds, by which it is known what each was trained on; none: it is not."""
 
     @cached_property
     def memo(self) -> Memo | None:
@@ -67,10 +69,23 @@ class Models:
     def member(self, number: int) -> Transformer:
         return jax.tree.map(lambda leaf: leaf[number], self.stacked)
 
+    def with_weights(self, stacked: Transformer) -> "Models":
+        """The same members at another step; what programs write stays known."""
+        found = replace(self, stacked=stacked)
+        if "recall" in vars(self):
+            vars(found)["recall"] = self.recall
+        return found
+
     def only(self, number: int) -> "Models":
         """One member alone, still stacked."""
-        stacked = jax.tree.map(lambda leaf: leaf[number : number + 1], self.stacked)
-        return replace(self, stacked=stacked, members=1)
+        return self.chosen([number])
+
+    def chosen(self, numbers: Sequence[int]) -> "Models":
+        """Some members, stacked."""
+        rows = np.array(numbers)
+        stacked = jax.tree.map(lambda leaf: leaf[rows], self.stacked)
+        seeds = tuple(self.seeds[number] for number in numbers) if self.seeds else ()
+        return replace(self, stacked=stacked, members=len(rows), seeds=seeds)
 
 
 class Scores(NamedTuple):

@@ -1,6 +1,7 @@
 """The whole evaluation of some models, as a recipe's evaluation section asks for it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.evaluation import exact_match, exhaustive
-from curta.evaluation.results import Evaluation, Example, SliceResult
+from curta.config.task import Task
+from curta.evaluation import exact_match, exhaustive, gap
+from curta.evaluation.results import Evaluation, Example, Gap, SliceResult
 from curta.evaluation.scoring import Models
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
@@ -18,8 +20,8 @@ from curta.problems.tasks import split
 Say = Callable[[str], None]
 
 
-Found = list[SliceResult] | exact_match.Cells
-"""What is found in a part of an evaluation: rows of a size, or a row of a grid."""
+Found = list[SliceResult] | exact_match.Cells | list[Gap]
+"""What is found in a part of an evaluation: rows of a size, a row of a grid, or a gap."""
 
 Find = Callable[[], Found]
 
@@ -55,13 +57,14 @@ def evaluate(
             exhaustive.table(models, o, settings.table, _share(say, f"all of {o}")) for o in tables
         ),
         examples=list(_examples(recipe, models, settings)),
+        gaps=tuple(chain.from_iterable(found(_gaps(recipe, models, settings)))),
         splits=tuple(split(task) for task in recipe.tasks if task.held_out),
     )
 
 
 def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
     """All that `evaluate` asks to be kept, by name, in order."""
-    found = _sizes(recipe, models, settings)
+    found = _sizes(recipe, models, settings) | _gaps(recipe, models, settings)
     for rows in _grids(recipe, models, settings).values():
         found |= rows
     return found
@@ -80,6 +83,21 @@ def _sizes(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dic
             name = f"{task.operator}, held out"
             found[name] = partial(exact_match.held_out, models, task, watched, settings)
     return found
+
+
+def _gaps(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
+    """Of each operator of which it is known what was trained on."""
+    asked = replace(recipe, evaluation=settings)
+
+    def find(task: Task) -> list[Gap]:
+        known = gap.known(asked, models.layout, task, models.seeds)
+        return [] if known is None else [gap.found(models, task, known)]
+
+    return {
+        f"{task.operator}, trained on and held out": partial(find, task)
+        for task in recipe.tasks
+        if models.seeds and gap.can_be_known(models.layout, task)
+    }
 
 
 def _grids(

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import Float
 
 from curta.config.recipe import Recipe
 from curta.config.task import Task
@@ -45,6 +47,34 @@ def machine_data(layout: Layout) -> dict[str, Any] | None:
     if not isinstance(layout, ProgramLayout):
         return None
     return store.dump(layout.machine, layout.windows)
+
+
+Tensors = dict[str, Float[np.ndarray, "..."]]
+"""Tensors of a file, or weights of a model, by name."""
+
+
+def weights_of(model: Any) -> Tensors:
+    """Every weight by its path, such as `attention.query`."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
+    return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
+
+
+def layout_table(layout: Layout) -> dict[str, Any]:
+    """How texts are followed: roles, and tables by state and token."""
+    roles = [
+        {
+            "name": kind.name,
+            "digit": kind.digit,
+            "broadcast": [axis in kind.broadcast for axis in layout.axes],
+        }
+        for kind in layout.roles
+    ]
+    return {
+        "name": layout.name,
+        "axes": len(layout.axes),
+        "roles": roles,
+        "automaton": layout.automaton.tables(),
+    }
 
 
 class Exporter(ABC):

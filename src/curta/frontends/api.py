@@ -76,6 +76,7 @@ def begin(
     layout = layout_of(resolved)
     if evaluate and before.is_other_model(overrides):
         resolved = before.affordable(resolved, layout, len(chosen))
+    before.check_watched(resolved, layout)
     if evaluate:
         before.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()

@@ -1,11 +1,12 @@
 """What is refused before a run folder is made: what cannot be trained, or evaluated, here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
+from curta.config.sections import SizesOfEach
 from curta.evaluation import expected
 from curta.evaluation.evaluation_set import refusal
 from curta.layouts import Layout
@@ -22,7 +23,18 @@ Asked = tuple[str, str, int | str]
 
 def check_evaluation(recipe: Recipe, layout: Layout) -> None:
     """Raises UserError for an evaluation that models of a recipe cannot be put to."""
-    for field, operator, size in (*_sizes(recipe), *_pairs(recipe)):
+    _check(recipe, layout, (*_sizes(recipe, "evaluation.digits", None), *_pairs(recipe)))
+
+
+def check_watched(recipe: Recipe, layout: Layout) -> None:
+    """The same for what is asked while they are trained."""
+    watched = recipe.training.evaluate_digits
+    if watched is not None:
+        _check(recipe, layout, _sizes(recipe, "training.evaluate_digits", watched))
+
+
+def _check(recipe: Recipe, layout: Layout, asked: Iterable[Asked]) -> None:
+    for field, operator, size in asked:
         layout.accept(operator, len(as_size(size, operator)))
         reason = _refused(recipe, operator, size)
         if reason is not None:
@@ -70,10 +82,12 @@ def check_rows(recipes: list[Recipe], members: int) -> None:
                 raise UserError(f"{field}: no {operator} of {size} digits: {reason}")
 
 
-def _sizes(recipe: Recipe) -> Iterator[Asked]:
+def _sizes(recipe: Recipe, field: str, sizes: SizesOfEach | None) -> Iterator[Asked]:
+    """Those of a field, or the evaluation's."""
+    settings = replace(recipe.evaluation, digits=sizes or recipe.evaluation.digits)
     for task in recipe.tasks:
-        for size in recipe.evaluation.sizes(task.operator):
-            yield "evaluation.digits", task.operator, size
+        for size in settings.sizes(task.operator):
+            yield field, task.operator, size
 
 
 def _pairs(recipe: Recipe) -> Iterator[Asked]:

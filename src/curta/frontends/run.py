@@ -1,7 +1,7 @@
 """A run and a comparison as users have them: with their reports, pictures, pages and tables."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,17 @@ from curta.config import files
 from curta.config.printable import printable
 from curta.config.recipe import changed_evaluation
 from curta.config.table import Table
-from curta.evaluation import paired
+from curta.evaluation import paired, scoring
 from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
 from curta.export import html
+from curta.export.base import Exported
+from curta.probes.inside import activations, writing
+from curta.probes.inside.activations import Activations
+from curta.probes.inside.interventions import Intervention
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem, parse
 from curta.programs.user.kept import refusal
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
@@ -159,14 +165,15 @@ class Run(Session):
         self,
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
+        step: int | None = None,
         report: bool = True,
         **changes: Any,
     ) -> Evaluation:
         """As `Session.evaluate`; of all members, the `report` is written anew."""
         if member is not None or not report:
-            return super().evaluate(progress, member, **changes)
+            return super().evaluate(progress, member, step, **changes)
         with ownership.owned(self.folder.path):
-            found = super().evaluate(progress, **changes)
+            found = super().evaluate(progress, step=step, **changes)
             self.write_report()
         return found
 
@@ -180,6 +187,52 @@ class Run(Session):
             found = super().certify(progress)
             self.write_report()
         return found
+
+    def activations(
+        self,
+        problems: Sequence[str | Problem],
+        sites: str | Sequence[str] = "*",
+        interventions: Sequence[Intervention] = (),
+        members: Sequence[int] | None = None,
+    ) -> Activations:
+        """Named arrays of what members calculate over the true texts of problems.
+
+        `sites` are names or patterns, such as `layer.0.*` or `*.attention.weights`; without
+        `recurrence.R.` a name stands for all recurrences. With interventions, as they are under
+        these. By default of all members. Raises UserError for names and selections that there
+        are not, and for more than fits into memory.
+        """
+        models, asked, numbers = self._looked_into(problems, members)
+        return activations.find(
+            *(models, asked, sites, interventions), run=self.name, step=self.step, members=numbers
+        )
+
+    def intervene(
+        self,
+        problems: Sequence[str | Problem],
+        interventions: Sequence[Intervention],
+        members: Sequence[int] | None = None,
+    ) -> list[list[Answer | None]]:
+        """What each member answers to each problem when it writes under interventions.
+
+        None where what it wrote is no answer.
+        """
+        models, asked, _ = self._looked_into(problems, members)
+        written = writing.written(models, asked, interventions)
+        return [
+            [self.layout.answer(problem, text) for problem, text in zip(asked, mine, strict=True)]
+            for mine in written
+        ]
+
+    def _looked_into(
+        self, problems: Sequence[str | Problem], members: Sequence[int] | None
+    ) -> tuple[scoring.Models, list[Problem], list[int]]:
+        """Some members, problems that they were trained on, and the members' numbers."""
+        self._make_known()
+        asked = [parse(one) if isinstance(one, str) else one for one in problems]
+        self.accept(asked)
+        numbers = [self._member(one) for one in members or range(len(self.seeds))]
+        return self.load_models().chosen(numbers), asked, numbers
 
     def write_report(self, out: Path | None = None, evaluation: str = "") -> Path:
         """Writes report.html and its pictures, by default into the run's folder; returns its path.
@@ -211,6 +264,17 @@ class Run(Session):
         with ownership.owned(self.folder.path) if out is None else nullcontext():
             files.write(path, text)
         return path
+
+    def to_transformer_lens(self, member: int = 0) -> Any:
+        """One member as a `TransformerBridge` of TransformerLens, with all hooks and a tokenizer.
+
+        It calculates on the CPU what the member does, and shares nothing with the run. Raises
+        UserError for a model that it cannot express, or where `curta[lens]` is not installed.
+        """
+        from curta.export import lens
+
+        model = self.model(member)
+        return lens.bridge(Exported(self.name, self.seeds[member], self.recipe, model, member))
 
     def carried(self) -> html.Carried:
         """All members, for a page to carry."""

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from curta.config.model import ModelConfig
 from curta.model.dropout import Dropout, DropoutMask, dropped
-from curta.model.layers import MLP, Attention, Flat, feedforward, linear, normed
+from curta.model.layers import MLP, Attention, Flat, feedforward, linear, normed, plus_bias
+from curta.model.taps import Tap, untouched
 
 Going = Float[Array, "going width"]  # tokens that go on after an attention layer
 
@@ -39,22 +41,41 @@ class Block(eqx.Module):
     config: ModelConfig = eqx.field(static=True)
 
     def __call__(
-        self, x: Flat, context: BlockContext, attend: "Attend | None" = None
+        self,
+        x: Flat,
+        context: BlockContext,
+        attend: "Attend | None" = None,
+        tap: Tap = untouched,
     ) -> tuple[Going, Any]:
         """x + attention(norm(x)), and then x + mlp(norm(x)); besides, what `attend` found.
 
         `attend` gives the heads of norm(x), which are not gathered in the same way in training,
         in decoding, or over windows; after it fewer tokens may go on. None: an MLP-only layer.
         """
-        x, found = self._inject(x, context, "block"), None
+        x, found = tap("before", self._inject(x, context, "block")), None
         if attend is not None:
             x, context, heads, found = attend(self, x, context)
-            change = linear(heads, self.attention.out, self.attention.out_bias)
+            change = tap("attention.output", self._out(heads, tap))
             x = self._add(x, change, self.attention, index_tree(self.dropout.output, 0))
-            x = self._inject(x, context, "sublayer")
+            x = tap("middle", self._inject(x, context, "sublayer"))
         entering = self.sublayer_input(x, self.mlp, context)
-        change = feedforward(self.config, self.mlp, entering, self.dropout.mlp)
-        return self._add(x, change, self.mlp, index_tree(self.dropout.output, 1)), found
+        change = feedforward(self.config, self.mlp, entering, self.dropout.mlp, tap)
+        change = tap("mlp.output", change)
+        x = self._add(x, change, self.mlp, index_tree(self.dropout.output, 1))
+        return tap("after", x), found
+
+    def _out(self, heads: Going, tap: Tap) -> Going:
+        """What attention adds to the state; with a tap, as the sum of what each head adds.
+
+        Two heads of one feature, [2, 3], and the rows [1, 0] and [0, 1]: [2, 0] and [0, 3].
+        """
+        weight, bias = self.attention.out, self.attention.out_bias
+        if tap is untouched:
+            return linear(heads, weight, bias)
+        parts = heads.reshape(len(heads), self.config.heads, -1)
+        rows = weight.reshape(self.config.heads, -1, weight.shape[-1])
+        each = tap("attention.heads", jnp.einsum("the,hew->thw", parts, rows))
+        return plus_bias(jnp.sum(each, axis=1), bias)
 
     def sublayer_input(self, x: Flat, layer: Attention | MLP, context: BlockContext) -> Flat:
         """What a sub-layer calculates with: the state, normalised unless it is so afterwards."""

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from curta.config.model import Bias, ModelConfig
 from curta.model.deferred_init import Weight, constant, normal
 from curta.model.dropout import DropoutMask, dropped
+from curta.model.taps import Tap, untouched
 
 Flat = Float[Array, "tokens width"]
 Gains = Float[Array, "*blocks width"] | None
@@ -122,16 +123,26 @@ def linear(
     bias: Float[Array, " outputs"] | None,
 ) -> Float[Array, "tokens outputs"]:
     """`x` times a matrix, and its bias if it has one."""
-    return x @ weight if bias is None else x @ weight + bias[None].astype(x.dtype)
+    return plus_bias(x @ weight, bias)
 
 
-def feedforward(config: ModelConfig, mlp: MLP, x: Flat, mask: DropoutMask = None) -> Flat:
+def plus_bias(
+    x: Float[Array, "tokens outputs"], bias: Float[Array, " outputs"] | None
+) -> Float[Array, "tokens outputs"]:
+    """`x`, and a bias if there is one."""
+    return x if bias is None else x + bias[None].astype(x.dtype)
+
+
+def feedforward(
+    config: ModelConfig, mlp: MLP, x: Flat, mask: DropoutMask = None, tap: Tap = untouched
+) -> Flat:
     """Two layers, the inner one multiplied by a gate if there is one (Shazeer, 2002.05202)."""
     activate, inner = ACTIVATIONS[config.activation], linear(x, mlp.up, mlp.up_bias)
     if mlp.gate is None:
         inner = activate(inner)
     else:
         inner = activate(linear(x, mlp.gate, mlp.gate_bias)) * inner
+    inner = tap("mlp.inner", inner)
     return linear(dropped(config, inner, mask), mlp.down, mlp.down_bias)
 
 

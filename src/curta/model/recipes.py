@@ -88,26 +88,11 @@ def parse(fields: Mapping[str, Any], where: str) -> Recipe:
     return found
 
 
-def kept(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a recipe from a run, a comparison or an export, which has all of them.
+def check_kept(fields: Mapping[str, Any], where: str) -> None:
+    """Raises UserError for a recipe from a run, a comparison or an export that names a file.
 
-    One that says nothing of twins is older than the field: its tables were split regardless.
-    Raises UserError for one that names a file.
+    They have their files by tags. A path would be read, and executed, unasked.
     """
-    _check_kept(fields, where)
-    task = fields.get("task")
-    if isinstance(task, list | tuple):
-        return dict(fields) | {"task": [_split_as_it_was(one) for one in task]}
-    return dict(fields) | {"task": _split_as_it_was(task)} if task else dict(fields)
-
-
-def _split_as_it_was(task: Any) -> Any:
-    is_split = isinstance(task, Mapping) and task.get("held_out")
-    return {"twins_together": False} | dict(task) if is_split else task
-
-
-def _check_kept(fields: Mapping[str, Any], where: str) -> None:
-    """They have their files by tags. A path would be read, and executed, unasked."""
     positions, evaluation = fields.get("positions"), fields.get("evaluation")
     named = [fields.get("program")]
     named += [positions.get("name")] if isinstance(positions, Mapping) else []
@@ -143,9 +128,11 @@ def check(of: Recipe) -> None:
     for text in of.evaluation.named:
         _check_named(of, text)
     operators = [task.operator for task in of.tasks]
-    for operator in of.evaluation.digits if isinstance(of.evaluation.digits, dict) else ():
-        if operator not in operators:
-            raise UserError(f"evaluation.digits: {_unknown_operator(operator, operators)}")
+    watched = {"training.evaluate_digits": of.training.evaluate_digits}
+    for field, sizes in ({"evaluation.digits": of.evaluation.digits} | watched).items():
+        for operator in sizes if isinstance(sizes, dict) else ():
+            if operator not in operators:
+                raise UserError(f"{field}: {_unknown_operator(operator, operators)}")
 
 
 def _check_names(of: Recipe) -> None:

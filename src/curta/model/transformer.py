@@ -32,6 +32,7 @@ from curta.model.layers import MLP, Attention, Flat
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
 from curta.model.states import Heads, KVHeads, Logits, Queries, States, Tokens, pick, rows_of
+from curta.model.taps import Tap, untouched
 
 Asked = tuple[Queries, VisibleKeys]
 Key = PRNGKeyArray | None
@@ -128,16 +129,17 @@ class Transformer(eqx.Module):
         last = (queries, self._visible_keys(index, pick(where, queries)))
         return States(earlier, self._loop(x, context, dropped(no_grad_recurrences + before), last))
 
-    def logits(self, state: Flat, queries: Queries) -> Logits:
+    def logits(self, state: Flat, queries: Queries, tap: Tap = untouched) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
         config, h = self.config, state
         if config.final_norm:
             h = layers.normed(config, h, self.gain, self.gain_bias)
+        h = tap("final", h)
         scale = config.width**-0.5 if config.tied_scale else 1.0
         head = self.characters().T * scale if self.head is None else self.head
         h, head = (part.astype(jnp.float32) for part in (h, head))
         logits = layers.linear(h, head, self.head_bias)
-        return logits.reshape(*queries.shape, -1)
+        return tap("logits", logits.reshape(*queries.shape, -1))
 
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
         """The same weights, with another number of recurrences."""

@@ -24,6 +24,14 @@ def _holds_out(recipe: Recipe) -> bool:
     return any(task.held_out for task in recipe.tasks)
 
 
+def _is_finite(recipe: Recipe) -> bool:
+    return any(task.held_out or (task.rows and not task.values) for task in recipe.tasks)
+
+
+def _is_watched(recipe: Recipe) -> bool:
+    return recipe.training.evaluate_every > 0
+
+
 def _has_twins(recipe: Recipe) -> bool:
     return any(task.held_out and operation_named(task.operator).commutes for task in recipe.tasks)
 
@@ -72,6 +80,8 @@ NEEDS = {
         "other positions than 'window'", lambda r: not isinstance(r.positions, Window)
     ),
     "training.validation": Need("training.validate_every", lambda r: r.training.validate_every > 0),
+    "training.evaluate_digits": Need("training.evaluate_every", _is_watched),
+    "training.evaluate_count": Need("training.evaluate_every", _is_watched),
     "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
     "training.problems": _PROGRAM,
     "training.order": Need(
@@ -89,7 +99,9 @@ NEEDS = {
     "evaluation.table": Need(
         _PAIRS, lambda r: any(operation_named(t.operator).takes(2) for t in r.tasks)
     ),
-    "evaluation.held_out": Need("task.held_out", _holds_out),
+    "evaluation.held_out": Need(
+        "task.held_out, task.rows or a program", lambda r: bool(r.programs) or _is_finite(r)
+    ),
     "evaluation.layouts": Need("task.held_out", _holds_out),
 }
 """What fields need that not every recipe has."""

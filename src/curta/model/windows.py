@@ -9,22 +9,33 @@ from curta.layouts.program import ProgramLayout
 from curta.model.blocks import Attended, Block, BlockContext, scan_blocks
 from curta.model.layers import Flat
 from curta.model.positions.window import WindowEncoding
+from curta.model.taps import Tap, below, untouched
 from curta.model.transformer import Transformer
 
 
 def logits_of_windows(
-    model: Transformer, rows: Int[Array, "batch cells"]
+    model: Transformer, rows: Int[Array, "batch cells"], tap: Tap = untouched
 ) -> Float[Array, "batch vocabulary"]:
     """Logits for what follows windows: a query's token, then its neighbours'; see `seen`.
 
     The one attention layer is the first, so keys and values of a token depend on nothing
-    but the token: they are calculated once for the vocabulary and looked up.
+    but the token: they are calculated once for the vocabulary and looked up. The tap is given
+    the sites of `inspection` from `layer.0.attention.heads` on, a row for each window.
     """
     entry = vocabulary(model)
     context, attend = BlockContext(None, None, entry), partial(_attend, model, rows=rows)
-    x, context = model.block(0)(model.begin(entry), context, attend)
-    x = scan_blocks(model.block(slice(1, None)), x, context)
-    return model.logits(x, rows[None, :, 0])[0]
+    x, context = model.block(0)(model.begin(entry), context, attend, below(tap, "layer.0."))
+    x = _rest(model, x, context, tap)
+    return model.logits(x, rows[None, :, 0], tap)[0]
+
+
+def _rest(model: Transformer, x: Flat, context: BlockContext, tap: Tap) -> Flat:
+    """All layers after the first; with a tap, one after the other."""
+    if tap is untouched:
+        return scan_blocks(model.block(slice(1, None)), x, context)
+    for number in range(1, model.config.num_layers):
+        x, _ = model.block(number)(x, context, None, below(tap, f"layer.{number}."))
+    return x
 
 
 def _attend(

@@ -34,6 +34,12 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "top-k": "curta.probes.top:Top",
         "attention": "curta.probes.attention:Attention",
         "counterfactual": "curta.probes.counterfactual:Counterfactual",
+        "ablation": "curta.probes.ablation:Ablation",
+        "patching": "curta.probes.patching:Patching",
+        "logit-lens": "curta.probes.lens:LogitLens",
+        "direct-logits": "curta.probes.direct:DirectLogits",
+        "linear": "curta.probes.linear:Linear",
+        "neuron": "curta.probes.neuron:Neuron",
         "tokens": "curta.probes.tokens:Tokens",
         "fourier": "curta.probes.fourier:Fourier",
     },
@@ -91,7 +97,7 @@ def options(name: str) -> list[tuple[str, str, type, Any]]:
 
 def tasks_for(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
     """The tasks of a recipe that a probe can examine."""
-    if probe.unfit(recipe.model):
+    if probe.unfit(recipe):
         return []
     return [task for task in recipe.tasks if probe.about(task)]
 
@@ -142,7 +148,7 @@ def _asked(run: "Session", members: Sequence[int] | None) -> list[int]:
 
 def _refusal(run: "Session", probe: "type[Probe]") -> str:
     operators = " ".join(task.operator for task in run.recipe.tasks)
-    has = probe.unfit(run.recipe.model) or operators
+    has = probe.unfit(run.recipe) or operators
     return (
         f"probe {probe.name!r} does not apply to run {run.name!r}:"
         f" it examines {probe.scope}, and the run has {has}"

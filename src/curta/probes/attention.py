@@ -11,11 +11,12 @@ from functools import partial
 from typing import ClassVar, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.model.inspection import attention_weights
+from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
@@ -114,7 +115,12 @@ def weights(
 ) -> Float[Array, "members layers batch heads time time"]:
     """Attention weights of all members; the last axis is that of the keys."""
     where = layout.where(text)
-    return jax.lax.map(lambda one: attention_weights(one, text.tokens, where, bounds), models)
+
+    def one(model: Transformer) -> Array:
+        found = recorded(model, text.tokens, where, bounds)
+        return jnp.stack([found[site] for site in found if site.endswith("attention.weights")])
+
+    return jax.lax.map(one, models)
 
 
 def sources(

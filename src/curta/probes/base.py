@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, ClassVar, NamedTuple
 
-from curta.config.model import ModelConfig
+from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.probes.pictures import Heat, Lines, Picture
 from curta.probes.settings import Options
@@ -49,9 +49,9 @@ class Probe(Options, ABC):
         return True
 
     @classmethod
-    def unfit(cls, config: ModelConfig) -> str | None:
-        """What a model of this design is, if that is nothing to examine."""
-        if cls.token_by_token and not config.causal:
+    def unfit(cls, recipe: Recipe) -> str | None:
+        """What a model of this recipe is, if that is nothing to examine."""
+        if cls.token_by_token and not recipe.model.causal:
             return "a model that writes all tokens at once"
         return None
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import jax
 import numpy as np
 
-from curta.config.model import ModelConfig
+from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
 from curta.probes import settings
@@ -29,8 +29,8 @@ class Recurrences(settings.Recurrences, Probe):
     scope: ClassVar[str] = "looped models"
 
     @classmethod
-    def unfit(cls, config: ModelConfig) -> str | None:
-        return None if config.num_recurrences > 1 else "a model without recurrences"
+    def unfit(cls, recipe: Recipe) -> str | None:
+        return None if recipe.model.num_recurrences > 1 else "a model without recurrences"
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []

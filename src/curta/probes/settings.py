@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.config.limits import INT32, LAYERS, PROBLEMS
+from curta.config.limits import INT32, LAYERS, PROBLEMS, RATIO, WIDTH
 
 
 def option(default: Any, says: str, kind: type = int, least: int = 1, most: int = PROBLEMS) -> Any:
@@ -87,8 +87,50 @@ class Counterfactual(Options):
 
 
 @dataclass(frozen=True)
+class Ablation(Options):
+    how: str = option("zero", "what stands in place of a part: zero, or its mean", kind=str)
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class Patching(Options):
+    problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
+    other: str | None = option(None, "from which is patched (one digit more)", kind=str)
+
+
+@dataclass(frozen=True)
+class LogitLens(Options):
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class DirectLogits(Options):
+    count: int = option(50, "problems of the sample")
+    seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
 class Fourier(Options):
     top: int = option(5, "how many of the largest frequencies are told")
+
+
+@dataclass(frozen=True)
+class Linear(Options):
+    count: int = option(800, "problems, half of them to fit by", least=2)
+    seed: int = option(1, "seed of the problems and of the control task", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class Neuron(Options):
+    layer: int | None = option(None, "the neuron's layer (any)", least=0, most=LAYERS)
+    neuron: int | None = option(None, "its number (the costliest one)", least=0, most=WIDTH * RATIO)
+    role: str | None = option(None, "whose windows (those of the role that has most)", kind=str)
+    x: str | None = option(None, "cell of the window that is drawn downwards", kind=str)
+    y: str | None = option(None, "cell that is drawn across, such as 'b place+1'", kind=str)
+    count: int = option(1000, "windows by which the costliest neuron is found")
+    seed: int = option(1, "seed of these windows", least=0, most=INT32)
 
 
 OPTIONS: dict[str, type[Options]] = {
@@ -100,6 +142,12 @@ OPTIONS: dict[str, type[Options]] = {
     "top-k": Top,
     "attention": Attention,
     "counterfactual": Counterfactual,
+    "ablation": Ablation,
+    "patching": Patching,
+    "logit-lens": LogitLens,
+    "direct-logits": DirectLogits,
     "fourier": Fourier,
+    "linear": Linear,
+    "neuron": Neuron,
 }
 """Of every probe that has any."""

@@ -1,7 +1,6 @@
 """What a probe asks: some members of a run, and those of its tasks that it is about."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -47,9 +46,7 @@ class Subject:
 
     def of(self, models: Models) -> Models:
         """The chosen ones of all members."""
-        chosen = np.array(self.members)
-        stacked = jax.tree.map(lambda leaf: leaf[chosen], models.stacked)
-        return replace(models, stacked=stacked, members=len(self.members))
+        return models.chosen(self.members)
 
     def problem(self, text: str | None) -> Problem:
         """The problem that was asked for; without one, an example of the first task."""

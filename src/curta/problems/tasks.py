@@ -21,12 +21,16 @@ from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.cases import below
 from curta.problems.arithmetic.digits import Numbers, cut
 from curta.problems.decimals import to_int
+from curta.problems.fingerprint import fingerprint
 from curta.problems.operations import Operation
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table, shuffled
 from curta.problems.sizes import Sizes, Split
 
 Share = float | Float[Array, ""]
+
+AT_ONCE = 1 << 15
+"""Problems of a fixed set that are looked at together."""
 
 RANDOM = "random"
 """The slice of problems without anything special."""
@@ -205,6 +209,24 @@ def trained_problems(task: Task, count: int) -> list[Problem]:
     return [Problem(task.operator, operands) for operands in _ints(numbered(task, numbers))]
 
 
+def fresh_problems(task: Task, count: int) -> list[Problem]:
+    """At most `count` problems like those of a fixed set (`task.rows`), none of which is in it.
+
+    Nor is its twin. They are told by a hash, so a few that are not in it are left out, too.
+    """
+    endless, total = dataclasses.replace(task, rows=0), trained_count(task)
+    candidates = jax.jit(lambda: draw(endless, jax.random.key(1), 4 * count))()
+    hashes = np.asarray(fingerprint(candidates))
+    known = np.zeros(len(hashes), bool)
+    for start in range(0, total, AT_ONCE):
+        numbers = jnp.minimum(start + jnp.arange(AT_ONCE), total - 1)
+        known |= np.isin(hashes, np.asarray(_hashed(task, numbers)))
+    _, first = np.unique(hashes, return_index=True)
+    chosen = [number for number in np.sort(first).tolist() if not known[number]]
+    operands = _ints(candidates)
+    return [Problem(task.operator, operands[number]) for number in chosen[:count]]
+
+
 def validation(task: Task, count: int) -> list[Problem]:
     """Problems to watch the training by: the first ones held out, or else fresh ones."""
     return held_out(task, range(count)) if task.held_out else sample(task, count)
@@ -215,15 +237,22 @@ def split(task: Task) -> Split:
     rows = table(task)
     known = np.asarray(rows.row(jnp.asarray(np.array(trained(task)))))
     out = np.asarray(rows.pairs(jnp.arange(task.held_out)))
-    own, twin = rows.row_of(out), rows.row_of(out[:, ::-1])
-    twins = out[np.isin(twin, known) & (twin != own) & (twin >= 0)].tolist()
-    mirrored = sum(_answer(task, a, b) == _answer(task, b, a) for a, b in twins)
-    both = len(np.intersect1d(known, own))
+    own, both = rows.row_of(out), len(np.intersect1d(known, rows.row_of(out)))
+    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out))))
     return Split(task.operator, len(np.unique(known)), len(np.unique(own)), both, mirrored)
 
 
-def _answer(task: Task, *operands: int) -> object:
-    return Problem(task.operator, operands).truth
+def with_trained_twin(task: Task, problems: Sequence[Problem]) -> list[Problem]:
+    """Those of a table's problems whose twin (2+1 of 1+2) is trained on; none but for commuting
+    operators."""
+    if not problems or not operation(task).commutes:
+        return []
+    rows = table(task)
+    known = np.asarray(rows.row(jnp.asarray(np.array(trained(task)))))
+    pairs = np.array([problem.operands for problem in problems])
+    own, twin = rows.row_of(pairs), rows.row_of(pairs[:, ::-1])
+    there = np.isin(twin, known) & (twin != own) & (twin >= 0)
+    return [problems[number] for number in np.flatnonzero(there).tolist()]
 
 
 def check(task: Task) -> None:
@@ -294,6 +323,11 @@ def _drawn(
 @partial(jax.jit, static_argnums=(0, 1))
 def _sampled(task: Task, count: int) -> Numbers:
     return draw(task, jax.random.key(0), count)
+
+
+@partial(jax.jit, static_argnums=0)
+def _hashed(task: Task, numbers: Int[Array, " batch"]) -> UInt[Array, " batch"]:
+    return fingerprint(numbered(task, numbers))
 
 
 _drawn_on_device = partial(jax.jit, static_argnums=0)(_drawn)

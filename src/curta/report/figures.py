@@ -41,7 +41,7 @@ POINTS = 300
 """Most points of one learning curve; neighbouring lines are averaged to stay below."""
 
 MARKED = 40
-"""Most points of a validation curve that are marked: a single one is no line."""
+"""Most points of a curve that are marked: a single one is no line."""
 
 BANDS = (
     (0.0, "< 25%", "#f7fbff"),
@@ -56,6 +56,9 @@ BANDS = (
 DESCRIPTIONS = {
     "learning": "Loss on a logarithmic axis and exact match against training step: "
     "one thin line per member and the median as a thick line; validation dashed.",
+    "watched": "Exact match against training step, one panel per operator: on problems of "
+    "training, on held-out ones, dashed, and by size; one thin line per member, the median thick.",
+    "watched-log": "The same against the logarithm of the step.",
     "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
     "operator: every member in its hardest slice and the median over members. "
     "The table above holds the values of every slice.",
@@ -182,9 +185,7 @@ def _points(steps: Iterable[int]) -> dict[int, int]:
 
 
 def _means(values: Mapping[int, list[float]]) -> Curve:
-    return {
-        step: math.fsum(values[step]) / len(values[step]) for step in sorted(values) if values[step]
-    }
+    return {step: math.fsum(own) / len(own) for step, own in sorted(values.items()) if own}
 
 
 def style() -> AbstractContextManager[None]:
@@ -205,7 +206,7 @@ def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int,
     """Every member thin and their median thick; a single member has one line."""
     for member, curve in members.items() if len(members) > 1 else ():
         draw_member(axes, curve, member=member)
-    middle, name = _medians(members), "median" if len(members) > 1 else "training"
+    middle, name = medians(members), "median" if len(members) > 1 else "training"
     axes.plot(list(middle), list(middle.values()), color=MEDIAN, linewidth=1.8, label=name)
     for member in stopped:
         _mark_stopped(axes, member, members.get(member, {}))
@@ -213,7 +214,7 @@ def _draw_curves(axes: Axes, members: Mapping[int, Curve], stopped: Mapping[int,
 
 def _draw_validation(axes: Axes, members: Mapping[int, Curve]) -> bool:
     """Every member thin and the median dashed; False if nothing was validated."""
-    middle = _medians(members)
+    middle = medians(members)
     if not middle:
         return False
     for curve in members.values() if len(members) > 1 else ():
@@ -225,7 +226,7 @@ def _draw_validation(axes: Axes, members: Mapping[int, Curve]) -> bool:
     return True
 
 
-def _medians(members: Mapping[int, Curve]) -> Curve:
+def medians(members: Mapping[int, Curve]) -> Curve:
     """At each step the median of the members that have a value there."""
     steps = sorted({step for curve in members.values() for step in curve})
     return {step: median(c[step] for c in members.values() if step in c) for step in steps}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from curta.config import files
-from curta.report import certificate, certified, charts, figures, heat, trails
+from curta.report import certificate, certified, charts, figures, gaps, heat, trails
 from curta.report.document import Part, document, own
 from curta.report.errors import errors
 from curta.report.exact_match import further, results
@@ -19,6 +19,7 @@ from curta.report.images import inline_svg, png, svg
 from curta.report.learning import learning
 from curta.report.rendering import render
 from curta.report.run_folder import Run, read_run
+from curta.report.watched import watched_curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,11 +28,13 @@ TITLES = {
     "work": "Let it calculate",
     "certificate": "Certificate",
     "results": "Exact match",
+    "gaps": "Trained and held out",
     "further": "Further evaluations",
     "grid": "Pairs of lengths",
     "errors": "Errors",
     "tables": "Whole tables",
     "named": "Named problems",
+    "watched": "Over training",
     "learning": "Learning",
     "trails": "Vectors",
     "probes": "Probes",
@@ -95,6 +98,9 @@ def show(folder: Path, evaluation: str = "") -> Shown:
     if run.metrics:
         counted = run.counted_in_training
         plots["learning"] = figures.learning_curves(run.metrics, run.info.stopped, counted)
+    for name, log in (("watched", False), ("watched-log", True)):
+        figure = watched_curves(run.metrics, run.info.stopped, log)
+        plots |= {name: figure} if figure is not None else {}
     if run.evaluation.lengths:
         plots["lengths"] = figures.exact_match_by_length(run.evaluation.lengths, run.trained)
     proof = certified.read(folder)
@@ -138,11 +144,13 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
         "results": results(evaluation.lengths, run.info.seeds, plots.get("lengths")),
+        "gaps": gaps.section(evaluation.gaps),
         "further": further(run.further),
         "grid": heat.sections(run) or None,
         "errors": errors(run),
         "tables": evaluation.tables or None,
         "named": evaluation.named or None,
+        "watched": watched(plots),
         "learning": learning(run, plots.get("learning")),
         "trails": trails.section(shown.trails, run.metrics),
         "probes": _probes(shown, prefix) if run.probes else None,
@@ -150,6 +158,11 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
         "recipe": run.recipe or None,
     }
     return {name: part for name, part in found.items() if part is not None}
+
+
+def watched(plots: Mapping[str, Markup]) -> tuple[Markup, Markup] | None:
+    """The curves over steps, and over the logarithm of steps; None if nothing was watched."""
+    return (plots["watched"], plots["watched-log"]) if "watched" in plots else None
 
 
 def moving(body: Markup) -> list[Part]:

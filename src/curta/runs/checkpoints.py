@@ -20,7 +20,6 @@ from curta.config import files
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
-from curta.config.task import Task
 
 LARGEST = 1 << 36
 """Most bytes of a checkpoint: of thousands of members, or of a model of billions of weights."""
@@ -37,8 +36,7 @@ def owner(recipe: Recipe, seeds: list[int]) -> str:
     """What a checkpoint belongs to: a hash of all that training depends on.
 
     A field at its default is left out: one that Curta gets later does not part a run from its
-    checkpoints. What a run was before it had the field is left out in its place where the default
-    is something else.
+    checkpoints.
     """
     trained = replace(recipe, summary="", evaluation=Evaluation())
     content = json.dumps([_chosen(trained), seeds], sort_keys=True, default=str)
@@ -54,11 +52,8 @@ def _chosen(part: Any) -> Any:
         return [_chosen(one) for one in part]
     if not is_dataclass(part):
         return part
-    usual = {field.name: field.default for field in fields(part)}
-    if isinstance(part, Task) and part.held_out:
-        usual["twins_together"] = False  # as tables were split before they had the field
-    values = {name: getattr(part, name) for name in usual}
-    chosen = {name: _chosen(value) for name, value in values.items() if value != usual[name]}
+    values = {field.name: (getattr(part, field.name), field.default) for field in fields(part)}
+    chosen = {name: _chosen(value) for name, (value, usual) in values.items() if value != usual}
     return {"": type(part).__name__, **chosen}
 
 

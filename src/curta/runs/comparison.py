@@ -299,5 +299,6 @@ def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
 
 def _planned(row: ComparisonRow, where: str) -> Row:
     named = f"{where}: {row.name!r}"
-    recipe = recipes.parse(recipes.kept(row.settings, named), named)
+    recipes.check_kept(row.settings, named)
+    recipe = recipes.parse(row.settings, named)
     return Row(row.name, row.recipe, row.changes, recipe, row.entry)

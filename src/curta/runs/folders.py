@@ -90,7 +90,9 @@ class Folder:
     def read_recipe_fields(self) -> dict[str, Any]:
         """The tables of recipe.toml; UserError if it is no TOML, or would have files executed."""
         where = f"recipe {str(self.recipe)!r}"
-        return recipes.kept(tables(files.read_own(self.recipe, f"run {self.name!r}"), where), where)
+        fields = tables(files.read_own(self.recipe, f"run {self.name!r}"), where)
+        recipes.check_kept(fields, where)
+        return fields
 
     def read_recipe_text(self) -> str:
         """The recipe as it was written; empty if there is none."""

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.evaluation import scoring
+from curta.evaluation import during, scoring
 from curta.layouts import Layout
 from curta.problems.problem import Problem
 from curta.problems.tasks import validation
@@ -54,7 +54,8 @@ class Loop:
     ) -> None:
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
         self.call, self.record, self.interrupted = call, record, interrupted
-        self.members = len(info.seeds)
+        self.seeds, self.members = tuple(info.seeds), len(info.seeds)
+        self._models: scoring.Models | None = None
         self.stopped = dict(info.stopped)
         self.end = self.settings.steps if info.ended is None else info.ended
 
@@ -72,6 +73,7 @@ class Loop:
             rows = _rows(found, step, seconds, self.stopped)
             step += count
             state, rows = self._validate(state, step, rows)
+            rows = self._watch(state, step, rows)
             self.record.rows(rows)
             status = self._status(step)
             self._remember(state, step, status)
@@ -116,10 +118,33 @@ class Loop:
         rows = [_validated(row, found) if row.step == step else row for row in rows]
         return trainer.improved(state, found.loss, found.exact_match), rows
 
+    def _watch(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
+        """Adds exact match of what is watched to the last row of each member that is trained."""
+        every = self.settings.evaluate_every
+        if not every or step % every:
+            return rows
+        found = during.exact_match(self._models_at(state), self._watched)
+        return [
+            replace(row, evaluated={name: values[row.member] for name, values in found.items()})
+            if row.step == step and row.member not in self.stopped
+            else row
+            for row in rows
+        ]
+
+    def _models_at(self, state: Member) -> scoring.Models:
+        """The members as they are now; of earlier ones only weights are replaced."""
+        model = processes.local(state.model)
+        known = self._models
+        self._models = (
+            scoring.Models(model, self.layout, self.members, shared=True, seeds=self.seeds)
+            if known is None
+            else known.with_weights(model)
+        )
+        return self._models
+
     def _evaluated(self, state: Member) -> Validation:
         """Over the tasks, each at its share."""
-        model = processes.local(state.model)
-        models = scoring.Models(model, self.layout, self.members, shared=True)
+        models = self._models_at(state)
         found = [scoring.scores(models, problems) for problems in self._validation]
         shares = np.array(self.recipe.shares)[:, None] / self.settings.batch
         columns = (
@@ -135,6 +160,10 @@ class Loop:
     def _validation(self) -> list[list[Problem]]:
         return [validation(task, self.settings.validation) for task in self.recipe.tasks]
 
+    @cached_property
+    def _watched(self) -> dict[str, list[list[Problem]]]:
+        return during.asked(self.recipe, self.layout, self.seeds)
+
     def _progress(self, step: int, seconds: float, found: Metrics, rate: float) -> Progress:
         loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in found)
         return Progress(step, self.settings.steps, seconds, loss, exact_match, self.stopped, rate)
@@ -142,7 +171,10 @@ class Loop:
 
 def _until_boundary(step: int, settings: Training) -> int:
     """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
-    spans = (CHUNK, settings.checkpoint_every, settings.validate_every, settings.history_every)
+    spans = (
+        CHUNK, settings.checkpoint_every, settings.validate_every, settings.evaluate_every,
+        settings.history_every,
+    )  # fmt: skip
     return min([span - step % span for span in spans if span] + [settings.steps - step])
 
 

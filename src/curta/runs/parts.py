@@ -15,7 +15,7 @@ from typing import Any
 from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.evaluation.exact_match import Cells
-from curta.evaluation.results import SliceResult
+from curta.evaluation.results import Gap, SliceResult
 from curta.evaluation.suite import Find, Found
 
 FILE = "evaluating.jsonl"
@@ -23,11 +23,11 @@ FILE = "evaluating.jsonl"
 
 @dataclass(frozen=True)
 class Part:
-    """One size, or row of a grid: its name, what was found, and the hash of what that is of."""
+    """One size, row of a grid, or gap: its name, what was found, the hash of what that is of."""
 
     of: str
     name: str
-    rows: list[SliceResult] | Cells
+    rows: list[SliceResult] | Cells | list[Gap]
 
 
 class Kept:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from curta.evaluation.results import (
+    Gap,
     NamedProblem,
     SliceSummary,
     Span,
@@ -56,7 +57,7 @@ class RunInfo:
     (`here`) and of Curta itself, where they are of git repositories.
     """
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
     REMEDY: ClassVar[str] = "train it anew"
 
     name: str
@@ -104,7 +105,8 @@ class Metric:
     """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
 
     `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
-    those of training until then. What is validated stands in the line of that step.
+    those of training until then. What is validated stands in the line of that step, and so does
+    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`.
     """
 
     step: int
@@ -115,6 +117,7 @@ class Metric:
     validation_loss: float | None = None
     validation_exact_match: float | None = None
     validation_token_accuracy: float | None = None
+    evaluated: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -195,11 +198,12 @@ class GridSummary:
 
 @dataclass(frozen=True)
 class EvaluationSummary:
-    """The evaluation: figures of every row over the members, grids in short, whole tables."""
+    """The evaluation: figures of every row over the members, grids in short; tables and gaps."""
 
     lengths: list[SliceSummary]
     grids: tuple[GridSummary, ...] = ()
     tables: tuple[WholeTable, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     seed: int | None = None
     num_recurrences: int | None = None
 
@@ -263,7 +267,7 @@ class ComparisonResults:
     `files` are the user's files of code that its recipes name, as they lie in its folder.
     """
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "compare it anew"
 
     name: str

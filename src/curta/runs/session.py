@@ -94,7 +94,7 @@ class Session:
         model = self._state(step).chosen
         if self.num_recurrences is not None:
             model = jax.vmap(lambda one: one.with_recurrences(self.num_recurrences))(model)
-        return scoring.Models(model, self.layout, len(self.seeds))
+        return scoring.Models(model, self.layout, len(self.seeds), seeds=tuple(self.seeds))
 
     def _state(self, step: int) -> Member:
         return states.at(self.folder, self.recipe, self.layout, self.seeds, step)
@@ -246,38 +246,50 @@ class Session:
         self,
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
+        step: int | None = None,
         **changes: Any,
     ) -> Evaluation:
         """Evaluates all members; keyword arguments change the recipe's evaluation section.
 
-        Returns what evaluation.json holds, and writes the summary anew. One with changes, or with
-        another number of recurrences, is kept beside it (see `evaluations.py`). With a `member`
-        only that one is evaluated, and nothing is written.
+        Returns what evaluation.json holds, and writes the summary anew. One with changes, with
+        another number of recurrences, or of the checkpoint of an earlier `step`, is kept beside it
+        (see `evaluations.py`). With a `member` only that one is evaluated, and nothing is written.
         """
         self._make_known()
-        models = self.load_models()  # first: a run without a checkpoint is refused
+        models, at = self._evaluated_at(step)  # first: a run without a checkpoint is refused
         settings = changed_evaluation(self.recipe.evaluation, changes)
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
-        with self._evaluating(changed), self._parts(settings, changed) as kept:
-            keep = self._shared(kept, settings)
+        changed |= {} if at == self.step else {"step": at}
+        with self._evaluating(changed), self._parts(settings, changed, at) as kept:
+            keep = self._shared(kept, settings, models, at)
             found = self._evaluation(models, settings, progress, keep=keep)
-            found = replace(found, changes=changed, step=self.step)
+            found = replace(found, changes=changed, step=at)
             self.folder.save_evaluation(found)
             if not changed:
                 write_summary(self.folder)
                 self._conclude(findings.of_evaluation(found))
         return found
 
-    def _shared(self, kept: parts.Kept, settings: sections.Evaluation) -> suite.Keep:
+    def _evaluated_at(self, step: int | None) -> tuple[scoring.Models, int]:
+        """The members as of that checkpoint, or of the newest; UserError if it is not kept."""
+        newest = self.load_models()
+        if step is None or step == self.step:
+            return newest, self.step
+        states.check_kept(self.folder, step)
+        return self.at(step), step
+
+    def _shared(
+        self, kept: parts.Kept, settings: sections.Evaluation, models: scoring.Models, step: int
+    ) -> suite.Keep:
         """As `kept`; what is not known is found by all processes of this run."""
         leader = team.leader()
         if leader is None:
             return kept
-        every = suite.parts(self.recipe, self.load_models(), settings)
+        every = suite.parts(self.recipe, models, settings)
         asked = typed.text(settings)
-        self._tell("evaluating", settings=asked, recurrences=self.num_recurrences)
+        self._tell("evaluating", settings=asked, recurrences=self.num_recurrences, step=step)
         shares = Shares(leader, [name for name in every if name not in kept.known])
         return lambda name, find: kept(name, partial(shares.find, name, find))
 
@@ -317,10 +329,10 @@ class Session:
         return expected.Pace(expected.parts(*given) if self.code_known else [])
 
     def _parts(
-        self, settings: sections.Evaluation, changed: dict[str, Any]
+        self, settings: sections.Evaluation, changed: dict[str, Any], step: int
     ) -> AbstractContextManager[parts.Kept]:
         """Keeps what is found size by size, for an evaluation that is interrupted."""
-        weights = checkpoints.record(self.folder.checkpoints, self.step)
+        weights = checkpoints.record(self.folder.checkpoints, step)
         path = evaluations.path_of(self.folder.path, evaluations.named(changed))
         path = path.with_suffix(".jsonl") if changed else self.folder.path / parts.FILE
         return parts.kept(path, [weights, asdict(settings), self.num_recurrences])

@@ -35,6 +35,16 @@ def newest(folder: Folder) -> int:
     return step
 
 
+def check_kept(folder: Folder, step: int) -> None:
+    """Raises UserError if there is no checkpoint of that step."""
+    known = checkpoints.steps(folder.checkpoints)
+    if step not in known:
+        raise UserError(
+            f"run {folder.name!r} has no checkpoint of step {step:,}: there are"
+            f" {', '.join(f'{one:,}' for one in known)}, as many as training.checkpoints says"
+        )
+
+
 def going_on(folder: Folder) -> tuple[int, float]:
     """The step to train on from, and the seconds until then; what was written after it is dropped.
 

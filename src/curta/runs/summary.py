@@ -162,6 +162,7 @@ def _results(found: Evaluation) -> EvaluationSummary:
         lengths=[slice_summary(row) for row in found.lengths],
         grids=tuple(map(_grid, found.grids)),
         tables=found.tables,
+        gaps=found.gaps,
         seed=found.seed,
         num_recurrences=found.num_recurrences,
     )

@@ -26,13 +26,13 @@ from curta.export.dataset.splits import (
     Source,
     as_numbers,
     beyond,
-    fingerprint,
     larger_than_trained,
     sources,
 )
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
+from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem
 from curta.problems.problem_table import numbers
 from tests import tiny

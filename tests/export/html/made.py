@@ -14,8 +14,7 @@ from playwright.sync_api import Page
 
 from curta.config.recipe import Recipe, with_overrides
 from curta.config.task import Task
-from curta.export.html.assembled import render_page
-from curta.export.html.folded import refuse
+from curta.export.html.assembled import Carried, render_page
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
 from curta.model.transformer import Transformer
@@ -146,7 +145,7 @@ def shipped(name: str, **changes: Any) -> tuple[Recipe, Transformer]:
 
 def page(folder: Path, made: Recipe, model: Transformer) -> Path:
     """The file of the page."""
-    refuse(made, model)
+    assert Carried("made", made, [model]).refused() is None
     path = folder / "page.html"
     path.write_text(render_page(made, model, "made", 0), encoding="utf-8")
     return path

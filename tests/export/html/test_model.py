@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from curta.config.errors import UserError
-from curta.export.html.folded import refuse
-from curta.layouts.texts import layout_of
-from curta.model.inspection import attention_weights
+from curta.model.inspection import recorded
 from curta.programs.machine.writing import write_one
-from tests import tiny
 
 from .made import (
     PROBLEMS,
-    drawn,
     layout,
     logits,
     padded,
@@ -26,7 +21,6 @@ from .made import (
     page_logits,
     prompts,
     random_texts,
-    recipe,
     shipped,
 )  # fmt: skip
 from .tabs import numbers
@@ -114,7 +108,8 @@ def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:
     tokens = np.array([texts[0][0]], np.int32)
     where = layout("addition").follow(jnp.asarray(tokens), jnp.array([tokens.shape[1]]))[1]
     bounds = layout("addition").room_for(texts)
-    expected = np.asarray(attention_weights(model, jnp.asarray(tokens), where, bounds))[0, 0]
+    sites = recorded(model, jnp.asarray(tokens), where, bounds)
+    expected = np.asarray(sites["layer.0.attention.weights"])[0]
     tab.goto(page(tmp_path, made, model).as_uri())
     found = np.zeros_like(expected)
     asked = f"new curta.Writing(curta.network, {tokens[0].tolist()})"
@@ -128,24 +123,6 @@ def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:
             if key >= 0:
                 found[:, number, key] += [shares[cell] for shares in weights]
     assert np.abs(found - expected).max() < 1e-5
-
-
-@pytest.mark.parametrize("changes", [{"positions__name": "rope"}, {"positions__name": "nope"}])
-def test_a_program_without_a_window_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(
-        UserError, match=r"no page of this run: .*only models with 'window'"
-    ) as caught:
-        refuse(recipe("addition", **changes), drawn(recipe("addition", **changes), "addition"))
-    assert "\n" not in str(caught.value)
-
-
-def test_a_published_layout_and_more_recurrences_are_refused() -> None:
-    dense = tiny.dense()
-    with pytest.raises(UserError, match="only models with 'window'"):
-        refuse(dense, tiny.drawn(dense, layout_of(dense)))
-    made, model = shipped("addition")
-    with pytest.raises(UserError, match=r"model\.num_recurrences is 2"):
-        refuse(made, model.with_recurrences(2))
 
 
 def test_leaving_tokens_out_is_as_never_having_written_them(tab: Page, tmp_path: Path) -> None:

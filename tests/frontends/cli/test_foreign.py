@@ -195,7 +195,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "loop": _loop,
     "folder": Path.mkdir,
     "brackets": lambda path: path.write_text("[" * 10_000_000),
-    "deep": lambda path: path.write_text('{"format": 4, "x": ' + "[" * 900 + "]" * 900 + "}"),
+    "deep": lambda path: path.write_text('{"format": 5, "x": ' + "[" * 900 + "]" * 900 + "}"),
     "no text": lambda path: path.write_bytes(b"\xff\xfe{}"),
     "empty": lambda path: path.write_bytes(b""),
     "list": lambda path: path.write_text("[]"),

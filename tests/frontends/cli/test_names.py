@@ -56,6 +56,7 @@ HELP = [
     ["probe", "--help"],
     ["probe", "mine", "--help"],
     *(["probe", "mine", name, "--help"] for name in PROBES),
+    ["activations", "--help"],
 ]
 
 MISTAKES = [
@@ -76,6 +77,8 @@ MISTAKES = [
     (["probe", "mine", "commutativty"], "commutativity"),
     (["probe", "mien", "commutativity"], "mine"),
     (["probe", "mine", "commutativity", "--cuont", "3"], "--count"),
+    (["activations", "mien", "1+2"], "mine"),
+    (["activations", "mine", "1+2", "--member", "0", "--mena", "final"], "--mean"),
     (["ask", "mien", "1+2"], "mine"),
     (["resume", "mien"], "mine"),
     (["report", "mien"], "mine"),

@@ -196,3 +196,27 @@ def test_a_run_that_is_gone_is_said(watched: Page, small: Path, complaints: list
     shutil.rmtree(small)
     expect(watched.locator("#now")).to_have_text(begins("No answer"))
     expect_complaint(watched, complaints, "404")
+
+
+def test_what_is_watched_has_charts_of_its_own(
+    runs_folder: Path, server: Served, tab: Page
+) -> None:
+    watched = {"training__evaluate_every": 5, "training__evaluate_count": 12}
+    train("addition", 2, run="seen", overrides=tiny.overrides(**watched), evaluate=False)
+    tab.goto(f"{server.address}runs/seen/live.html")
+    heads = tab.locator(".chart h2")
+    expect(heads).to_have_text(
+        [
+            "Loss",
+            "Exact match on training problems",
+            "Exact match, +: trained and held-out problems",
+            "Exact match, + at 3 digits",
+        ]
+    )
+    both, size = tab.locator(".chart").nth(2), tab.locator(".chart").nth(3)
+    expect(both.locator(".member")).to_have_count(2)
+    expect(both.locator(".validation")).to_have_count(1)
+    expect(size.locator(".validation")).to_have_count(0)
+    before = size.locator(".median").get_attribute("points")
+    tab.get_by_label("logarithmic").check()
+    expect(size.locator(".median")).not_to_have_attribute("points", str(before))

@@ -35,10 +35,15 @@ pytestmark = [
 
 def evaluated(found: Evaluation) -> Found:
     """What is to be kept of an evaluation of addition by the seeds 5 and 7."""
+    rows = {f"{row.size}/{row.slice_name}": row.exact_match for row in found.lengths}
+    (gap,) = found.gaps
+    rows["1-to-4-digits/trained"] = gap.trained.exact_match
+    rows["1-to-4-digits/held-out"] = gap.held_out.exact_match
+    rows["1-to-4-digits/gap"] = gap.gap
     return {
-        f"evaluation/addition/{row.size}/{row.slice_name}/{column}": value
-        for row in found.lengths
-        for column, value in columns(row.exact_match).items()
+        f"evaluation/addition/{name}/{column}": value
+        for name, values in rows.items()
+        for column, value in columns(values).items()
     }
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt
+from jaxtyping import Array, Bool, Int
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
@@ -27,16 +27,14 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers, places
+from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_text
+from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem, widths
-from curta.problems.problem_table import Table, mixed
+from curta.problems.problem_table import Table
 from curta.programs.machine import sampling
 
 SPLITS = TRAIN, VALIDATION, TEST_ID, TEST_OOD = "train", "validation", "test_id", "test_ood"
-
-KEY = 0x43757274
-"""Of the hash that parts drawn problems: never changed, so that no two exports disagree."""
 
 BUCKETS = 32
 """Parts of the drawn problems: one each is held out for validation, test and other writing."""
@@ -147,17 +145,6 @@ def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
     found = np.frombuffer(lines.encode(), np.uint8).reshape(len(values), count, width) - 48
     lengths = np.array([len(text) for text in every]).reshape(len(values), count)
     return Numbers(jnp.asarray(found[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))
-
-
-def fingerprint(numbers: Numbers) -> UInt[Array, " batch"]:
-    """A hash of each problem's operands, whatever their order and the width of the arrays."""
-    digits, lengths = numbers
-    place = places(digits)
-    marks = jnp.where(place < lengths[..., None], digits + 1, 0).astype(jnp.uint32)
-    factors = mixed(place.astype(jnp.uint32), 0, KEY)
-    whole = jnp.sum(marks * factors, axis=-1, dtype=jnp.uint32)
-    each = jnp.where(lengths > 0, mixed(whole, 1, KEY), jnp.uint32(0))
-    return mixed(jnp.sum(each, axis=-1, dtype=jnp.uint32), 2, KEY)
 
 
 def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list[Source]]:

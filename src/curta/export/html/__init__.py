@@ -1,11 +1,11 @@
 """One page that carries a member's weights and calculates with them, token by token.
 
-What a page can calculate is a program under a window (`positions.name = "window"`, one attention
-layer): its machine is data, which `machine.js` runs. `folded.py` is the weights, `design.py` all
-else that the page must know, and the `.js` files the page itself.
+Under a window (`positions.name = "window"`) a page shows squared paper: `folded.py` is the weights,
+`design.py` all else that it must know, and the `.js` files the page itself. Models that see whole
+texts have pages of their own, in `whole/`.
 """
 
 from curta.export.html.assembled import Carried, at_work, render_page
-from curta.export.html.folded import reason
+from curta.export.html.whole import reason
 
 __all__ = ["Carried", "at_work", "reason", "render_page"]

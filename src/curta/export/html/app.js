@@ -1,10 +1,10 @@
 // The page: a problem comes in, tokens are written one after the other, and can be changed.
 
-import {
-  alternatives, looks, lookRows, make, rolesOf, shown, tokenOf,
-} from "./drawing.js";
+import { alternatives, looks, lookRows, rolesOf, tokenOf } from "./drawing.js";
+import { make, shown } from "./elements.js";
 import { machineOf } from "./machine.js";
-import { Network, tensorsOf } from "./model.js";
+import { Network } from "./model.js";
+import { tensorsOf } from "./numbers.js";
 import { Mistake, TRUTHS, answerText, parse, prompt, read, truth } from "./problems.js";
 import { sheetOf } from "./sheet.js";
 import { Sheet } from "./squares.js";

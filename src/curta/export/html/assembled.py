@@ -1,24 +1,20 @@
 """Puts a page together: models at work, as a page of their own or as part of another."""
 
-import base64
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import safetensors.numpy
 from markupsafe import Markup
 
 from curta.config.recipe import Recipe
-from curta.export.html import design, folded
-from curta.model.transformer import Transformer
+from curta.export.html import design, folded, whole
+from curta.export.html.scripts import PACKAGE, joined, packed
+from curta.model.transformer import Transformer, parameters
 from curta.report.document import Part, document, own
 from curta.report.rendering import render
 
-PACKAGE = "curta.export.html"
-
 MODULES = (
-    "machine.js", "model.js", "writing.js", "compound.js", "problems.js", "sheet.js", "drawing.js",
-    "squares.js", "app.js",
+    "numbers.js", "elements.js", "machine.js", "model.js", "writing.js", "compound.js",
+    "problems.js", "sheet.js", "drawing.js", "squares.js", "app.js",
 )  # fmt: skip
 """Each after those that it imports."""
 
@@ -34,14 +30,18 @@ class Carried(NamedTuple):
     members: Sequence[Transformer]
 
     def refused(self) -> str | None:
-        """Why a page cannot calculate with them, if it cannot."""
-        config = self.members[0].config
-        return folded.reason(self.recipe.positions.name, config.norm, config.num_recurrences)
+        """Why no report can calculate with them, if none can."""
+        return folded.reason(self.recipe.positions.name, self.recipe.model.norm)
+
+    def has_page(self) -> bool:
+        """Whether a member can have a page of its own."""
+        return whole.reason(self.recipe.positions.name, parameters(self.members[0])) is None
 
 
 def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
     """A page of one member, as text; UserError for a model that a page cannot calculate."""
-    folded.refuse(recipe, model)
+    if Carried(name, recipe, [model]).refused():
+        return whole.render_page(recipe, model, name, member)
     table = design.table(recipe, model)
     body = render(
         "export/page.html",
@@ -68,6 +68,7 @@ def at_work(runs: Sequence[Carried]) -> Part:
         weights=[text for mine in weights for text in mine],
         members=sum(len(run.members) for run in able),
         refused={name: reason for name, reason in reasons.items() if reason},
+        pages=[run.name for run in runs if reasons[run.name] and run.has_page()],
         several=len(runs) > 1,
     )
     return _working(body) if able else Part(body)
@@ -91,19 +92,9 @@ def _within(runs: Sequence[Carried]) -> list[list[str]]:
 
 
 def _weights(model: Transformer) -> str:
-    return base64.b64encode(safetensors.numpy.save(folded.tensors(model))).decode()
+    return packed(folded.tensors(model))
 
 
 def _working(body: Markup) -> Part:
     """What calculates in a page, with its stylesheet and its script."""
-    return Part(body, own("page.css", PACKAGE), _script())
-
-
-def _script() -> str:
-    """All modules as one: what they take from each other needs no import then."""
-    return "\n".join(map(_inlined, MODULES))
-
-
-def _inlined(name: str) -> str:
-    text = re.sub(r"^import [^;]*;\n", "", own(name, PACKAGE), flags=re.MULTILINE)
-    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
+    return Part(body, own("page.css", PACKAGE), joined(MODULES))

@@ -36,11 +36,11 @@ def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
         "tokens": TOKENS,
         "digits": DIGITS,
         "operands": OPERANDS,
-        "operations": {task.operator: _operation(layout, task) for task in recipe.tasks},
+        "operations": {task.operator: operation(layout, task) for task in recipe.tasks},
     }
 
 
-def _operation(layout: ProgramLayout, task: Task) -> dict[str, Any]:
+def operation(layout: ProgramLayout, task: Task) -> dict[str, Any]:
     """How problems of a task look, what it was trained on, and whether its truth is known."""
     known = OPERATIONS.get(task.operator)
     form = layout.machine.formats[task.operator]

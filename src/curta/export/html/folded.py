@@ -12,32 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from curta.config.errors import UserError
-from curta.config.recipe import Recipe
+from curta.export.base import Tensors
 from curta.model.layers import normed
 from curta.model.positions.window import WindowEncoding
 from curta.model.sharing import unshared
 from curta.model.transformer import Transformer
 from curta.model.windows import vocabulary
 
-Tensors = dict[str, Float[np.ndarray, "..."]]
 
-
-def refuse(recipe: Recipe, model: Transformer) -> None:
-    """Raises UserError for a model that a page cannot calculate."""
-    found = reason(recipe.positions.name, model.config.norm, model.config.num_recurrences)
-    if found is not None:
-        raise UserError(f"no page of this run: {found}")
-
-
-def reason(positions: str, norm: str, num_recurrences: int) -> str | None:
-    """The first reason for which a page cannot calculate a model; None if it can."""
+def reason(positions: str, norm: str) -> str | None:
+    """The first reason for which a model has no tables; None if it has."""
     if positions != "window":
-        return f"positions are {positions!r}, and only models with 'window' calculate in a page"
+        return f"positions are {positions!r}, and only models with 'window' calculate in a report"
     if norm == "none":
-        return "model.norm is 'none', and a page calculates with norms"
-    if num_recurrences > 1:
-        return f"model.num_recurrences is {num_recurrences}, and a page calculates only once"
+        return "model.norm is 'none', and a report calculates with norms"
     return None
 
 

@@ -1,6 +1,6 @@
 // The sheet on the screen: graph paper behind the tokens, their roles beside them, and the pen.
 
-import { coloured, make } from "./drawing.js";
+import { coloured, make } from "./elements.js";
 import { leftwards, sheetOf, squareOf, widthOf } from "./sheet.js";
 
 const WIDE = 24; // columns from which on squares are small

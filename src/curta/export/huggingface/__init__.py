@@ -42,12 +42,17 @@ class HuggingFace(Exporter, Importer):
         return None if None in reasons else reasons[-1]
 
     def write(self, member: Exported, out: Path) -> None:
-        with files.new_folder(out) as folder:
-            for name, content in _content(member).items():
-                files.write(folder / name, content)
+        write_as(family_of(member.recipe), member, out)
 
     def read(self, folder: Path) -> Exported:
         return read(folder, FAMILIES)
+
+
+def write_as(family: Family, member: Exported, out: Path) -> None:
+    """Writes the folder with this class, which must lack nothing of the recipe."""
+    with files.new_folder(out) as folder:
+        for name, content in _content(member, family).items():
+            files.write(folder / name, content)
 
 
 def family_of(recipe: Recipe) -> Family:
@@ -55,9 +60,9 @@ def family_of(recipe: Recipe) -> Family:
     return next(family for family in FAMILIES.values() if family.lacks(recipe) is None)
 
 
-def _content(member: Exported) -> dict[str, bytes | str]:
+def _content(member: Exported, family: Family) -> dict[str, bytes | str]:
     """Every file of the folder."""
-    recipe, model, family = member.recipe, member.model, family_of(member.recipe)
+    recipe, model = member.recipe, member.model
     made, code = family.parts(model), family.code(model)
     config = _config(member, family)
     generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(member)}

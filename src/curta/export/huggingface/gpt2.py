@@ -8,8 +8,9 @@ from typing import Any
 
 from curta.config.positions import Learned, Randomised
 from curta.config.recipe import Recipe
+from curta.export.base import weights_of
 from curta.export.huggingface.base import Family, first, shared, tied_scale
-from curta.export.huggingface.parts import Constant, Part, Parts, weights_of
+from curta.export.huggingface.parts import Constant, Part, Parts
 from curta.model.transformer import Transformer
 
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_erf": "gelu"}

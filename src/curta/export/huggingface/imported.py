@@ -12,10 +12,9 @@ import safetensors.flax
 from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
-from curta.export.base import Exported
+from curta.export.base import Exported, Tensors
 from curta.export.huggingface import parts
 from curta.export.huggingface.base import Family
-from curta.export.huggingface.parts import Tensors
 from curta.layouts import Layout, layout_named
 from curta.layouts.texts import stored
 from curta.model import recipes
@@ -38,7 +37,8 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
     if isinstance(about.get("machine"), dict):
         formats_known(store.load(about["machine"], f"config.json in {str(folder)!r}")[0])
     where = f"the recipe in {str(folder)!r}"
-    recipe = recipes.parse(recipes.kept(about["recipe"], where), where)
+    recipes.check_kept(about["recipe"], where)
+    recipe = recipes.parse(about["recipe"], where)
     family, blank = _family(config, families), _blank(recipe, _layout(folder, recipe, about))
     tensors = _tensors(folder / "model.safetensors")
     try:

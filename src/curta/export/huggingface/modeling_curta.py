@@ -19,7 +19,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutpu
 from transformers.utils import can_return_tuple
 
 from .asking_curta import answer, prompt
-from .positions_curta import POSITIONS, Positions
+from .positions_curta import POSITIONS
 from .reading_curta import Constants, Context, Reading, remembered
 
 INTO_STATE = ("block", "sublayer")
@@ -117,23 +117,22 @@ class Attention(SubLayer):
 
     def forward(
         self,
-        x: Tensor,
-        entry: Tensor,
+        h: Tensor,
         block: int,
         layer: int,
-        positions: Positions,
+        positions: nn.Module,
         context: Context,
         cache: DynamicCache | None,
-    ) -> tuple[Tensor, Tensor]:
-        """The state after attention, and `Positions.weights`."""
-        h = self.sublayer_input(x, entry)
+        wanted: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """What attention adds to the state, and `Positions.shares` if they are wanted."""
         query, key, value = (self._split(part(h)) for part in (self.query, self.key, self.value))
-        query, key = positions.rotate(query, context), positions.rotate(key, context)
+        query, key = positions.rotated(query, key, context)
         query = query if self.scaled else query * self.head_dim**0.5
         key, value = map(self._repeat_kv, remembered(cache, layer, key, value))
         weights = positions.weights(block, context, query, key)
         seen = positions.taken(context, self.weights_dropout(weights), value)
-        return self.added(x, self.out(seen.flatten(-2))), weights
+        return self.out(seen.flatten(-2)), positions.shares(weights, context) if wanted else None
 
     def _split(self, x: Tensor) -> Tensor:
         """Batch x heads x queries x features."""
@@ -156,13 +155,24 @@ class FeedForward(SubLayer):
         self.down = nn.Linear(wide, width, bias=biased)
         self.inner_dropout = dropout(settings, "mlp")
 
-    def forward(self, x: Tensor, entry: Tensor) -> Tensor:
-        h = self.sublayer_input(x, entry)
+    def forward(self, h: Tensor) -> Tensor:
+        """What the feed-forward adds to the state."""
         if self.gate is None:
             inner = self.activate(self.up(h))
         else:
             inner = self.activate(self.gate(h)) * self.up(h)
-        return self.added(x, self.down(self.inner_dropout(inner)))
+        return self.down(self.inner_dropout(inner))
+
+
+class Injection(nn.Module):
+    """The state, with the embedded input added if it is injected there."""
+
+    def __init__(self, injected: bool) -> None:
+        super().__init__()
+        self.injected = injected
+
+    def forward(self, x: Tensor, entry: Tensor) -> Tensor:
+        return x + entry if self.injected else x
 
 
 class Block(GradientCheckpointingLayer):
@@ -170,8 +180,11 @@ class Block(GradientCheckpointingLayer):
 
     def __init__(self, settings: dict[str, Any], number: int) -> None:
         super().__init__()
-        self.number, self.input_injection = number, settings["input_injection"]
-        self.attention = Attention(settings) if number < settings["num_attention_layers"] else None
+        self.number, injection = number, settings["input_injection"]
+        attends = number < settings["num_attention_layers"]
+        self.before = Injection(injection in INTO_STATE)
+        self.attention = Attention(settings) if attends else None
+        self.middle = Injection(injection == "sublayer") if attends else None
         self.mlp = FeedForward(settings)
 
     def forward(
@@ -179,17 +192,21 @@ class Block(GradientCheckpointingLayer):
         x: Tensor,
         entry: Tensor,
         layer: int,
-        positions: Positions,
+        positions: nn.Module,
         context: Context,
         past_key_values: DynamicCache | None = None,
+        wanted: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        x, weights = x + entry if self.input_injection in INTO_STATE else x, None
-        if self.attention is not None:
-            x, weights = self.attention(
-                x, entry, self.number, layer, positions, context, past_key_values
+        """The state after the block, and its shares of attention if they are `wanted`."""
+        x, shares = self.before(x, entry), None
+        if self.attention is not None and self.middle is not None:
+            h = self.attention.sublayer_input(x, entry)
+            change, shares = self.attention(
+                h, self.number, layer, positions, context, past_key_values, wanted
             )
-            x = x + entry if self.input_injection == "sublayer" else x
-        return self.mlp(x, entry), weights
+            x = self.middle(self.attention.added(x, change), entry)
+        change = self.mlp(self.mlp.sublayer_input(x, entry))
+        return self.mlp.added(x, change), shares
 
 
 class Spelling(Constants):
@@ -198,7 +215,7 @@ class Spelling(Constants):
     def constants(self, config: PretrainedConfig) -> dict[str, Tensor]:
         return {} if config.parts is None else {"parts": torch.tensor(config.parts)}
 
-    def forward(self, tokens: Tensor, vectors: nn.Embedding) -> Tensor:
+    def forward(self, tokens: Tensor, vectors: nn.Module) -> Tensor:
         if not self._buffers:
             return vectors(tokens)
         return vectors(functional.embedding(tokens, self.parts)).sum(dim=-2)
@@ -231,6 +248,7 @@ class CurtaModel(CurtaPreTrainedModel):
         self.dropout = dropout(settings, "embedding")
         self.blocks = nn.ModuleList(Block(settings, i) for i in range(settings["num_layers"]))
         self.norm = Norm(settings) if settings["final_norm"] else nn.Identity()
+        self.injected = settings["input_injection"] in INTO_STATE
         scaled = settings["tie_embeddings"] and settings["tied_scale"]
         self.scale = width**-0.5 if scaled else 1.0
         self.reading, self.spelling = Reading(config), Spelling(config)
@@ -253,22 +271,24 @@ class CurtaModel(CurtaPreTrainedModel):
         """States of the new tokens, batch x time x width.
 
         `attention_mask` is for all tokens so far, those in the cache included. Hidden states are
-        those before each block and the last, attentions batch x heads x queries x keys; both of
-        every recurrence.
+        the embedded tokens and the state after each block, the last one normalised, as the head
+        is given it. Attentions are batch x heads x queries x keys, of each layer that attends;
+        what lacks to 1 goes to neighbours in a window that are not there. Both are of every
+        recurrence, one after the other.
         """
         _refuse(rest, past_key_values)
         cache = self._cache(past_key_values, use_cache)
         context = self.reading(input_ids, attention_mask, cache)
         entry = self.dropout(self._embed(input_ids, context))
-        last, states, weights = self._blocks(entry, context, cache)
         config = self.config
         each = config.output_hidden_states if output_hidden_states is None else output_hidden_states
         seen = config.output_attentions if output_attentions is None else output_attentions
+        last, states, shares = self._blocks(entry, context, cache, bool(seen))
         return BaseModelOutputWithPast(
             last_hidden_state=last,
             past_key_values=cache,
             hidden_states=(*states, last) if each else None,
-            attentions=tuple(self.positions.shares(w, context) for w in weights) if seen else None,
+            attentions=tuple(shares) if seen else None,
         )
 
     def _cache(self, given: DynamicCache | None, use_cache: bool | None) -> DynamicCache | None:
@@ -278,26 +298,26 @@ class CurtaModel(CurtaPreTrainedModel):
         return DynamicCache() if given is None and use_cache else given
 
     def _blocks(
-        self, entry: Tensor, context: Context, cache: DynamicCache | None
+        self, entry: Tensor, context: Context, cache: DynamicCache | None, wanted: bool
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """The last state, those before each block, and the weights of each attention."""
-        settings = self.config.model
-        injected = settings["input_injection"] in INTO_STATE
-        x = torch.zeros_like(entry) if injected else entry
-        states, weights = list[Tensor](), list[Tensor]()
-        for _ in range(settings["num_recurrences"]):
+        """The last state, the embedded input and those between blocks, and shares if wanted."""
+        x = torch.zeros_like(entry) if self.injected else entry
+        states, shares, layer = [entry], list[Tensor](), 1  # the cache's first is `reading`'s
+        for _ in range(self.config.model["num_recurrences"]):
             for block in self.blocks:
+                x, found = block(
+                    x, entry, layer, self.positions, context, past_key_values=cache, wanted=wanted
+                )
                 states.append(x)
-                layer = 1 + len(weights)  # the cache's first is that of `reading`
-                x, found = block(x, entry, layer, self.positions, context, past_key_values=cache)
-                weights += [] if found is None else [found]
-        return self.norm(x) * self.scale, states, weights
+                layer += block.attention is not None
+                shares += [] if found is None else [found]
+        return self.norm(x) * self.scale, states[:-1], shares
 
     def _embed(self, tokens: Tensor, context: Context) -> Tensor:
         x = self.spelling(tokens, self.tokens)
         if self.roles is not None:
             x = x + self.roles(context.role.clamp(min=0))
-        return (x + self.positions.embed(context)).to(x.dtype)
+        return (x + self.positions(context)).to(x.dtype)
 
 
 class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):

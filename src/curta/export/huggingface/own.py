@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from curta.config.recipe import Recipe
-from curta.export.base import parts_of
+from curta.export.base import layout_table, parts_of, weights_of
 from curta.export.huggingface.base import Family, bare, first
-from curta.export.huggingface.parts import Part, Parts, weights_of
-from curta.layouts import Layout
+from curta.export.huggingface.parts import Part, Parts
 from curta.layouts.program import ProgramLayout
 from curta.model.positions.fire import THRESHOLD
 from curta.model.positions.t5 import buckets
@@ -121,24 +120,6 @@ def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
         [(numbers[other], list(moved)) for other, moved in layout.windows.get(kind.name, ())]
         for kind in layout.roles
     ]
-
-
-def layout_table(layout: Layout) -> dict[str, Any]:
-    """How texts are followed: roles, and tables by state and token."""
-    roles = [
-        {
-            "name": kind.name,
-            "digit": kind.digit,
-            "broadcast": [axis in kind.broadcast for axis in layout.axes],
-        }
-        for kind in layout.roles
-    ]
-    return {
-        "name": layout.name,
-        "axes": len(layout.axes),
-        "roles": roles,
-        "automaton": layout.automaton.tables(),
-    }
 
 
 def _stacked(model: Transformer, holder: str, leaf: str, block: int) -> Part:

@@ -3,17 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
 
 from curta.config.errors import UserError
+from curta.export.base import Tensors, weights_of
 from curta.model.transformer import Transformer
-
-Tensors = dict[str, Float[np.ndarray, "..."]]
-"""Tensors of a file, or weights of a model, by name."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +109,3 @@ def former(parts: Parts, model: Transformer) -> dict[str, list[float]]:
         for part in parts
         if isinstance(part, Part) and part.rounds
     }
-
-
-def weights_of(model: Any) -> Tensors:
-    """Every weight by its path, such as `attention.query`."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    return {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}

@@ -17,8 +17,15 @@ class Positions(Constants):
         for name, shape in config.positions["weights"].items():
             self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
 
+    def forward(self, context: Context) -> Tensor | float:
+        """What is added to the vectors of the tokens."""
+        return self.embed(context)
+
     def embed(self, context: Context) -> Tensor | float:
         return 0.0
+
+    def rotated(self, query: Tensor, key: Tensor, context: Context) -> tuple[Tensor, Tensor]:
+        return self.rotate(query, context), self.rotate(key, context)
 
     def rotate(self, heads: Tensor, context: Context) -> Tensor:
         """Queries or keys, batch x heads x queries x features."""
@@ -27,11 +34,14 @@ class Positions(Constants):
     def bias(self, block: int, context: Context) -> Tensor | float:
         return 0.0
 
-    def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
-        """Each query's shares of the keys, in single precision, whatever the weights have."""
+    def scores(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
+        """Batch x heads x queries x keys, in single precision, whatever the weights have."""
         scores = (q @ k.transpose(-1, -2)).float() * q.shape[-1] ** -0.5
-        scores = scores + self.bias(block, context)
-        return hidden(scores, ~context.visible[:, None]).softmax(dim=-1)
+        return hidden(scores + self.bias(block, context), ~context.visible[:, None])
+
+    def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
+        """Each query's shares of the keys."""
+        return self.scores(block, context, q, k).softmax(dim=-1)
 
     def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
         """What each query takes with these weights, batch x queries x heads x features."""
@@ -138,10 +148,13 @@ class Window(Positions):
         near = cells(config.positions["near"], config.layout["axes"])
         return {"unknown": near[..., 0] == ABSENT}
 
-    def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
+    def scores(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
         """Batch x queries x cells x heads."""
         scores = (q.transpose(1, 2)[:, :, None] * seen(context, k)).sum(dim=-1).float()
-        return (scores * q.shape[-1] ** -0.5 + self._biases(block, context)).softmax(dim=2)
+        return scores * q.shape[-1] ** -0.5 + self._biases(block, context)
+
+    def weights(self, block: int, context: Context, q: Tensor, k: Tensor) -> Tensor:
+        return self.scores(block, context, q, k).softmax(dim=2)
 
     def taken(self, context: Context, weights: Tensor, v: Tensor) -> Tensor:
         return (weights[..., None].to(v.dtype) * seen(context, v)).sum(dim=2)

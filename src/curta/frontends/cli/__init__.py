@@ -18,6 +18,7 @@ from curta.frontends.cli import (
     comparing,
     jobs,
     listing,
+    looking,
     own,
     processes,
     sharing,
@@ -30,9 +31,9 @@ from curta.runs import interrupts
 _COMMANDS = (
     commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
     commands.resume, jobs.jobs, commands.ask, commands.evaluate, commands.certify, commands.probe,
-    tables.tables, tables.paired, sharing.report, sharing.page, sharing.serve, showing.show,
-    sharing.export, sharing.import_run, listing.runs, listing.rm, verifying.verify, benching.bench,
-    commands.recipes,
+    looking.activations, tables.tables, tables.paired, sharing.report, sharing.page, sharing.serve,
+    showing.show, sharing.export, sharing.import_run, listing.runs, listing.rm, verifying.verify,
+    benching.bench, commands.recipes,
 )  # fmt: skip
 
 

@@ -166,6 +166,7 @@ def ask(
     help="Count all problems up to N.",
 )
 @click.option("--member", type=options.MEMBER, metavar="M", help="One member only; saves nothing.")
+@click.option("--step", type=options.STEP, metavar="N", help="An earlier checkpoint (the newest).")
 @click.option("--count", type=COUNT, metavar="N", help="Problems of each slice.")
 @click.option("--seed", type=options.SEED, metavar="S", help="Seed of the problems.")
 @options.recurrences
@@ -177,6 +178,7 @@ def evaluate(
     trust: bool,
     digits: str | None,
     member: int | None,
+    step: int | None,
     recurrences: int | None,
     as_json: bool,
     **sizes: int | None,
@@ -195,7 +197,7 @@ def evaluate(
     changes: dict[str, Any] = {"digits": options.sizes(digits), **sizes}
     changes = {name: value for name, value in changes.items() if value is not None}
     with Status() as status:
-        made = found.evaluate(status.say, member, **changes)
+        made = found.evaluate(status.say, member, step, **changes)
     if as_json:
         print(json.dumps(to_json(made)))
         return 0 if agrees(made.lengths) else 1

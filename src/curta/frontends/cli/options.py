@@ -64,6 +64,7 @@ MEMBERS_OF_A_RUN = Bounded(1, MEMBERS)
 SEEDS = Seeds()
 MEMBER = Bounded(0, MEMBERS - 1)
 SEED = Bounded(0, INT32)
+STEP = Bounded(1, INT32)
 SIGNED = Bounded(-INT32, INT32)
 """Of a probe, which says itself what it takes."""
 NAME = Name()

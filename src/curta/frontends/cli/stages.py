@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError
+from curta.frontends.cli import options
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
@@ -84,11 +85,13 @@ _STAGES = {
 
 
 def show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
-    """Prints an evaluation, a table of its rows first."""
+    """Prints an evaluation: the table of its rows, and on a screen all others."""
     from curta.frontends.cli.display import grid_lines, notice, split_lines, table_lines
-    from curta.report.tables.evaluation import exact_match, named
+    from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
 
     notice(exact_match(found.lengths, seeds))
+    alone = options.form() is not None
+    notice(trained_and_held_out(found.gaps, seeds) if found.gaps and not alone else None)
     for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):
         notice(line)
-    notice(named(found.named, seeds) if found.named else None)
+    notice(named(found.named, seeds) if found.named and not alone else None)

@@ -100,7 +100,7 @@ def row(name: Name, path: Path) -> Row:
         max((line.step for line in last), default=0),
         max((line.seconds for line in last), default=None),
         _median([line.exact_match for line in last]), min(found, default=None), len(found),
-        bool(info.checkpoint) and _calculates(recipe),
+        bool(info.checkpoint) and _calculates(recipe, info.parameters or 0),
     )  # fmt: skip
 
 
@@ -137,14 +137,13 @@ def _recipe(path: Path, written: Version) -> dict[str, Any]:
         return {}
 
 
-def _calculates(recipe: dict[str, Any]) -> bool:
-    """Whether a page can calculate models of the recipe, which has every field that was used."""
+def _calculates(recipe: dict[str, Any], parameters: int) -> bool:
+    """Whether a page can calculate models of the recipe, of so many parameters."""
     match recipe:
-        case {
-            "positions": {"name": str(name)},
-            "model": {"norm": str(norm), "num_recurrences": int(count)},
-        }:
-            return html.reason(name, norm, count) is None
+        case {"positions": {"name": "window"}}:
+            return True
+        case {"positions": {"name": str(name)}}:
+            return html.reason(name, parameters) is None
     return False
 
 

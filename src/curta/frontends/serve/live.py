@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +15,16 @@ COLUMNS = (
     "validation_exact_match",
 )  # fmt: skip
 
+WATCHED = "evaluated "
+"""Begins the columns of what is watched."""
+
 
 @dataclass(frozen=True)
 class News:
     """How far a run is, and its records after a cursor; `idle` are seconds without any.
 
-    A record has a value for each of the columns. `anew` says that it is told from its beginning.
+    A record has a value for each of the columns; what is watched has columns such as
+    `evaluated + 20`. `anew` says that it is told from its beginning.
     """
 
     status: str
@@ -40,6 +45,7 @@ def since(path: Path, cursor: str) -> News:
     """What is new after the cursor of the answer before; all for ""."""
     folder = Folder(path)
     info, part = folder.read_info(), metrics.read_since(folder.metrics, cursor)
+    watched = list(dict.fromkeys(name for row in part.rows for name in row.evaluated))
     return News(
         status=info.status,
         steps=info.steps,
@@ -47,8 +53,8 @@ def since(path: Path, cursor: str) -> News:
         stopped=info.stopped,
         evaluated=folder.evaluation.exists(),
         idle=_idle(path),
-        columns=COLUMNS,
-        records=[_record(row) for row in part.rows],
+        columns=(*COLUMNS, *(f"{WATCHED}{name}" for name in watched)),
+        records=[_record(row, watched) for row in part.rows],
         cursor=part.cursor,
         anew=part.anew,
         more=part.more,
@@ -63,7 +69,7 @@ def _idle(folder: Path) -> float:
     return round(max(0.0, time.time() - newest), 1)
 
 
-def _record(row: Metric) -> list[float | None]:
+def _record(row: Metric, watched: Sequence[str]) -> list[float | None]:
     """The columns of a row; None for what is no number, which JSON does not know."""
-    values = (getattr(row, name) for name in COLUMNS)
+    values = [getattr(row, name) for name in COLUMNS] + [row.evaluated.get(one) for one in watched]
     return [value if value is not None and math.isfinite(value) else None for value in values]

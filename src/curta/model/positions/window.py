@@ -91,8 +91,7 @@ class WindowEncoding(Encoding):
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
     ) -> Float[Array, "batch heads queries keys"]:
         """The share of each key; what is missing to 1 goes to neighbours that are not there."""
-        scores = self.scores(layer, visible_keys, q, k)
-        cell = jnp.where(visible_keys.mask, self._cell(visible_keys), self.cells)
+        scores, cell = self.scores(layer, visible_keys, q, k), self.cell_of_keys(visible_keys)
         there = jnp.any(cell[..., None] == self._all_cells(), axis=2)
         bias = self.table(layer)[visible_keys.queries.role]
         absent = jnp.where(there[..., None], HIDDEN, bias)
@@ -117,6 +116,10 @@ class WindowEncoding(Encoding):
         windows = self._program.windows
         counts = [1 + len(windows.get(role.name, ())) for role in self.layout.roles]
         return np.arange(self.cells) < np.array(counts)[:, None]
+
+    def cell_of_keys(self, visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
+        """The cell of each query's window that each key fills; `cells` if it is not seen."""
+        return jnp.where(visible_keys.mask, self._cell(visible_keys), self.cells)
 
     def _cell(self, visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
         """Which cell of each query's window each key stands in; `cells` if in none."""

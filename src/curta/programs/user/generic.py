@@ -61,4 +61,5 @@ def _evaluation(programs: Sequence[Program], windowed: bool) -> dict[str, Any]:
         program.operator: [factor * program.sizes.get("digits", DIGITS)[1] for factor in factors]
         for program in programs
     }
-    return {"digits": digits if len(digits) > 1 else next(iter(digits.values())), "count": 50}
+    sizes = digits if len(digits) > 1 else next(iter(digits.values()))
+    return {"digits": sizes, "count": 50, "held_out": 200}

@@ -50,6 +50,8 @@ def _of_evaluation(found: Evaluation, seeds: Sequence[int]) -> dict[str, Table]:
     rows = [of_slice(row, seeds) for row in found.lengths]
     tables = {"exact-match": evaluation.exact_match(found.lengths, seeds)}
     tables |= _with_statistics({"": rows})
+    if found.gaps:
+        tables["trained-and-held-out"] = evaluation.trained_and_held_out(found.gaps, seeds)
     for number, grid in enumerate(found.grids, 1):
         tables["grid" if number == 1 else f"grid-{number}"] = evaluation.grid(grid, seeds)
     if found.tables:

@@ -5,7 +5,9 @@ from statistics import median
 
 from curta.config.printable import printable
 from curta.config.table import Cells, Column, Table
-from curta.evaluation.results import Grid, NamedProblem, SliceResult, WholeTable, Written
+from curta.evaluation.results import Gap, Grid, NamedProblem, SliceResult, WholeTable, Written
+from curta.report.gaps import Row
+from curta.report.gaps import rows as gap_rows
 from curta.report.summary import counted as count_of
 from curta.report.summary import perplexity
 
@@ -144,3 +146,27 @@ def short(digits: str) -> str:
     if len(digits) <= 40:
         return digits
     return f"{digits[:12]}...{digits[-12:]} ({len(digits):,} digits)"
+
+
+def trained_and_held_out(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
+    """For each operator exact match on trained and on held-out problems, and the gap."""
+    columns = [
+        Column("op", "operator", printable, words=True, once=True),
+        Column("problems", words=True, once=True),
+        Column("slice", words=True, fold=True),
+        Column("count", text=_or_nothing),
+        *(Column(name) for name in ("median", "min", "max")),
+        *(Column(f"seed {seed}", shown=False) for seed in seeds),
+    ]
+    title = f"trained and held-out problems, exact match, {count_of(len(seeds), 'seed')}"
+    rows = [[gap.operator, gap.problems, *_gap_row(row)] for gap in gaps for row in gap_rows(gap)]
+    return Table(title, columns, rows)
+
+
+def _gap_row(row: Row) -> Cells:
+    ends = median(row.values), min(row.values), max(row.values)
+    return [row.name, row.problems, *map(float, ends), *row.values]
+
+
+def _or_nothing(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"

@@ -1,5 +1,6 @@
 """The contract of a tracker: it is given the rows of metrics.jsonl as they come, and findings."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.evaluation.results import SummaryStatistics
+from curta.problems.operations import OPERATIONS
 from curta.runs.results import Metric
 
 
@@ -62,9 +64,20 @@ class Tracker(ABC):
 
 
 def values(row: Metric) -> dict[str, float]:
-    """The metrics of a row; a member that has stopped has none."""
-    rest = {name: value for name, value in vars(row).items() if name not in ("step", "member")}
-    return {name: float(value) for name, value in rest.items() if value is not None}
+    """The metrics of a row; a member that has stopped has none.
+
+    What was watched has names such as `evaluated/addition/held-out`.
+    """
+    known = ("step", "member", "evaluated")
+    rest = {name: value for name, value in vars(row).items() if name not in known}
+    found = {name: float(value) for name, value in rest.items() if value is not None}
+    return found | {_name(name): value for name, value in row.evaluated.items()}
+
+
+def _name(watched: str) -> str:
+    """Boards group by `/`, and know few other signs."""
+    operator, _, what = watched.partition(" ")
+    return f"evaluated/{OPERATIONS[operator].name}/{re.sub(r'[^0-9A-Za-z]+', '-', what)}"
 
 
 def by_step(rows: Sequence[Metric], seeds: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:

@@ -2,16 +2,26 @@
 
 import re
 
-from curta.evaluation.results import Certificate, Evaluation, SliceSummary
+from curta.evaluation.results import Certificate, Evaluation
 from curta.problems.operations import OPERATIONS
 from curta.runs.summary import slice_summary, summary_statistics
 from curta.runs.trackers.base import Findings
 
 
 def of_evaluation(found: Evaluation) -> Findings:
-    """Exact match by operator, size and slice; the operators must be known."""
+    """Exact match by operator, size and slice, and gaps; the operators must be known."""
     rows = map(slice_summary, found.lengths)
-    return Findings({_name(row): row.exact_match for row in rows}, {})
+    figures = {_name(row.operator, row.size, row.slice_name): row.exact_match for row in rows}
+    for gap in found.gaps:
+        columns = {
+            "trained": gap.trained.exact_match,
+            "held-out": gap.held_out.exact_match,
+            "gap": gap.gap,
+        }
+        for slice_name, column in columns.items():
+            name = _name(gap.operator, gap.problems, slice_name)
+            figures[name] = summary_statistics(column)
+    return Findings(figures, {})
 
 
 def of_certificate(found: Certificate) -> Findings:
@@ -28,7 +38,7 @@ def of_certificate(found: Certificate) -> Findings:
     return Findings(figures, facts)
 
 
-def _name(row: SliceSummary) -> str:
+def _name(operator: str, size: str, slice_name: str) -> str:
     """Such as `evaluation/division/50-25/random`: boards group by `/`, and know few other signs."""
-    size = re.sub(r"\W+", "-", row.size)
-    return f"evaluation/{OPERATIONS[row.operator].name}/{size}/{row.slice_name}"
+    size = re.sub(r"\W+", "-", size)
+    return f"evaluation/{OPERATIONS[operator].name}/{size}/{slice_name}"

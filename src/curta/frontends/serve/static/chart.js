@@ -17,7 +17,8 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
-  show(curves, end) {
+  show(curves, end, logSteps = false) {
+    this.logSteps = logSteps;
     this.points = curves.spread(this.keys[0]);
     this.members = curves.of(this.keys[0]);
     this.validation = curves.spread(this.keys[1]);
@@ -48,9 +49,10 @@ export class Chart {
     }
     const count = this.width < 500 ? 2 : 5;
     for (let i = 0; i <= count; i++) {
-      const step = (this.end * i) / count, anchor = i === count ? "end" : i ? "middle" : "start";
-      const text = Math.round(step).toLocaleString("en");
-      this.add("text", { x: this.x(step), y: this.height - 4, "text-anchor": anchor }, text);
+      const x = LEFT + ((this.width - LEFT - RIGHT) * i) / count;
+      const anchor = i === count ? "end" : i ? "middle" : "start";
+      const text = Math.round(this.step(x)).toLocaleString("en");
+      this.add("text", { x, y: this.height - 4, "text-anchor": anchor }, text);
     }
   }
 
@@ -101,11 +103,22 @@ export class Chart {
   }
 
   x(step) {
-    return LEFT + (step / this.end) * (this.width - LEFT - RIGHT);
+    const part = this.logSteps ? Math.log(Math.max(step, this.first) / this.first) / this.decades : step / this.end;
+    return LEFT + part * (this.width - LEFT - RIGHT);
   }
 
   step(x) {
-    return ((x - LEFT) / (this.width - LEFT - RIGHT)) * this.end;
+    const part = (x - LEFT) / (this.width - LEFT - RIGHT);
+    return this.logSteps ? this.first * Math.exp(part * this.decades) : part * this.end;
+  }
+
+  // Where a logarithmic axis of steps begins, and how far it goes.
+  get first() {
+    return Math.min(this.points[0][0], this.end / 2);
+  }
+
+  get decades() {
+    return Math.log(this.end / this.first);
   }
 
   y(value) {

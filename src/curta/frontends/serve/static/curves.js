@@ -1,7 +1,7 @@
 // Curves of all members by step, thinned as they grow.
 
 const MOST = 1200;
-export const MEASURED = ["loss", "exact_match", "validation_loss", "validation_exact_match"];
+const ABOUT = ["step", "member", "seconds"];
 
 export class Curves {
   constructor() {
@@ -11,10 +11,11 @@ export class Curves {
   }
 
   add(record) {
-    const own = this.members.get(record.member) ?? Object.fromEntries(MEASURED.map((key) => [key, []]));
+    const own = this.members.get(record.member) ?? {};
     this.members.set(record.member, own);
     this.last.set(record.member, record);
-    for (const key of MEASURED) {
+    for (const key of Object.keys(record).filter((name) => !ABOUT.includes(name))) {
+      own[key] ??= [];
       if (record[key] !== null) own[key].push([record.step, record[key]]);
       if (own[key].length > MOST) own[key] = thinned(own[key]);
     }
@@ -40,7 +41,13 @@ export class Curves {
   }
 
   of(key) {
-    return [...this.members.values()].map((own) => own[key]).filter((curve) => curve.length);
+    return [...this.members.values()].map((own) => own[key] ?? []).filter((curve) => curve.length);
+  }
+
+  // The names of all curves that begin with some text.
+  named(begin) {
+    const names = [...this.members.values()].flatMap((own) => Object.keys(own));
+    return [...new Set(names)].filter((name) => name.startsWith(begin));
   }
 
   // Median, least and greatest over the members at every step where any has a value.

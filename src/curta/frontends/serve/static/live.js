@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { Curves } from "./curves.js";
 
-const EVERY = 1000, LOST = 300;
+const EVERY = 1000, LOST = 300, WATCHED = "evaluated ";
 const at = (id) => document.getElementById(id);
 const percent = (value) => `${(100 * value).toFixed(1)}%`;
 const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
@@ -11,6 +11,7 @@ const charts = [
   new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true),
   new Chart(at("charts"), "Exact match on training problems", ["exact_match", "validation_exact_match"], percent, false),
 ];
+const watched = new Map(); // column: its chart
 let curves = new Curves(), cursor = "", told = "", name = document.title;
 
 async function renew() {
@@ -36,8 +37,20 @@ function show(run) {
   at("now").textContent = line(run, steps, done);
   document.title = run.status === "training" ? `${done} ${name}` : name;
   say(run);
-  for (const chart of charts) chart.show(curves, shown(curves.step, steps));
+  watch();
+  for (const chart of [...charts, ...watched.values()]) chart.show(curves, shown(curves.step, steps), at("log").checked);
   members(run);
+}
+
+// A chart for what is watched: problems of training beside held-out ones, and each size.
+function watch() {
+  for (const column of curves.named(WATCHED)) {
+    const name = column.slice(WATCHED.length), of = name.split(" ")[0], other = `${WATCHED}${of} held out`;
+    if (watched.has(column) || column === other) continue;
+    const both = name === `${of} trained`, title = both ? `${of}: trained and held-out problems` : `${of} at ${name.slice(of.length + 1)} digits`;
+    const chart = new Chart(at("charts"), `Exact match, ${title}`, [column, both ? other : ""], percent, false);
+    watched.set(column, chart);
+  }
 }
 
 // How many steps the axis has: all of them, or a part while the run is young.

@@ -1,0 +1,163 @@
+"""Figures that studies show besides their tables, drawn from what is kept of them alone.
+
+Every seed is a dot, and every round of a timing. Colours, sizes and axes are those of a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from curta.report.figures import (
+    ALERT,
+    END,
+    INK,
+    MEDIAN,
+    MUTED,
+    column,
+    legend,
+    percent_axis,
+    style,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from docs.profiling import Profile, Roof
+
+COLOURS = (MEDIAN, END, ALERT)
+"""Of contenders, measures, or counts of cores; there are never more of them."""
+
+
+def spaced(known: Mapping[str, Any]) -> Figure:
+    """Both matches of both spacings, a bar for each contender of docs/spaced.py that is kept."""
+    from docs.spaced import SPACINGS
+
+    contenders = {name: words for name, words in CONTENDERS.items() if name in known}
+    groups = [(spacing, measure) for measure in MATCHES for spacing in SPACINGS]
+    with style():
+        figure, (axes,) = column(1, height=3.2)
+        for number, (name, words) in enumerate(contenders.items()):
+            shift = BAR * (number - (len(contenders) - 1) / 2)
+            shares = [known[name][spacing][measure] for spacing, measure in groups]
+            _draw_bars(axes, shares, shift, COLOURS[number], words)
+        axes.set_xticks(range(len(groups)), [_group(*group) for group in groups])
+        axes.grid(visible=False, axis="x")
+        axes.set_title("Held-out sums, by the spaces in them")
+        percent_axis(axes)
+        legend(figure, axes, columns=2)
+    return figure
+
+
+CONTENDERS = {"curta": "Curta", "trl": "transformers with TRL"}
+MATCHES = {"exact": "to the letter", "spaces left out": "without spaces"}
+SPACES = {"id": "as in training", "ood": "elsewhere"}
+BAR = 0.34
+"""Width of a bar, of groups that stand 1 apart."""
+
+
+def _group(spacing: str, measure: str) -> str:
+    return f"{SPACES[spacing]},\n{MATCHES[measure]}"
+
+
+def _draw_bars(
+    axes: Axes, shares: Sequence[Sequence[float]], shift: float, colour: str, words: str
+) -> None:
+    """A bar up to the median of each group, and a dot for each seed, beside each other."""
+    seeds = len(shares[0])
+    label = f"{words}, {seeds} seed{'s' * (seeds > 1)}"
+    places = [number + shift for number in range(len(shares))]
+    axes.bar(places, [median(s) for s in shares], BAR - 0.04, color=colour, alpha=0.5, label=label)
+    for place, values in zip(places, shares, strict=True):
+        across = [place + 0.07 * (seed - (seeds - 1) / 2) for seed in range(seeds)]
+        axes.plot(across, values, "o", color=INK, markersize=3.5, clip_on=False, label="each seed")
+
+
+def sizes(known: Mapping[str, Any]) -> Figure:
+    """Loss on held-out answers, and what is right out of range, by parameters (docs/sizes.py)."""
+    from docs.sizes import BEYOND
+
+    of = {one["parameters"]: one for one in known.values()}
+    with style():
+        figure, (upper, lower) = column(2, height=4.6)
+        _draw_sizes(upper, {n: one["held-out loss"] for n, one in of.items()}, MEDIAN)
+        upper.set_yscale("log", nonpositive="clip")
+        upper.set_title("Loss on held-out answers")
+        for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):
+            shares = {n: one["beyond"][measure] for n, one in of.items()}
+            _draw_sizes(lower, shares, colour, measure)
+        lower.set_title("Both operands {} to {}, trained on 0 to 99".format(*BEYOND))
+        percent_axis(lower)
+        _parameter_axis(lower, sorted(of))
+        legend(figure, lower)
+    return figure
+
+
+def _draw_sizes(
+    axes: Axes, found: Mapping[int, Sequence[float]], colour: str, words: str | None = None
+) -> None:
+    """A dot for each seed, and a line through the medians."""
+    middle = {count: median(values) for count, values in sorted(found.items())}
+    axes.plot(list(middle), list(middle.values()), "-", color=colour, linewidth=1.8, label=words)
+    dots = [(count, value) for count, values in found.items() for value in values]
+    axes.plot(
+        *zip(*dots, strict=True), "o", color=colour, markersize=4, alpha=0.6, clip_on=False
+    )  # fmt: skip
+
+
+def _parameter_axis(axes: Axes, counts: Sequence[int]) -> None:
+    axes.set_xscale("log")
+    axes.set_xticks(counts, [f"{count / 1e6:.1f}M" for count in counts])
+    axes.set_xticks([], minor=True)
+    axes.set(xlabel="parameters")
+
+
+def roofline(found: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:
+    """Operations a second against operations a byte of each size, below what the cores can do."""
+    with style():
+        figure, (axes,) = column(1, height=4.2)
+        for colour, roof in zip(COLOURS, roofs, strict=False):
+            _draw_roof(axes, roof, [of.intensity for of in found], colour)
+            for of in found:
+                _draw_steps(axes, of, roof.cores, colour)
+        for of in found:
+            _name(axes, of, [roof.cores for roof in roofs])
+        for way, filled in FILLED.items():
+            fill = MUTED if filled else "none"
+            axes.plot([], [], "o", color=MUTED, markerfacecolor=fill, label=WAYS[way])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set(xlabel="operations for each byte that is moved", ylabel="GFLOP/s")
+        legend(figure, axes, columns=2)
+    return figure
+
+
+FILLED = {"written out": True, "loop": False}
+WAYS = {"written out": "a step, layers written out", "loop": "a step, layers in a loop"}
+"""How the two ways through the layers are drawn, and what the legend calls them."""
+
+
+def _draw_roof(axes: Axes, roof: Roof, intensities: Sequence[float], colour: str) -> None:
+    """The line that rises with the memory's speed and stays at the cores'."""
+    ends = (min(*intensities, roof.ridge) / 2, roof.ridge, max(*intensities, roof.ridge) * 2)
+    words = f"most of {roof.cores} core{'s' * (roof.cores > 1)}"
+    axes.plot(ends, [roof.at(end) / 1e9 for end in ends], color=colour, label=words)
+
+
+def _draw_steps(axes: Axes, of: Profile, cores: int, colour: str) -> None:
+    """A dot for each round, filled where layers are written out and hollow where in a loop."""
+    for way, filled in FILLED.items():
+        paces = [of.operations / seconds / 1e9 for seconds in of.steps(way, cores)]
+        places, fill = [of.intensity] * len(paces), colour if filled else "none"
+        axes.plot(places, paces, "o", color=colour, markerfacecolor=fill, markersize=4)
+
+
+def _name(axes: Axes, of: Profile, cores: Sequence[int]) -> None:
+    """The size's name above its fastest step."""
+    fastest = min(second for way in FILLED for count in cores for second in of.steps(way, count))
+    axes.annotate(
+        of.name, (of.intensity, of.operations / fastest / 1e9), (0, 6),
+        textcoords="offset points", ha="center", color=MUTED,
+    )  # fmt: skip

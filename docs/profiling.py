@@ -1,0 +1,206 @@
+"""What a step of the ladder's last rung costs at four sizes: `make results-profiling`.
+
+The sizes are those of `docs.sizes`, with the recipe's own 256 problems a step; layers written out
+one after the other, as the model has them, or in a loop (`blocks.UNROLLED` 1). Each is measured on
+one core and on all, in processes of their own (`docs.profiled`) that compile anew, several times.
+
+machine    the product of two large matrices, and a triad of large arrays: the roofs
+0.5M ...   seconds of tracing, compiling and a step; memory; operations and bytes of a step
+
+Seconds are of the clock: nothing else should run on the machine.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from statistics import median
+from typing import Any
+
+from benchmarks import machine
+from docs.evidence import RESULTS, ROOT, Results, arguments
+from docs.shared import markdown, recipe_fields, spread
+from docs.sizes import RECIPE, WIDTHS, design
+
+NAME, MACHINE = "profiling", "machine"
+WAYS = ("written out", "loop")
+CORES = tuple(sorted({1, machine.cores()}))
+PASSES = 3
+"""How many processes measure each."""
+TIMES = {"rounds": 5, "steps": 3}
+"""How often a process times so many steps."""
+LARGE = {"rounds": 7, "side": 4096, "count": 1 << 27}
+"""How often a product and a triad are timed, and how large they are."""
+UNKEPT = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
+
+
+def main() -> None:
+    options = arguments(__doc__, [MACHINE, *WIDTHS])
+    for name in options.names:
+        RESULTS.keep(NAME, name, partial(measured, name), [0], settings(name), options)
+
+
+def settings(name: str) -> dict[str, Any]:
+    if name == MACHINE:
+        return {"cores": CORES, **LARGE}
+    fields = recipe_fields(RECIPE, design(name))
+    return {"recipe": fields, "cores": CORES, "passes": PASSES, **TIMES}
+
+
+def measured(name: str) -> Any:
+    """The roofs by how many cores; or what each process found of a size, which take turns."""
+    if name == MACHINE:
+        return {str(cores): child(what="machine", cores=cores, **LARGE) for cores in CORES}
+    kinds = [(way, cores) for _ in range(PASSES) for cores in CORES for way in WAYS]
+    return [profiled(name, *kind) for kind in kinds]
+
+
+def profiled(size: str, way: str, cores: int) -> dict[str, Any]:
+    found = child(what="step", cores=cores, size=size, way=way, **TIMES)
+    return {"way": way, "cores": cores, **found}
+
+
+def child(**request: Any) -> dict[str, Any]:
+    """What a process of its own finds."""
+    command = [sys.executable, "-m", "docs.profiled", json.dumps(request)]
+    done = subprocess.run(
+        command, env=os.environ | UNKEPT, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+class Profile:
+    """The figures of one size, as its processes found them."""
+
+    def __init__(self, name: str, found: list[dict[str, Any]]) -> None:
+        self.name, self.found = name, found
+
+    def each(self, way: str, cores: int | None, figure: str) -> list[Any]:
+        """A figure of every process of that kind."""
+        of = [one for one in self.found if one["way"] == way and cores in (None, one["cores"])]
+        return [one[figure] for one in of]
+
+    def steps(self, way: str, cores: int) -> list[float]:
+        """Seconds of a step, of all rounds."""
+        return [second for rounds in self.each(way, cores, "step") for second in rounds]
+
+    def counted(self, way: str, what: str) -> float:
+        """Operations or bytes of a step as XLA counts them, of the whole batch on one core."""
+        found: float = self.each(way, 1, "XLA")[0][what]
+        return found
+
+    @property
+    def operations(self) -> int:
+        """Those of a step, by hand."""
+        found: int = self.found[0]["operations"]
+        return found
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte that is moved, layers written out."""
+        return self.operations / self.counted(WAYS[0], "bytes")
+
+    def pace(self, way: str, cores: int) -> float:
+        """Operations a second, at the median of all rounds."""
+        return self.operations / median(self.steps(way, cores))
+
+
+def profiles(results: Results) -> list[Profile]:
+    """The sizes that are measured."""
+    known = results.read(NAME)
+    return [Profile(name, known[name]) for name in WIDTHS if name in known]
+
+
+class Roof:
+    """The most that some cores do: operations and bytes a second, of the best round."""
+
+    def __init__(self, cores: str, found: dict[str, list[int]]) -> None:
+        self.cores = int(cores)
+        self.operations, self.bytes = max(found["operations"]), max(found["bytes"])
+
+    @property
+    def ridge(self) -> float:
+        """Operations a byte from which on the memory no longer bounds them."""
+        return self.operations / self.bytes
+
+    def at(self, intensity: float) -> float:
+        """Operations a second, at most, of what has so many for each byte."""
+        return min(self.operations, intensity * self.bytes)
+
+
+def roofs_of(results: Results) -> list[Roof]:
+    return [Roof(*one) for one in results.read(NAME).get(MACHINE, {}).items()]
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    roofs, found = roofs_of(results), profiles(results)
+    if not roofs or not found:
+        return {}
+    return {
+        f"{NAME}, machine": markdown(MACHINES, map(_machine, roofs)),
+        NAME: markdown([*COUNTED, *_paces(roofs)], (_counted(one, roofs) for one in found)),
+        f"{NAME}, layers": markdown([*LAYERS, *_steps(roofs)], _layers(found, roofs)),
+    }
+
+
+MACHINES = ("cores", "GFLOP/s", "GB/s", "FLOP a byte where both bound")
+COUNTED = (
+    "", "parameters", "GFLOP a step, by hand", "as XLA counts", "layers in a loop, as XLA counts",
+    "GB moved a step", "FLOP a byte",
+)  # fmt: skip
+LAYERS = ("", "layers", "tracing, s", "compiling, s", "planned, MB", "peak of the process, MB")
+
+
+def _machine(roof: Roof) -> list[str]:
+    speeds = (roof.operations / 1e9, roof.bytes / 1e9, roof.ridge)
+    return [str(roof.cores), *(f"{speed:,.1f}" for speed in speeds)]
+
+
+def _paces(roofs: list[Roof]) -> Iterator[str]:
+    for roof in roofs:
+        yield f"GFLOP/s, {_cores(roof.cores)}"
+        yield "of its roof"
+
+
+def _cores(count: int) -> str:
+    return f"{count} core" + "s" * (count > 1)
+
+
+def _counted(of: Profile, roofs: list[Roof]) -> list[str]:
+    counts = [of.operations, *(of.counted(way, "operations") for way in WAYS)]
+    paces = [(of.pace(WAYS[0], roof.cores), roof.at(of.intensity)) for roof in roofs]
+    return [
+        of.name,
+        f"{of.found[0]['parameters']:,}",
+        *(f"{count / 1e9:,.2f}" for count in counts),
+        f"{of.counted(WAYS[0], 'bytes') / 1e9:,.2f}",
+        f"{of.intensity:,.1f}",
+        *(cell for pace, most in paces for cell in (f"{pace / 1e9:,.1f}", f"{pace / most:.0%}")),
+    ]
+
+
+def _steps(roofs: list[Roof]) -> Iterator[str]:
+    return (f"a step on {_cores(roof.cores)}, ms" for roof in roofs)
+
+
+def _layers(found: list[Profile], roofs: list[Roof]) -> Iterator[list[str]]:
+    """Memory is of one core, seconds of compiling of all processes."""
+    for of in found:
+        for way in WAYS:
+            peaks = [one["after the steps"] / 1e6 for one in of.each(way, 1, "peak bytes")]
+            steps = ([1e3 * one for one in of.steps(way, roof.cores)] for roof in roofs)
+            yield [
+                of.name,
+                way,
+                *(spread(of.each(way, None, name), 1) for name in ("tracing", "compiling")),
+                f"{of.each(way, 1, 'planned bytes')[0] / 1e6:,.0f}",
+                spread(peaks, 0),
+                *(spread(one, 1) for one in steps),
+            ]
+
+
+if __name__ == "__main__":
+    main()

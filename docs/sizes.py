@@ -1,0 +1,178 @@
+"""The ladder's last rung at four sizes: `make results-sizes`.
+
+`sources/ladder-5-answers`, sums up to 99 + 99, with 0.5 to 10 million parameters. They differ in
+width alone: four layers, heads of width 8, as in the recipe. Each has three seeds of as many steps
+as three seeds of the largest take in less than an hour of one core, so steps are of 64 problems.
+
+Its learning rate is found first: those of `RATES`, the range that the source gives, are tried for
+a quarter of the steps each, and that with the least training loss is taken. The search and the
+trainings of a size are results of their own; runs are trained in the runs folder, or gone on with.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from functools import partial
+from statistics import median
+from typing import Any
+
+from docs.announced import final_losses, scored
+from docs.evidence import RESULTS, Results, arguments
+from docs.shared import finished, markdown, recipe_fields, spread
+
+NAME, RECIPE, SEEDS = "sizes", "sources/ladder-5-answers", 3
+WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
+"""Width of each size, by about how many parameters it has."""
+RATES = (0.0003, 0.001, 0.003)
+STEPS, BATCH, SEARCH = 1600, 64, 4
+"""Steps and problems of a step; a learning rate is tried for one in four steps.
+
+Of 0.5M, 0.001 and 0.003 are still alike after 180 steps, and after 600 no longer (1.03 and 1.13).
+"""
+BEYOND, COUNT, SEED = (100, 999), 1000, 1
+"""Operands out of range, how many sums of them are asked, and what they are drawn from."""
+
+
+def main() -> None:
+    options = arguments(__doc__, WIDTHS)
+    for name in options.names:
+        search(name, options)
+        rate = best_rate(RESULTS.read(NAME)[f"{name}: rates"])
+        fields = recipe_fields(RECIPE, changes(name, rate))
+        settings = {"recipe": fields, "beyond": BEYOND, "count": COUNT}
+        RESULTS.keep(NAME, name, partial(measured, name, rate), range(SEEDS), settings, options)
+
+
+def changes(name: str, rate: float, steps: int = STEPS) -> dict[str, Any]:
+    """What is changed in the recipe."""
+    return design(name) | {
+        "optimizer.learning_rate": rate,
+        "training.steps": steps,
+        "training.batch": BATCH,
+        "training.checkpoint_every": STEPS // 4,
+        "training.checkpoints": 1,
+        "training.validate_every": STEPS // 10,
+    }
+
+
+def design(name: str) -> dict[str, Any]:
+    """A size, with heads of width 8."""
+    return {"model.width": WIDTHS[name], "model.heads": WIDTHS[name] // 8}
+
+
+def search(name: str, options: argparse.Namespace) -> None:
+    """Keeps the training loss that comes of every learning rate in a quarter of the steps."""
+    asked = {"recipe": recipe_fields(RECIPE, changes(name, RATES[0], STEPS // SEARCH))}
+    measure = partial(searched, name)
+    RESULTS.keep(NAME, f"{name}: rates", measure, [0], asked | {"rates": RATES}, options)
+
+
+def searched(name: str) -> dict[str, float]:
+    from curta.frontends import api
+    from curta.runs import folders
+
+    losses = {}
+    for rate in RATES:
+        own = f"{NAME}-{name}-{rate}".replace(".", "_")
+        tried = changes(name, rate, STEPS // SEARCH)
+        there = own in folders.existing()
+        run = api.load(own) if there else api.begin(RECIPE, 1, own, tried)
+        run.train()
+        (losses[str(rate)],) = final_losses(run)
+    return losses
+
+
+def best_rate(losses: dict[str, float]) -> float:
+    """The rate with the least training loss."""
+    return float(min(losses, key=lambda rate: losses[rate]))
+
+
+def measured(name: str, rate: float) -> dict[str, Any]:
+    from curta.frontends import api
+
+    run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, changes(name, rate))
+    rows = api.probe(run, "operand-range", count=COUNT)
+    shares = {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
+    return (
+        scored(run)
+        | {"width": WIDTHS[name], "rate": rate, "beyond": beyond(run)}
+        | {"range": shares}
+    )
+
+
+def beyond(run: Any) -> dict[str, list[float]]:
+    """By member, what is right of sums whose operands are both out of range."""
+    from random import Random
+
+    from curta.evaluation.scoring import scores
+    from curta.problems.problem import Problem
+
+    rng = Random(SEED)
+    asked = [Problem("+", (rng.randint(*BEYOND), rng.randint(*BEYOND))) for _ in range(COUNT)]
+    found = scores(run.load_models(), asked)
+    return {
+        "exact match": found.exact_match.mean(axis=1).round(5).tolist(),
+        "token accuracy": found.token_accuracy.round(5).tolist(),
+        "loss": found.loss.round(4).tolist(),
+    }
+
+
+def trained(results: Results) -> dict[str, Any]:
+    """The figures of each size that has them."""
+    known = results.read(NAME)
+    return {name: known[name] for name in WIDTHS if name in known}
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = trained(results)
+    if not known:
+        return {}
+    ranges = {name: one["range"] for name, one in known.items()}
+    head = ["", *next(iter(ranges.values()))]
+    return {
+        NAME: markdown(HEAD, (_row(name, one) for name, one in known.items())),
+        f"{NAME}, range": markdown(head, _ranges(ranges)),
+        f"{NAME}, rates": markdown(["", *map(str, RATES)], _rates(results.read(NAME))),
+    }
+
+
+HEAD = (
+    "",
+    "width",
+    "parameters",
+    "learning rate",
+    "training loss",
+    "loss on held-out answers",
+    "exact match, held out",
+    "exact match, {} to {}".format(*BEYOND),
+    "token accuracy there",
+    "seconds a seed",
+)
+
+
+def _row(name: str, of: dict[str, Any]) -> list[str]:
+    return [
+        name,
+        str(of["width"]),
+        f"{of['parameters']:,}",
+        str(of["rate"]),
+        *(spread(of[loss], 4) for loss in ("training loss", "held-out loss")),
+        spread(of["exact match"]),
+        *(spread(of["beyond"][measure]) for measure in ("exact match", "token accuracy")),
+        f"{of['seconds'] / SEEDS:,.0f}",
+    ]
+
+
+def _ranges(known: dict[str, dict[str, list[float]]]) -> Iterator[list[str]]:
+    """The median of the seeds: most are alike."""
+    for name, shares in known.items():
+        yield [name, *(f"{median(values):.3f}" for values in shares.values())]
+
+
+def _rates(known: dict[str, Any]) -> Iterator[list[str]]:
+    for name in WIDTHS:
+        if losses := known.get(f"{name}: rates"):
+            yield [name, *(f"{loss:.4f}" for loss in losses.values())]
+
+
+if __name__ == "__main__":
+    main()

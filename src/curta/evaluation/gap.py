@@ -1,0 +1,158 @@
+"""Learned, or learned by heart: exact match on problems of training, on others, and the gap.
+
+It can be told where the problems of training are known: a program's are recorded, those of a table
+(`task.values`) or of a fixed set (`task.rows`) are finite. Where problems are drawn anew in every
+step, none is known to be new.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool
+
+from curta.config.recipe import Recipe
+from curta.config.task import Task
+from curta.evaluation import scoring
+from curta.evaluation.results import Gap, Share
+from curta.evaluation.scoring import Models
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.problems import tasks
+from curta.problems.problem import Problem
+from curta.programs.machine.sampling import drawn
+from curta.programs.user.kept import StoredTexts
+from curta.training import records
+
+TRIES = 20
+"""Problems that are drawn for each that is wanted, of which none may have been trained on."""
+
+
+class Known(NamedTuple):
+    """Problems of one task: of training, for each member, all as many; of none; `twins` of these.
+
+    `twins` have their twin (2+1 of 1+2) in training.
+    """
+
+    trained: list[list[Problem]]
+    held_out: list[Problem]
+    twins: list[Problem]
+
+
+def known(recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]) -> Known | None:
+    """At most `evaluation.held_out` problems of each; None where they cannot be told apart.
+
+    Problems that serve for validation are not among them.
+    """
+    if not can_be_known(layout, task):
+        return None
+    count = recipe.evaluation.held_out
+    trained = _trained(recipe, layout, task, seeds, count)
+    held_out = _held_out(recipe, layout, task, seeds, count)
+    if not held_out:
+        return None
+    twins = tasks.with_trained_twin(task, held_out) if task.values else []
+    return Known(trained, held_out, twins)
+
+
+def can_be_known(layout: Layout, task: Task) -> bool:
+    """Whether trained problems are recorded or finite, and others can be drawn."""
+    if task.values:
+        return task.held_out > 0
+    if isinstance(layout, ProgramLayout):
+        return layout.recorder is not None and not isinstance(layout.recorder, StoredTexts)
+    return task.rows > 0
+
+
+def found(models: Models, task: Task, asked: Known) -> Gap:
+    """What every member makes of them."""
+    everything = [*(one for mine in asked.trained for one in mine), *asked.held_out]
+    bounds = scoring.room_for(models, everything)
+    trained = _share(own_exact_match(models, asked.trained, bounds))
+    held_out = _share(scoring.exact_match(models, asked.held_out, bounds))
+    twins = _share(scoring.exact_match(models, asked.twins, bounds)) if asked.twins else None
+    pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
+    gap = [round(one - other, 6) for one, other in pairs]
+    return Gap(task.operator, told(task), trained, held_out, gap, twins)
+
+
+def own_exact_match(
+    models: Models, each: Sequence[Sequence[Problem]], bounds: Any
+) -> Bool[np.ndarray, "members problems"]:
+    """Whether each member answers its own problems; all have as many, or share one list.
+
+    Under a window all members look all windows up at once; else each is asked alone.
+    """
+    if len(each) == 1:
+        return scoring.exact_match(models, each[0], bounds)
+    if models.memo is None:
+        own = [scoring.exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
+        return np.concatenate(own)
+    every = scoring.exact_match(models, [one for mine in each for one in mine], bounds)
+    members = np.arange(len(each))
+    own_part: Bool[np.ndarray, "members problems"] = every.reshape(len(each), len(each), -1)[
+        members, members
+    ]
+    return own_part
+
+
+def told(task: Task) -> str:
+    """Which problems these are: `0..99` of a table, else digits of the operands: `1 to 10 digits`.
+
+    >>> told(Task("+", special=0.0, values=(0, 99))), told(Task("//", digits=(1, 6), second=(1, 3)))
+    ('0..99', '1 to 6 digits')
+    """
+    if task.values:
+        return "{}..{}".format(*task.values)
+    spans = tasks.spans(task)
+    return f"{min(low for low, _ in spans)} to {max(high for _, high in spans)} digits"
+
+
+def _trained(
+    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
+) -> list[list[Problem]]:
+    """Of each member as many; one list where all learn from the same."""
+    if not isinstance(layout, ProgramLayout):
+        return [tasks.trained_problems(task, count)]
+    base = layout.base(task.operator)
+    each = [records.problems(recipe, layout, task, seed)[:count] for seed in seeds]
+    return [[Problem(task.operator, operands, base) for operands in mine] for mine in each]
+
+
+def _held_out(
+    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int], count: int
+) -> list[Problem]:
+    """Of a table those that the evaluation asks anyway; else new ones."""
+    if task.values:
+        first = recipe.training.validation if recipe.training.validate_every else 0
+        parts = 1 + len(recipe.evaluation.layouts)
+        count = min(count, (task.held_out - first) // parts)
+        return tasks.held_out(task, range(first, first + count))
+    if not isinstance(layout, ProgramLayout):
+        return tasks.fresh_problems(task, count)
+    base = layout.base(task.operator)
+    new = islice(_new(recipe, layout, task, seeds, TRIES * count), count)
+    return [Problem(task.operator, operands, base) for operands in new]
+
+
+def _new(
+    recipe: Recipe, layout: ProgramLayout, task: Task, seeds: Sequence[int], tries: int
+) -> Iterator[tuple[int, ...]]:
+    """Problems drawn as those of training are, but on which no member was trained, nor on twins."""
+    assert layout.recorder is not None
+    program, commutes = layout.recorder.programs[task.operator], tasks.operation(task).commutes
+
+    def key(operands: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted(operands) if commutes else operands)
+
+    met = {key(one) for seed in seeds for one in records.problems(recipe, layout, task, seed)}
+    name = f"held out {recipe.evaluation.seed} {task.operator}"
+    for operands in islice(drawn(program, tasks.sizes(task), name, task.special), tries):
+        if key(operands) not in met:
+            met.add(key(operands))
+            yield operands
+
+
+def _share(exact_match: Bool[np.ndarray, "members problems"]) -> Share:
+    return Share(exact_match.shape[1], exact_match.mean(axis=1).round(6).tolist())

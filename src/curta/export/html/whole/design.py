@@ -1,0 +1,92 @@
+"""What a page must know of a model over whole texts besides its weights, written as JSON."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from curta.config.recipe import Recipe
+from curta.config.task import Task
+from curta.export.base import layout_table, machine_data, trained_digits
+from curta.export.html.design import OPERANDS, operation
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer, parameters
+from curta.problems.operations import OPERATIONS
+from curta.runs import folders
+
+TOKENS = 1_000
+"""The longest text that a page writes: each token looks at all before it."""
+
+
+def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
+    """Everything about a model but its weights: its shape, its positions, how problems are put."""
+    layout = model.layout
+    return {
+        "config": asdict(replace(model.config, weight_sharing=())),
+        "positions": asdict(recipe.positions),
+        "layout": _layout(recipe, layout),
+        "machine": machine_data(layout) or {"formats": _formats(recipe, layout)},
+        "parameters": parameters(model),
+        "structure": folders.structure(recipe),
+        "tokens": TOKENS,
+        "digits": layout.longest or TOKENS // 2,
+        "operands": layout.most or OPERANDS,
+        "operations": {task.operator: _operation(layout, task) for task in recipe.tasks},
+    }
+
+
+def _operation(layout: Layout, task: Task) -> dict[str, Any]:
+    if isinstance(layout, ProgramLayout):
+        return operation(layout, task)
+    known = OPERATIONS[task.operator]
+    return {
+        "name": known.name,
+        "example": known.example,
+        "trained": trained_digits(task),
+        "known": True,
+    }
+
+
+def _layout(recipe: Recipe, layout: Layout) -> dict[str, Any]:
+    """How texts are followed; of a published layout also how prompts and answers are written."""
+    table = layout_table(layout) | {
+        "axes": layout.axes,
+        "characters": list(layout.characters),
+        "end": layout.end,
+    }
+    if isinstance(layout, ProgramLayout):
+        return table
+    return table | {"longest": _longest(layout), "forms": _forms(recipe, layout)}
+
+
+def _longest(layout: Layout) -> int | None:
+    """Tokens of a completion where its length is its end."""
+    if layout.end_sign:
+        return None
+    return layout.bounds(layout.operators[0], (1, 1)).completion
+
+
+def _forms(recipe: Recipe, layout: Layout) -> dict[str, Any]:
+    """Prompt and answer of each operator as data, as far as they are."""
+    return {
+        task.operator: {
+            "mark": OPERATIONS[task.operator].mark,
+            "prompt": layout.prompt_format(task.operator)._asdict(),
+            "answer": layout.answer_pattern(task.operator)._asdict(),
+        }
+        for task in recipe.tasks
+    }
+
+
+def _formats(recipe: Recipe, layout: Layout) -> dict[str, Any]:
+    """What operands there are, as a machine's formats say it, for `problems.js`."""
+    return {task.operator: _format(layout, task.operator) for task in recipe.tasks}
+
+
+def _format(layout: Layout, operator: str) -> dict[str, Any]:
+    operation = OPERATIONS[operator]
+    most = min(one or OPERANDS for one in (operation.most, layout.most))
+    given = {"kind": "given", "base": 10, "many": None, "follows": False}
+    parts = [given] * operation.least
+    if most > operation.least:
+        parts[-1] = given | {"many": "operands"}
+    return {"parts": parts, "answer": {"base": 10}}

@@ -1,0 +1,319 @@
+"""Named activations of members over whole true texts, as arrays and as an .npz file."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.config import files, typed
+from curta.config.errors import UserError, unknown
+from curta.evaluation.scoring import Models
+from curta.layouts import Layout, ShapeBounds
+from curta.model.inspection import AXES, kind
+from curta.probes.inside import passes, texts
+from curta.probes.inside.interventions import LISTER, Intervention, matching
+from curta.probes.inside.replaced import Donors, changes
+from curta.probes.inside.selection import Scene, neighbours, seen_as, selected
+from curta.probes.inside.texts import NOTHING, Texts, Tokens
+from curta.problems.problem import Problem, parse
+
+MOST = 1 << 28
+"""Numbers that are kept at once: a gigabyte."""
+
+ABOUT = "about"
+"""The entry of an .npz file that says what the arrays are; others that are no sites are below."""
+LIKELIEST, GOALS, NEIGHBOURS = "likeliest", "goals", "neighbours"
+
+
+@dataclass(frozen=True)
+class Position:
+    """One token of a text: its symbol, its role, where it stands, and what is right to follow it.
+
+    `after` is None where the model is not asked. An encoder is asked at the first positions of the
+    prompt for the tokens of the answer.
+    """
+
+    token: str
+    role: str
+    at: list[int]
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class About:
+    """What the arrays of an .npz file are: its entry `about`, as JSON.
+
+    `axes` has those of each site, `places` the names of a token's coordinates, `positions` the
+    tokens of each problem's text, `neighbours` the names along the last axis of that entry.
+    """
+
+    FORMAT: ClassVar[int] = 1
+    REMEDY: ClassVar[str] = "write it anew with `curta activations`"
+
+    run: str
+    step: int
+    members: list[int]
+    problems: list[str]
+    axes: dict[str, list[str]]
+    places: list[str]
+    positions: list[list[Position]]
+    interventions: list[str]
+    neighbours: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """Values of named sites, arrays with the axes `about.axes` names: members first.
+
+    What lies behind the end of a shorter text is NaN. Iterating gives the names of sites, `[...]`
+    the array of one; raises UserError for a name that was not recorded.
+    """
+
+    about: About
+    arrays: Mapping[str, np.ndarray]
+    likeliest: Int[np.ndarray, "members problems positions"]
+    """The token that each member would write after each position."""
+    goals: Int[np.ndarray, "problems positions"]
+    """The token that is right there; -1 where the model is not asked."""
+    neighbours: Int[np.ndarray, "problems queries neighbours"] | None = None
+    """Under a window, the position of each neighbour that a query sees; -1 where none stands."""
+
+    def __getitem__(self, site: str) -> np.ndarray:
+        if site not in self.arrays:
+            raise unknown("site", site, self.arrays, LISTER)
+        return self.arrays[site]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    @property
+    def exact_match(self) -> Bool[np.ndarray, "members problems"]:
+        """Whether each token that is asked for is the likeliest after the true ones before it.
+
+        Just then a member that writes for itself, under the same interventions, writes the text.
+        """
+        found: np.ndarray = ((self.likeliest == self.goals) | (self.goals == NOTHING)).all(axis=2)
+        return found
+
+    def save(self, path: str | Path) -> Path:
+        """Writes an .npz file: an array for each site, and `about`; returns its path."""
+        out = Path(path) if str(path).endswith(".npz") else Path(f"{path}.npz")
+        about = np.array(typed.text(self.about))
+        others = {LIKELIEST: self.likeliest, GOALS: self.goals}
+        if self.neighbours is not None:
+            others[NEIGHBOURS] = self.neighbours
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **{ABOUT: about}, **others, **self.arrays)
+        files.write(out, buffer.getvalue())
+        return out
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Activations":
+        """What `save` has written; UserError for a file that is none of these."""
+        where = f"file {str(path)!r}"
+        try:
+            content = io.BytesIO(Path(path).read_bytes())
+            with np.load(content, allow_pickle=False) as file:
+                found = {name: file[name] for name in file.files}
+            text = json.loads(str(found.pop(ABOUT)))
+        except OSError as error:
+            raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+        except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
+            raise UserError(
+                f"{where} holds no activations: `{LISTER} --out FILE` writes it"
+            ) from None
+        about = typed.of_table(About, text, where, ABOUT)
+        others = [found.pop(name, None) for name in (LIKELIEST, GOALS, NEIGHBOURS)]
+        return cls(about, found, *others)
+
+
+class Question:
+    """Problems put to models with interventions: what is asked of whole texts, and of parts.
+
+    Raises UserError for a problem that cannot be written, a site that there is not, a selection
+    that selects nothing.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        problems: Sequence[Problem],
+        interventions: Sequence[Intervention] = (),
+        spare: int = 0,
+    ) -> None:
+        """`spare` is room for tokens beyond those of the true texts."""
+        if not problems:
+            raise UserError("no problem is given, such as 12+34")
+        self.models, self.problems, self.config = models, list(problems), models.stacked.config
+        sources = {one.source: parse(one.source) for one in interventions if one.source}
+        every = list(dict.fromkeys([*problems, *sources.values()]))
+        bounds = texts.bounds_of(models, every)
+        self.bounds = ShapeBounds(bounds.prompt, bounds.completion + spare, bounds.extents)
+        self.shapes = passes.shapes(models, self.bounds)
+        self.groups = [self._each(given) for given in interventions]
+        """Each intervention on every site that it names."""
+        self.interventions = [one for group in self.groups for one in group]
+        known = {problem: self.layout.tokens_of(problem) for problem in every}
+        self.written = [known[problem] for problem in problems]
+        """The true text of each problem."""
+        row = {problem: number for number, problem in enumerate(every)}
+        self.donors = self._donors(
+            list(known.values()),
+            [row[problem] for problem in problems],
+            {text: row[problem] for text, problem in sources.items()},
+        )
+        self._check()
+
+    @property
+    def layout(self) -> Layout:
+        return self.models.layout
+
+    def _each(self, given: Intervention) -> list[Intervention]:
+        """An intervention on each site that it names."""
+        return [
+            Intervention(site, given.how, given.source, given.where, given.seed)
+            for site in matching(given.site, list(self.shapes))
+        ]
+
+    def texts(self, written: Sequence[Tokens]) -> Texts:
+        return Texts.of(self.layout, self.config, written, self.bounds)
+
+    def _donors(
+        self, written: Sequence[Tokens], given: Sequence[int], sources: Mapping[str, int]
+    ) -> Donors:
+        """All whole texts, each once, with what is taken from them."""
+        every = self.texts([texts.unfinished(self.config, one) for one in written])
+        sites = frozenset(one.site for one in self.interventions if one.how != "zero")
+        values = passes.passed(self.models, every, self.bounds, sites, {}) if sites else {}
+        return Donors(every, values, np.array(given), sources)
+
+    @property
+    def whole(self) -> Texts:
+        """The given problems' texts."""
+        return self.donors.texts.part(self.donors.given)
+
+    def scene(self, given: Texts) -> Scene:
+        return Scene(self.layout, given, passes.cells(self.models, given, self.bounds))
+
+    def _check(self) -> None:
+        scene = self.scene(self.whole) if self.interventions else None
+        for one in self.interventions:
+            if scene and not selected(scene, one, self.shapes[one.site]).any():
+                raise UserError(f"{one}: it selects nothing in these problems")
+
+    def values(
+        self, given: Texts, sites: Sequence[str], only: Sequence[Intervention] | None = None
+    ) -> passes.Values:
+        """The values of sites, under its interventions or some of them, in the problems' texts."""
+        chosen, changed = self.interventions if only is None else only, {}
+        if chosen:
+            changed = changes(chosen, self.scene(given), self.donors, self.shapes)
+        return passes.passed(self.models, given, self.bounds, frozenset(sites), changed)
+
+
+def find(
+    models: Models,
+    problems: Sequence[Problem],
+    sites: str | Sequence[str] = "*",
+    interventions: Sequence[Intervention] = (),
+    *,
+    run: str = "",
+    step: int = 0,
+    members: Sequence[int] | None = None,
+) -> Activations:
+    """The activations of all the models over the true texts of problems.
+
+    `sites` are names or patterns, see `interventions.matching`; `members` the numbers of the
+    models in their run. Raises UserError for what `Question` refuses, for sites that there are
+    not, and for more numbers than fit into memory.
+    """
+    asked = Question(models, problems, interventions)
+    chosen = matching(sites, list(asked.shapes))
+    _check_size(asked, chosen)
+    whole = asked.whole
+    values = asked.values(whole, [*chosen, "logits"])
+    longest = int(whole.lengths.max())
+    cut = {site: _cut(site, values[site], whole, longest) for site in chosen}
+    near = _neighbours(asked.scene(whole))
+    about = About(
+        run=run,
+        step=step,
+        members=list(range(models.members) if members is None else members),
+        problems=[str(problem) for problem in problems],
+        axes={site: ["member", *AXES[kind(site)]] for site in chosen},
+        places=list(models.layout.axes),
+        positions=_positions(asked, whole),
+        interventions=[str(one) for one in interventions],
+        neighbours=list(near),
+    )
+    return Activations(
+        about,
+        cut,
+        np.asarray(values["logits"]).argmax(axis=-1)[:, :, :longest],
+        texts.goals(asked.config, asked.written, longest),
+        np.stack([one[:, :longest] for one in near.values()], axis=-1) if near else None,
+    )
+
+
+def _check_size(asked: Question, sites: Sequence[str]) -> None:
+    each = sum(int(np.prod(asked.shapes[site])) for site in sites)
+    count = each * asked.models.members * len(asked.problems)
+    if count > MOST:
+        raise UserError(
+            f"{count:,} numbers do not fit into memory ({MOST:,} do): name fewer sites, such as"
+            " --sites 'layer.0.*', or fewer problems"
+        )
+
+
+def _cut(site: str, values: np.ndarray, whole: Texts, longest: int) -> np.ndarray:
+    """Without what lies behind the longest text; NaN behind the others' ends."""
+    axes, there = ("member", *AXES[kind(site)]), whole.there[:, :longest]
+    long = tuple(slice(longest if a in ("position", "query", "key") else None) for a in axes)
+    found = values[long]
+    at = axes.index("query" if "query" in axes else "position")
+    mask = _placed(there, found.ndim, at)
+    return np.where(mask, found, np.float32(np.nan))
+
+
+def _placed(there: np.ndarray, count: int, at: int) -> np.ndarray:
+    """A mask of problems and positions, among so many axes, the positions' at `at`."""
+    shape = [1] * count
+    shape[1], shape[at] = there.shape
+    return there.reshape(shape)
+
+
+def _positions(asked: Question, whole: Texts) -> list[list[Position]]:
+    """What each position of each text is."""
+    layout, config = asked.layout, asked.config
+    longest = int(whole.lengths.max())
+    right = texts.goals(config, asked.written, longest)
+    tokens = np.asarray(whole.given.tokens)
+    return [
+        [
+            Position(
+                layout.characters[tokens[row, place]] if whole.roles[row, place] >= 0 else "",
+                layout.roles[whole.roles[row, place]].name if whole.roles[row, place] >= 0 else "",
+                whole.coordinates[row, place].tolist(),
+                None if right[row, place] == NOTHING else layout.characters[right[row, place]],
+            )
+            for place in range(length)
+        ]
+        for row, length in enumerate(whole.lengths)
+    ]
+
+
+def _neighbours(scene: Scene) -> dict[str, Int[np.ndarray, "problems queries"]]:
+    """Of each neighbour that any window has, its position; -1 where none stands."""
+    if scene.cells is None:
+        return {}
+    found = {}
+    for name in neighbours(scene.layout):
+        seen = seen_as(scene, name)
+        found[name] = np.where(seen.any(axis=2), seen.argmax(axis=2), -1)
+    return found

@@ -1,0 +1,129 @@
+"""What is changed in a forward pass, as users say it; free of JAX.
+
+An intervention names a site, or several by a pattern, what stands in its place, and where: at
+which problems, positions, roles, heads, neurons, neighbours.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from curta.config.errors import UserError, quoted, unknown
+
+HOWS = ("zero", "mean", "resample", "patch")
+
+Chosen = int | str | Sequence[int] | Sequence[str]
+"""One index or name, or several."""
+
+LISTER = "curta activations RUN PROBLEM"
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """Other values in place of a site's, in one forward pass.
+
+    `how` is one of
+
+    - `zero`: zeros;
+    - `mean`: each member's mean over all tokens of the same role in all given problems;
+    - `resample`: the value in another of the given problems, drawn by `seed`;
+    - `patch`: the value in the problem `source`.
+
+    The last two take the value at the token that corresponds: the digit of the same role on the
+    same square (place), and the sign of the same role; of several, the one of the same rank. A
+    token without a counterpart keeps its own value.
+
+    `where` selects along the axes of the site, by an index or several: `problem`, `position`,
+    `head`, `neuron`, `feature`, `token`, and `query`, `key` of attention weights; by names, `role`
+    and `key_role` select tokens, `neighbour` what a window sees, such as `a place+1`, or `itself`.
+    A value is changed if all of them select it; without any, every one is.
+
+    Raises UserError for a `how` that there is not, and for a source without `patch` or the reverse.
+    """
+
+    site: str
+    how: str = "zero"
+    source: str | None = None
+    where: Mapping[str, Chosen] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.how not in HOWS:
+            raise unknown("intervention", self.how, HOWS)
+        if (self.how == "patch") != (self.source is not None):
+            raise UserError(
+                f"{self.how} of {self.site}: "
+                + ("from which problem?" if self.source is None else "only patch has a source")
+            )
+
+    def __str__(self) -> str:
+        """`patch layer.0.after:position=5 from 12+35`, as tables show it."""
+        source = "" if self.source is None else f" from {self.source}"
+        selected = ",".join(
+            f"{axis}={one}" for axis, value in self.where.items() for one in several(value)
+        )
+        return f"{self.how} {self.site}{':' + selected if selected else ''}{source}"
+
+
+def parsed(text: str, how: str, source: str | None = None, seed: int = 0) -> Intervention:
+    """An intervention from its site as the command line has it.
+
+    >>> parsed("layer.0.attention.heads:head=1,head=2,role=sum", "zero").where
+    {'head': [1, 2], 'role': ['sum']}
+    """
+    site, _, selected = text.partition(":")
+    where: dict[str, list[str]] = {}
+    for part in filter(None, selected.split(",")):
+        axis, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (axis and equals and value):
+            raise UserError(f"{quoted(text)}: write a selection as head=2,role=sum")
+        where.setdefault(axis, []).append(value)
+    numbers = {axis: _numbers(values) for axis, values in where.items()}
+    return Intervention(site, how, source, numbers, seed)
+
+
+def _numbers(values: list[str]) -> list[int] | list[str]:
+    """Indices, where all of them are."""
+    if all(re.fullmatch(r"[0-9]{1,9}", value) for value in values):
+        return [int(value) for value in values]
+    return values
+
+
+def several(value: Chosen) -> list[int | str]:
+    """One or several, as a list.
+
+    >>> several(2), several(["a", "b"])
+    ([2], ['a', 'b'])
+    """
+    return [value] if isinstance(value, int | str) else list(value)
+
+
+def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
+    """The sites that these patterns name, in their own order; UserError for one that names none.
+
+    A name stands for all below it, and without `recurrence.R.` for those of every recurrence:
+
+    >>> names = ["embedding", "layer.0.before", "layer.0.mlp.inner", "layer.10.after"]
+    >>> matching(["layer.0", "embedding"], names), matching("*.after", names)
+    (['embedding', 'layer.0.before', 'layer.0.mlp.inner'], ['layer.10.after'])
+    """
+    found = set[str]()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        mine = {name for name in names if _is_meant(pattern, name)}
+        if not mine:
+            raise unknown("site", pattern, _short(pattern, names), LISTER)
+        found |= mine
+    return [name for name in names if name in found]
+
+
+def _is_meant(pattern: str, name: str) -> bool:
+    every = (name, re.sub(r"^recurrence\.\d+\.", "", name))
+    return any(fnmatchcase(one, pattern) or one.startswith(f"{pattern}.") for one in every)
+
+
+def _short(pattern: str, names: Sequence[str]) -> list[str]:
+    """The names that a slip is looked for in: without recurrences, unless it has one."""
+    if pattern.startswith("recurrence"):
+        return list(names)
+    return list(dict.fromkeys(re.sub(r"^recurrence\.\d+\.", "", name) for name in names))

@@ -1,0 +1,84 @@
+"""Exact match over training, in and out of distribution: what a run was asked as it learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+from curta.evaluation.during import HELD_OUT, TRAINED
+from curta.report.figures import (
+    ALERT,
+    END,
+    MARKED,
+    MEDIAN,
+    MEMBER,
+    Curve,
+    column,
+    legend,
+    medians,
+    percent_axis,
+    style,
+)
+from curta.runs.results import Metric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KNOWN = {TRAINED: MEDIAN, HELD_OUT: END}
+"""Colours of the two curves whose distance is what was learned by heart."""
+
+FURTHER = (ALERT, "#cc79a7", "#e69f00", MEMBER)
+"""Colours of sizes, in order, and again from the first one on."""
+
+Members = dict[int, Curve]
+"""The curve of every member."""
+
+
+def watched_curves(
+    metrics: Iterable[Metric], stopped: Mapping[int, int], log: bool = False
+) -> Figure | None:
+    """A panel for each operator: every member thin, the median thick; None if none was watched.
+
+    A stopped member's curve ends. With `log` the axis of steps is logarithmic.
+    """
+    alive = (line for line in metrics if line.step < stopped.get(line.member, math.inf))
+    found = curves([line for line in alive if line.evaluated])
+    if not found:
+        return None
+    with style():
+        figure, panels = column(len(found), height=1.2 + 1.9 * len(found))
+        for panel, (operator, own) in zip(panels, found.items(), strict=True):
+            _draw(panel, own)
+            panel.set_title(operator, parse_math=False)
+        panels[-1].set(xlabel="training step")
+        panels[-1].set(**({"xscale": "log"} if log else {"xlim": (0, None)}))
+        legend(figure, *panels)
+    return figure
+
+
+def curves(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
+    """By operator, and by what was asked: `trained`, `held out`, `20 digits`."""
+    found: dict[str, dict[str, Members]] = {}
+    for line in lines:
+        for name, value in line.evaluated.items():
+            operator, _, what = name.partition(" ")
+            told = what if what in KNOWN else f"{what} digits"
+            members = found.setdefault(operator, {}).setdefault(told, {})
+            members.setdefault(line.member, {})[line.step] = value
+    return found
+
+
+def _draw(axes: Axes, found: Mapping[str, Members]) -> None:
+    further = cycle(FURTHER)
+    for name, members in found.items():
+        colour, middle = KNOWN.get(name) or next(further), medians(members)
+        for curve in members.values() if len(members) > 1 else ():
+            axes.plot(list(curve), list(curve.values()), color=colour, linewidth=0.7, alpha=0.5)
+        axes.plot(
+            list(middle), list(middle.values()), "--" if name == HELD_OUT else "-", color=colour,
+            marker="o" if len(middle) <= MARKED else "", markersize=3, linewidth=1.8, label=name,
+        )  # fmt: skip
+    percent_axis(axes)

@@ -1,0 +1,90 @@
+"""Figures of studies: every seed a dot, nothing drawn of what is not measured."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PIL import Image
+
+from docs import pictures, plots, profiling, sizes
+from docs.evidence import Results
+from tests.docs.handmade import kept
+from tests.docs.test_profiling import known as profile
+from tests.docs.test_sizes import size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FILES: dict[str, dict[str, Any]] = {
+    "spaced": {
+        "curta": {
+            "id": {"exact": [0.875, 1.0, 0.75], "spaces left out": [1.0, 1.0, 1.0]},
+            "ood": {"exact": [0.0, 0.0, 0.125], "spaces left out": [0.0, 0.5, 0.25]},
+        },
+        "trl": {
+            "id": {"exact": [0.625], "spaces left out": [0.875]},
+            "ood": {"exact": [0.0], "spaces left out": [0.0625]},
+        },
+    },
+    "sizes": {"0.5M": size(520_936), "2M": size(2_080_208)},
+    "profiling": profile(),
+}
+
+
+def dots(figure: "Figure") -> list[list[float]]:
+    """The heights of the dots of each mark, panel by panel."""
+    marks = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "o"]
+    found = [[float(value) for value in line.get_ydata()] for line in marks]
+    return [heights for heights in found if heights]  # what only the legend has is empty
+
+
+def test_bars_end_at_the_median_and_have_every_seed() -> None:
+    figure = plots.spaced(FILES["spaced"])
+    (axes,) = figure.axes
+    heights = [bar.get_height() for bars in axes.containers for bar in bars]
+    assert heights == [0.875, 0.0, 1.0, 0.25, 0.625, 0.0, 0.875, 0.0625]
+    assert dots(figure)[:2] == [[0.875, 1.0, 0.75], [0.0, 0.0, 0.125]]
+    assert dots(figure)[4:] == [[0.625], [0.0], [0.875], [0.0625]]
+
+
+def test_one_contender_is_drawn_alone() -> None:
+    (axes,) = plots.spaced({"trl": FILES["spaced"]["trl"]}).axes
+    assert [len(bars) for bars in axes.containers] == [4]
+
+
+def test_sizes_have_every_seed_in_both_panels() -> None:
+    figure = plots.sizes(FILES["sizes"])
+    loss, exact, tokens = dots(figure)
+    assert (loss, exact, tokens) == (
+        [0.4, 0.2, 0.1] * 2, [0.0] * 6, [0.3, 0.4, 0.5] * 2,
+    )  # fmt: skip
+    assert [label.get_text() for label in figure.axes[1].get_xticklabels()] == ["0.5M", "2.1M"]
+
+
+def test_the_roofline_has_every_round_below_its_roof(tmp_path: Path) -> None:
+    results = kept(tmp_path, "profiling", FILES["profiling"])
+    found, roofs = profiling.profiles(results), profiling.roofs_of(results)
+    figure = plots.roofline(found, roofs)
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() == "-"]
+    assert [max(line.get_ydata()) for line in lines] == [100.0, 200.0]
+    assert dots(figure)[0] == pytest.approx([40.0, 50.0, 20.0])
+    assert len(dots(figure)) == 4
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_picture_is_made_of_what_is_kept(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = pictures.PICTURES["roofline" if name == "profiling" else name]
+    monkeypatch.setattr(pictures, "RESULTS", Results(tmp_path))
+    assert make() is None
+    kept(tmp_path, name, FILES[name])
+    image = make()
+    assert image is not None
+    with Image.open(io.BytesIO(pictures.small(image))) as found:
+        assert found.width <= 1100
+
+
+def test_rates_alone_are_no_picture(tmp_path: Path) -> None:
+    assert sizes.trained(kept(tmp_path, "sizes", {"2M: rates": {"0.001": 1.0}})) == {}

@@ -1,0 +1,69 @@
+"""Which models have a page over whole texts, and what is said of the others."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.positions import UserEncoding
+from curta.export.html import Carried, at_work, reason, render_page
+from curta.export.html.scripts import PACKAGE
+from curta.export.html.whole.assembled import MODULES, POSITIONS
+from curta.export.html.whole.weights import PARAMETERS
+from curta.model.positions import MODULES as ENCODINGS
+from curta.model.transformer import parameters
+from curta.report.document import own
+from tests import tiny
+from tests.export.made import drawn
+
+from .. import made
+
+
+def test_a_model_under_a_window_has_the_page_with_squared_paper() -> None:
+    assert 'id="squared"' in render_page(*made.shipped("addition"), "made", 0)
+
+
+def test_a_window_without_norms_has_a_page_over_whole_texts() -> None:
+    text = render_page(*made.shipped("addition", model__norm="none"), "made", 0)
+    assert 'id="parts"' in text
+    assert 'id="squared"' not in text
+
+
+def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = tiny.dense()
+    model = drawn(of)
+    count = parameters(model)
+    monkeypatch.setattr("curta.export.html.whole.weights.PARAMETERS", count)
+    render_page(of, model, "made", 0)
+    monkeypatch.setattr("curta.export.html.whole.weights.PARAMETERS", count - 1)
+    with pytest.raises(UserError, match=f"no page of this run: it has {count:,} param") as caught:
+        render_page(of, model, "made", 0)
+    assert "\n" not in str(caught.value)
+    assert PARAMETERS == 500_000
+
+
+def test_positions_of_a_users_own_are_refused_in_one_line() -> None:
+    own_positions = replace(tiny.dense(), positions=UserEncoding(file="decay.py#0"))
+    with pytest.raises(UserError, match="its positions come from a file of code"):
+        render_page(own_positions, drawn(tiny.dense()), "made", 0)
+    assert reason("rope") is None
+
+
+def test_every_encoding_is_in_the_page() -> None:
+    known = {name for name in ENCODINGS.values() if name not in ("user", "position_coupling")}
+    assert set(POSITIONS) == known | {"base", "registry"}
+
+
+def test_what_modules_call_their_own_is_called_so_once() -> None:
+    """All modules of a page are one script: a name that two of them have would be an error."""
+    pattern = r"^(?:export )?(?:function|class|const|let) (\w+)"
+    names = [name for one in MODULES for name in re.findall(pattern, own(one, PACKAGE), re.M)]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
+    of = tiny.dense()
+    body = at_work([Carried("mine", of, [drawn(of)])]).body
+    assert "This model does not calculate here: positions are &#39;rope&#39;" in body
+    assert "<code>curta page mine</code>" in body

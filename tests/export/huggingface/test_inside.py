@@ -1,0 +1,119 @@
+"""States and attentions that are handed out, held against Curta's sites and the library's own."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curta.config.recipe import Recipe
+from curta.export.base import Exported
+from curta.export.huggingface import write_as
+from curta.export.huggingface.own import Own
+from curta.model.transformer import Transformer
+from tests import tiny
+
+from ..made import asked, drawn, inside, rows
+from .made import folder, opened, tokenizer, told
+from .test_logits import CLASSES, OWN
+
+pytestmark = pytest.mark.slow
+
+WANTED = {"output_hidden_states": True, "output_attentions": True}
+
+
+def batch(at: Path, model: Transformer, of: Recipe) -> tuple[Any, list[list[int]]]:
+    """Whole texts of different lengths, filled up on the left, and their tokens."""
+    texts = rows(model, asked(of.tasks[0].operator))
+    return tokenizer(at)(told(model, texts), return_tensors="pt", padding=True), texts
+
+
+def sites(of: Recipe, kind: str, layers: int) -> list[str]:
+    """The names of a site in every layer of every recurrence, in their order."""
+    count = of.model.num_recurrences
+    prefixes = [f"recurrence.{number}." if count > 1 else "" for number in range(count)]
+    return [f"{prefix}layer.{layer}.{kind}" for prefix in prefixes for layer in range(layers)]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_they_are_what_curta_calculates(tmp_path: Path, name: str) -> None:
+    import torch
+
+    of = tiny.recipe(**OWN[name])
+    model, at = drawn(of), folder(tmp_path / "own", of)
+    given, texts = batch(at, model, of)
+    with torch.no_grad():
+        found = opened(at)(**given, **WANTED)
+    states = ["embedding", *sites(of, "after", of.model.num_layers)[:-1], "final"]
+    weights = sites(of, "attention.weights", of.model.num_attention_layers)
+    assert (len(found.hidden_states), len(found.attentions)) == (len(states), len(weights))
+    scale = model.config.width**-0.5 if model.config.tied_scale else 1.0
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    for row, expected in enumerate(inside(model, texts)):
+        size = len(texts[row])
+        for site, state in zip(states, found.hidden_states, strict=True):
+            value = expected[site] * (scale if site == "final" and model.head is None else 1.0)
+            np.testing.assert_allclose(state[row, -size:], value, **near, err_msg=site)
+        for site, shares in zip(weights, found.attentions, strict=True):
+            np.testing.assert_allclose(
+                shares[row, :, -size:, -size:], expected[site], **near, err_msg=site
+            )
+            assert not shares[row, :, -size:, :-size].any()
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_they_are_what_a_class_of_the_library_hands_out(tmp_path: Path, name: str) -> None:
+    """The same weights as GPT-2 or Llama and as the own class."""
+    import torch
+
+    of = tiny.recipe(**CLASSES[name][1])
+    model, at = drawn(of), folder(tmp_path / "library", of)
+    write_as(Own(), Exported("mine", 3, of, model), tmp_path / "own")
+    library, own = opened(at), opened(tmp_path / "own")
+    library.set_attn_implementation("eager")
+    text = torch.tensor(rows(model, asked()[:1]))
+    with torch.no_grad():
+        there, here = library(text, **WANTED), own(text, **WANTED)
+    assert (type(own).__name__, type(library).__name__) == ("CurtaForCausalLM", CLASSES[name][0])
+    attend = of.model.num_attention_layers  # the library's other layers attend to no effect
+    assert len(here.attentions) == attend
+    near = {"rtol": 1e-4, "atol": 1e-5}
+    for mine, its in zip(here.attentions, there.attentions[:attend], strict=True):
+        torch.testing.assert_close(mine, its, **near)
+    for mine, its in zip(here.hidden_states, there.hidden_states, strict=True):
+        torch.testing.assert_close(mine, its, **near)
+
+
+@pytest.mark.parametrize("name", ["window, two axes", "coupled, looped", "t5"])
+def test_as_it_writes_they_are_those_of_the_whole_text(tmp_path: Path, name: str) -> None:
+    """Token after token with a cache, of texts of different lengths."""
+    import torch
+
+    of = tiny.recipe(**OWN[name])
+    at = folder(tmp_path / "own", of)
+    given, there = batch(at, drawn(of), of)[0], opened(at)
+    written = there.generate(
+        **given, **WANTED, max_new_tokens=6, min_new_tokens=6, return_dict_in_generate=True
+    )
+    begin, text = given["input_ids"].shape[1], written.sequences
+    added = torch.ones_like(text[:, begin:])
+    with torch.no_grad():
+        whole = there(text, torch.cat([given["attention_mask"], added], dim=1), **WANTED)
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    for step in range(1, 6):
+        place = begin + step - 1
+        for state, every in zip(written.hidden_states[step], whole.hidden_states, strict=True):
+            torch.testing.assert_close(state, every[:, place : place + 1], **near)
+        for shares, every in zip(written.attentions[step], whole.attentions, strict=True):
+            expected = every[:, :, place : place + 1, : place + 1]
+            torch.testing.assert_close(shares, expected, **near)
+
+
+def test_they_may_be_wanted_by_the_config(tmp_path: Path) -> None:
+    of = tiny.recipe()
+    at = folder(tmp_path / "own", of)
+    there, given = opened(at), batch(at, drawn(of), of)[0]
+    assert there(**given).hidden_states is there(**given).attentions is None
+    there.config.output_hidden_states = there.config.output_attentions = True
+    assert len(there(**given).hidden_states) == of.model.num_layers + 1
+    assert len(there(**given).attentions) == of.model.num_attention_layers

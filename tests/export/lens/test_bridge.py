@@ -1,0 +1,234 @@
+"""Models in TransformerLens: logits, every hook, and what is put in a hook's place."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.evaluation.generation import completions
+from curta.export.base import Exported
+from curta.layouts import ShapeBounds, Text
+from curta.model.inspection import Change, recorded
+from curta.model.transformer import Transformer
+from tests import tiny
+
+from ..huggingface.made import COUPLED, GPT2, LLAMA, folder
+from ..huggingface.test_logits import CLASSES, OWN
+from ..made import asked, begun, drawn, inside, rows
+
+pytest.importorskip("transformer_lens", reason="needs curta[lens]")
+pytestmark = pytest.mark.slow
+
+EVERY = {name: changes for name, (_, changes) in CLASSES.items()} | OWN
+SITES = {
+    "hook_resid_pre": "before",
+    "attn.hook_pattern": "attention.weights",
+    "attn.hook_result": "attention.heads",
+    "hook_attn_out": "attention.output",
+    "hook_resid_mid": "middle",
+    "mlp.hook_post": "mlp.inner",
+    "hook_mlp_out": "mlp.output",
+    "hook_resid_post": "after",
+}
+"""Hooks of a block, and which sites of a layer they are."""
+
+SILENT = r"attn\.hook_hidden_states|pos_embed\.hook_in|hook_mlp_in"
+"""Hooks that TransformerLens makes and the model has nothing for, or are off unless switched on."""
+
+NEAR: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-4}
+
+
+def bridge(of: Recipe, model: Transformer) -> Any:
+    from curta.export import lens
+
+    return lens.bridge(Exported("mine", 3, of, model))
+
+
+def names(of: Recipe) -> dict[str, str]:
+    """Every hook of a model that is a site of Curta's, with the site's name."""
+    config, found = of.model, {"ln_final.hook_out": "final", "unembed.hook_out": "logits"}
+    for number in range(config.num_recurrences * config.num_layers):
+        recurrence, layer = divmod(number, config.num_layers)
+        prefix = f"recurrence.{recurrence}." if config.num_recurrences > 1 else ""
+        for hook, site in SITES.items():
+            if layer < config.num_attention_layers or site in ("before", "after") or "mlp" in site:
+                found[f"blocks.{number}.{hook}"] = f"{prefix}layer.{layer}.{site}"
+    return found
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_hook_holds_what_curta_calculates(name: str) -> None:
+    import torch
+
+    of = tiny.recipe(**EVERY[name])
+    model = drawn(of)
+    lens, texts = bridge(of, model), rows(model, asked(of.tasks[0].operator)[:2])
+    lens.set_use_attn_result(True)
+    for text, expected in zip(texts, inside(model, texts), strict=True):
+        with torch.no_grad():
+            logits, cache = lens.run_with_cache(torch.tensor([text]))
+        np.testing.assert_allclose(logits[0], expected["logits"], atol=1e-4)
+        for hook, site in names(of).items():
+            np.testing.assert_allclose(cache[hook][0], expected[site], **NEAR, err_msg=hook)
+    silent = {hook for hook in lens.hook_dict if hook not in cache}
+    assert all(re.search(SILENT, hook) for hook in silent), silent
+
+
+CHANGED = (
+    "gpt2, as its authors have it", "llama, gated, tied", "rope over heads, biases, injected",
+    "post norm", "sinusoidal", "coupled, looped", "abacus, inside, looped", "t5",
+    "window, shared keys", "window, two axes",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_is_put_in_a_hooks_place_has_the_same_effect(name: str) -> None:
+    """Random values at one token, in each hook in turn."""
+    import torch
+
+    of = tiny.recipe(**EVERY[name])
+    model = drawn(of)
+    lens, text = bridge(of, model), rows(model, asked(of.tasks[0].operator)[:1])
+    lens.set_use_attn_result(True)
+    place, plain = len(text[0]) // 2, inside(model, text)[0]
+    for hook, site in names(of).items():
+        shape = plain[site].shape
+        at = (slice(None), place) if hook.endswith("pattern") else place
+        values = np.random.default_rng(0).random(shape[:1] + shape[2:]
+            if hook.endswith("pattern") else shape[1:], np.float32)  # fmt: skip
+
+        def put(value: Any, hook: Any, at: Any = at, values: Any = values) -> Any:
+            value = value.clone()
+            value[0][at] = torch.from_numpy(values)
+            return value
+
+        with torch.no_grad():
+            found = lens.run_with_hooks(torch.tensor(text), fwd_hooks=[(hook, put)])
+        expected = changed(model, text, site, at, values)
+        np.testing.assert_allclose(found[0], expected, **NEAR, err_msg=hook)
+        assert np.abs(expected - plain["logits"]).max() > 1e-3
+
+
+def changed(
+    model: Transformer, text: list[list[int]], site: str, at: Any, values: np.ndarray
+) -> np.ndarray:
+    """Curta's logits of a text with these values there."""
+    tokens, length = jnp.asarray(text), jnp.asarray([len(text[0])])
+    where, bounds = model.layout.where(Text(tokens, length, length)), ShapeBounds(0, 0, ())
+    shape = recorded(model, tokens, where, bounds, [site])[site].shape
+    mask, put = np.zeros(shape, bool), np.zeros(shape, np.float32)
+    mask[0][at], put[0][at] = True, values
+    found = recorded(model, tokens, where, bounds, ["logits"], {site: Change(mask, put)})
+    return np.asarray(found["logits"][0])
+
+
+@pytest.mark.parametrize("name", ["llama", "window", "window, two axes"])
+def test_a_key_whose_score_is_taken_away_gets_no_share(name: str) -> None:
+    """The others share what it had, in proportion; a window's absent neighbours are among them."""
+    import torch
+
+    of = tiny.recipe(**EVERY[name])
+    model = drawn(of)
+    lens, text = bridge(of, model), torch.tensor(rows(model, asked(of.tasks[0].operator)[:1]))
+    hook, scores = "blocks.0.attn.hook_pattern", "blocks.0.attn.hook_attn_scores"
+
+    def hide(value: Any, hook: Any) -> Any:
+        return value.masked_fill(torch.arange(value.shape[-1]) == 1, -torch.inf)
+
+    with torch.no_grad():
+        before = lens.run_with_cache(text)[1][hook]
+        lens.add_hook(scores, hide)
+        after = lens.run_with_cache(text, reset_hooks_end=False)[1][hook]
+    rest = 1 - before[..., 1:2]
+    expected = torch.cat([before[..., :1], before[..., 1:2] * 0, before[..., 2:]], dim=-1) / rest
+    kept = rest[..., 0] > 1e-3
+    torch.testing.assert_close(after[kept], expected[kept], rtol=1e-4, atol=1e-5)
+    assert before[..., 1].max() > 0.05
+
+
+@pytest.mark.parametrize("name", ["rope", "window", "abacus, inside, looped"])
+def test_heads_are_the_same_before_and_after_the_out_matrix(name: str) -> None:
+    import torch
+
+    of = tiny.recipe(**EVERY[name])
+    model = drawn(of)
+    lens, text = bridge(of, model), torch.tensor(rows(model, asked(of.tasks[0].operator)[:1]))
+    lens.set_use_attn_result(True)
+
+    def silence(value: Any, hook: Any) -> Any:
+        return torch.cat([value[:, :, :1], value[:, :, 1:] * 0], dim=2)
+
+    with torch.no_grad():
+        found = [
+            lens.run_with_hooks(text, fwd_hooks=[(f"blocks.0.attn.{hook}", silence)])
+            for hook in ("hook_z", "hook_result")
+        ]
+        plain = lens(text)
+    torch.testing.assert_close(*found)
+    assert (found[0] - plain).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("changes", [COUPLED, GPT2, LLAMA], ids=["own", "gpt2", "llama"])
+def test_an_exported_folder_is_opened_and_writes_the_same(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    """With a cache and without."""
+    from curta.export import lens
+
+    of = tiny.recipe(**changes)
+    model, problems = drawn(of), tiny.random_sums(4, 3)
+    layout, there = model.layout, lens.opened(folder(tmp_path / "there", of, model))
+    count = layout.bounds("+", (4, 4)).completion
+    expected = [layout.decode(row) for row in completions(model, layout, problems,
+                layout.bounds("+", (4, 4)))]  # fmt: skip
+    for problem, completion in zip(problems, expected, strict=True):
+        prompt = layout.prompt(problem)
+        assert there.to_tokens(prompt).tolist() == [layout.prompt_tokens(problem)]
+        for cached in (True, False):
+            text = there.generate(prompt, max_new_tokens=count, do_sample=False, verbose=False,
+                                  use_past_kv_cache=cached)  # fmt: skip
+            assert text.removeprefix(prompt).partition("$")[0] == completion.partition("$")[0]
+
+
+def test_a_batch_of_texts_is_filled_up_without_effect() -> None:
+    import torch
+
+    of = tiny.recipe(**COUPLED)
+    model = drawn(of)
+    lens = bridge(of, model)
+    prompts = [model.layout.prompt(problem) for problem in asked()]
+    with torch.no_grad():
+        together = lens(prompts)
+        for row, prompt in zip(together, prompts, strict=True):
+            alone = lens(prompt)[0]
+            torch.testing.assert_close(row[-len(alone) :], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_a_member_of_a_run_is_opened() -> None:
+    import torch
+
+    run = begun("addition", seeds=2, **{"model.width": 16, "model.heads": 2})
+    text = run.layout.tokens_of(asked()[0])[0]
+    with torch.no_grad():
+        found = [run.to_transformer_lens(member)(torch.tensor([text]))[0] for member in (0, 1)]
+    for member, logits in enumerate(found):
+        expected = inside(run.model(member), [text])[0]["logits"]
+        np.testing.assert_allclose(logits, expected, atol=1e-4)
+    with pytest.raises(UserError, match="no member 2"):
+        run.to_transformer_lens(2)
+
+
+def test_what_cannot_be_opened_is_refused_in_a_line(tmp_path: Path) -> None:
+    from curta.export import lens
+
+    of = tiny.recipe(**COUPLED | {"model__causal": False})
+    with pytest.raises(UserError, match=r"cannot open run 'mine': model\.causal False"):
+        bridge(of, drawn(of))
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(UserError, match="was not exported by Curta"):
+        lens.opened(tmp_path)

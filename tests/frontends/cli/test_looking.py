@@ -1,0 +1,77 @@
+"""`curta activations`, as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.probes.inside.activations import Activations
+from tests.made_once import Shared
+
+from .test_cli import refused
+
+
+@pytest.fixture
+def run(shared_runs: Shared) -> Run:
+    return shared_runs.trained("mine")
+
+
+def test_it_prints_sites_axes_and_answers_and_writes_a_file(
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "found.npz"
+    zero = ["--zero", "layer.0.attention.heads:head=1"]
+    assert main(["activations", "mine", "12+34", "5+6", *zero, "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    words = " ".join(text.split())
+    assert "layer.0.attention.weights member 2, problem 2, head 2, query 8, key 8" in words
+    assert "with interventions" in text
+    assert f"Arrays: {out}" in text
+    read = Activations.load(out)
+    assert read["layer.0.attention.weights"].shape == (2, 2, 2, 8, 8)
+    assert read.about.interventions == ["zero layer.0.attention.heads:head=1"]
+    assert (read.about.run, read.about.step) == ("mine", run.step)
+
+
+def test_as_json_with_the_answer_of_a_patch(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """With all of another problem's embedding a member writes what it writes after that."""
+    command = ["activations", "mine", "12+34", "--patch", "embedding=21+35", "--json"]
+    assert main([*command, "--sites", "final,logits", "--member", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["shapes"]) == {"final", "logits"}
+    assert found["about"]["members"] == [1]
+    (row,) = found["answers"]
+    assert (row["problem"], row["member"]) == ("12+34", 1)
+
+
+def test_without_interventions_no_answer_is_asked_for(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["activations", "mine", "1+2", "--sites", "layer.0.mlp"]) == 0
+    text = capsys.readouterr().out
+    assert [line.split()[0] for line in text.splitlines()[2:]] == [
+        "layer.0.mlp.inner", "layer.0.mlp.output",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Missing argument"),
+        (["1+2", "--sites", "layer.0.mlp.iner"], "did you mean 'layer.0.mlp.inner'?"),
+        (["1+2", "--zero", "layer.0.attention.head"], "did you mean 'layer.0.attention.heads'?"),
+        (["1+2", "--zero", "final:feature=99"], "final has feature 0 to 15, not 99"),
+        (["1+2", "--patch", "final"], "write SITE=PROBLEM"),
+        (["1+2", "--patch", "final=1+"], "operand is missing"),
+        (["1+2", "--resample", "final"], "give several problems"),
+        (["5-3"], "has no '-'"),
+        (["1+2", "--member", "2"], "no member 2"),
+        (["1+2", "--mena", "final"], "did you mean '--mean'?"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    run: Run, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert says in refused(capsys, "activations", "mine", *arguments)

@@ -1,0 +1,230 @@
+"""Activations of whole runs: their texts, what they agree with, files, and mistakes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.evaluation.scoring import Models, scores
+from curta.frontends import api
+from curta.frontends.run import Run
+from curta.probes.inside import activations
+from curta.probes.inside.activations import Activations
+from curta.probes.inside.interventions import Intervention
+from curta.problems.problem import parse
+from tests import tiny
+
+from ..asked import alone
+
+SUMS = ["12+34", "957+68", "1+2", "999+1"]
+
+
+def untrained(**changes: Any) -> Models:
+    """One member of the tiny recipe, as it is drawn."""
+    recipe = tiny.recipe(**changes)
+    layout = tiny.layout_of(recipe)
+    return alone(tiny.drawn(recipe, layout))
+
+
+def tokens(models: Models, problem: str) -> list[int]:
+    return models.layout.tokens_of(parse(problem))[0]
+
+
+@pytest.mark.parametrize("name", ["windowed", "dense"])
+def test_of_several_members_and_texts_of_several_lengths(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(name)
+    found, layers = run.activations(SUMS), run.recipe.model.num_attention_layers
+    lengths = [len(tokens(run.load_models(), problem)) - 1 for problem in SUMS]
+    assert [len(text) for text in found.about.positions] == lengths
+    assert found["embedding"].shape == (2, 4, max(lengths), run.recipe.model.width)
+    for row, length in enumerate(lengths):
+        assert np.isfinite(found["logits"][:, row, :length]).all()
+        assert np.isnan(found["logits"][:, row, length:]).all()
+        weights = found["layer.0.attention.weights"][:, row, :, :length]
+        assert (weights.sum(-1) <= 1 + 1e-5).all()
+    for layer in range(layers):
+        site = f"layer.{layer}.attention."
+        np.testing.assert_allclose(
+            found[f"{site}heads"].sum(axis=3), found[f"{site}output"], atol=1e-5
+        )
+    for layer in range(run.recipe.model.num_layers):
+        parts = ["before", "mlp.output"] + ["attention.output"] * (layer < layers)
+        whole = sum(found[f"layer.{layer}.{part}"] for part in parts)
+        np.testing.assert_allclose(whole, found[f"layer.{layer}.after"], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["windowed", "dense"])
+def test_they_are_those_with_which_the_run_is_evaluated(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(name)
+    sums = [str(problem) for problem in tiny.random_sums(30, 3)]
+    found = run.activations(sums, "logits")
+    expected = scores(run.load_models(), [parse(problem) for problem in sums])
+    np.testing.assert_array_equal(found.exact_match, expected.exact_match)
+    asked = found.goals >= 0
+    right = (found.likeliest == found.goals) & asked
+    np.testing.assert_array_equal(right.sum(axis=2), expected.hits)
+    raised = np.exp(found["logits"] - found["logits"].max(-1, keepdims=True))
+    chances = np.log(raised / raised.sum(-1, keepdims=True))
+    goals = np.maximum(found.goals, 0)[None, ..., None]
+    loss = -np.take_along_axis(chances, goals, axis=3)[..., 0]
+    np.testing.assert_allclose(
+        np.where(asked, loss, 0).sum(axis=2), expected.losses, rtol=1e-3, atol=1e-3
+    )
+
+
+def test_the_last_state_through_the_head_are_the_logits(windowed: Run) -> None:
+    found = windowed.activations(["12+34"], ["final", "logits"])
+    for member in (0, 1):
+        head = np.asarray(windowed.model(member).head)
+        np.testing.assert_allclose(
+            found["final"][member] @ head, found["logits"][member], atol=1e-4
+        )
+
+
+def test_every_token_says_what_it_is_and_what_is_to_follow(windowed: Run, dense: Run) -> None:
+    positions = windowed.activations(["57+68"], "final").about.positions[0]
+    assert "".join(one.token for one in positions) == "75+86=521"
+    assert [one.after for one in positions] == [None] * 5 + ["5", "2", "1", "$"]
+    assert [one.role for one in positions][:6] == ["a", "a", "operator", "b", "b", "equals"]
+    assert [one.at for one in positions][:2] == [[0], [1]]
+    same = dense.activations(["57+68"], "final").about.positions[0]
+    assert "".join(one.token for one in same) == "75+86=521"
+
+
+def test_a_window_says_where_each_neighbour_stands(windowed: Run) -> None:
+    """While the 2 of 57+68=125 is written, the pen is on the square of the 5."""
+    found = windowed.activations(["57+68"], "*.weights")
+    names = found.about.neighbours
+    assert found.neighbours is not None
+    seen = dict(zip(names, found.neighbours[0, 6].tolist(), strict=True))
+    assert seen["itself"] == 6
+    for name, place in (("a place+1", 1), ("b place+1", 4)):
+        assert seen[name] == place
+    weights = found["layer.0.attention.weights"][:, 0, :, 6]
+    others = [key for key in range(9) if key not in seen.values()]
+    assert not weights[..., others].any()
+    assert (weights[..., [key for key in seen.values() if key >= 0]] > 0).all()
+
+
+def test_an_encoder_is_asked_over_its_prompt() -> None:
+    models = untrained(
+        layout="framed", model__causal=False, positions__name="learned", positions__length=64
+    )
+    found = activations.find(models, [parse("57+68")], ["final", "*.weights"])
+    positions = found.about.positions[0]
+    assert "".join(one.token for one in positions).startswith("=86+75")
+    assert [one.after for one in positions[:5]] == [*"521$", None]
+    weights = found["layer.0.attention.weights"][0, 0]
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    assert (weights[:, 0, -1] > 0).all()  # it looks ahead
+    expected = scores(models, [parse("57+68")])
+    assert found.exact_match.tolist() == expected.exact_match.tolist()
+
+
+def test_every_recurrence_has_its_own() -> None:
+    models = untrained(**tiny.WRITTEN_WITH_ROPE, model__num_recurrences=3)
+    problem = [parse("12+34")]
+    found = activations.find(models, problem, "layer.1.after")
+    assert list(found) == [f"recurrence.{number}.layer.1.after" for number in range(3)]
+    whole = activations.find(models, problem, "recurrence.1.*")
+    np.testing.assert_array_equal(
+        whole["recurrence.1.layer.0.before"], found["recurrence.0.layer.1.after"]
+    )
+
+
+def test_problems_of_several_operations_are_together() -> None:
+    models = untrained(layout="plain", positions__name="rope")
+    found = activations.find(models, [parse("12*34"), parse("2+3")], "embedding")
+    assert found["embedding"].shape[1:3] == (2, len("12*34=408"))
+    assert np.isnan(found["embedding"][0, 1, len("2+3=5") :]).all()
+
+
+def test_a_file_holds_all_of_it(dense: Run, tmp_path: Path) -> None:
+    site = "layer.0.attention.heads"
+    zero = Intervention(site, where={"head": 1})
+    made = dense.activations(SUMS, ["layer.0.*", "logits"], [zero], members=[1])
+    path = made.save(tmp_path / "found")
+    assert path.name == "found.npz"
+    read = Activations.load(path)
+    assert read.about == made.about
+    assert list(read) == list(made)
+    for name in made:
+        np.testing.assert_array_equal(read[name], made[name])
+    np.testing.assert_array_equal(read.exact_match, made.exact_match)
+    assert read.about.interventions == [f"zero {site}:head=1"]
+    assert read.about.members == [1]
+    assert read.neighbours is None
+    with np.load(path, allow_pickle=False) as plain:
+        assert plain[site].shape == made[site].shape
+
+
+def test_a_windows_neighbours_are_in_the_file_too(windowed: Run, tmp_path: Path) -> None:
+    made = windowed.activations(["12+34"], "final")
+    read = Activations.load(made.save(tmp_path / "found.npz"))
+    np.testing.assert_array_equal(read.neighbours, made.neighbours)
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04"])
+def test_another_file_is_refused_in_a_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other.npz"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="holds no activations"):
+        Activations.load(path)
+
+
+def test_an_npz_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.npz"
+    np.savez(path, x=np.zeros(2))
+    with pytest.raises(UserError, match="holds no activations"):
+        Activations.load(path)
+    with pytest.raises(UserError, match="cannot read"):
+        Activations.load(tmp_path / "none.npz")
+
+
+MISTAKES = [
+    (["12+34"], "layer.0.attention.head", "did you mean 'layer.0.attention.heads'"),
+    (["12+34"], "layer.7.after", "unknown site 'layer.7.after'"),
+    ([], "*", "no problem"),
+    (["12*34"], "*", "has no '\\*'"),
+    (["12+"], "*", "an operand is missing"),
+]
+
+
+@pytest.mark.parametrize(("problems", "sites", "says"), MISTAKES)
+def test_a_mistake_is_one_line(windowed: Run, problems: Any, sites: str, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        windowed.activations(problems, sites)
+
+
+def test_what_does_not_fit_into_memory_is_refused(
+    windowed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(activations, "MOST", 1000)
+    with pytest.raises(UserError, match="name fewer sites"):
+        windowed.activations(["12+34"])
+
+
+def test_a_site_that_was_not_recorded_is_named(windowed: Run) -> None:
+    with pytest.raises(UserError, match="did you mean 'final'"):
+        windowed.activations(["1+2"], "final")["finals"]
+
+
+def test_a_member_that_there_is_not(windowed: Run) -> None:
+    with pytest.raises(UserError, match="no member 2"):
+        windowed.activations(["1+2"], "final", members=[2])
+
+
+def test_a_model_without_room_says_so() -> None:
+    run = api.begin("addition", 1, "short", tiny.overrides(
+        layout="coupled", positions__name="learned", positions__length=20, task__digits=[1, 3],
+        evaluation__digits=[3],
+    ))  # fmt: skip
+    run.train()
+    with pytest.raises(UserError, match="too long"):
+        run.activations(["123456789+123456789"], "final")

@@ -1,0 +1,311 @@
+"""Interventions, held against what they must do: to models by hand, and to whole answers."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.evaluation.sampling import written as plainly
+from curta.evaluation.scoring import Models
+from curta.frontends.run import Run
+from curta.probes.inside import activations, writing
+from curta.probes.inside.interventions import Intervention, matching, parsed
+from curta.problems.problem import Problem, parse
+from tests import adder, tiny
+
+from ..asked import alone
+
+HEADS = "layer.0.attention.heads"
+WEIGHTS = "layer.0.attention.weights"
+
+
+def dense(**changes: Any) -> Models:
+    """A model of two attention layers, as it is drawn, with positions by index."""
+    shape = {"model__num_attention_layers": 2} | changes
+    recipe = tiny.dense(**shape)
+    return alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+
+
+def problems(*texts: str) -> list[Problem]:
+    return [parse(text) for text in texts]
+
+
+def find(models: Models, sums: list[Problem], *interventions: Intervention) -> Any:
+    return activations.find(models, sums, "*", interventions)
+
+
+# What is put in the place of values.
+
+
+def test_zeros_of_one_head_are_zeros_there_alone() -> None:
+    models, sums = dense(), problems("12+34", "957+68")
+    before = find(models, sums)
+    after = find(models, sums, Intervention(HEADS, where={"head": 1}))
+    assert np.nanmax(np.abs(after[HEADS][..., 1, :])) == 0
+    np.testing.assert_array_equal(after[HEADS][..., 0, :], before[HEADS][..., 0, :])
+    np.testing.assert_allclose(
+        after["layer.0.attention.output"], before[HEADS][..., 0, :], atol=1e-6
+    )
+    assert np.nanmax(np.abs(after["logits"] - before["logits"])) > 1e-3
+
+
+def test_zeros_of_a_head_that_adds_nothing_change_nothing() -> None:
+    model, sums = dense().member(0), problems("12+34")
+    silent = model.attention.out.at[0, : model.config.head_dim].set(0.0)
+    models = alone(replace(model, attention=replace(model.attention, out=silent)))
+    before = find(models, sums)
+    after = find(models, sums, Intervention(HEADS, where={"head": 0}))
+    assert np.abs(before[WEIGHTS][0, 0, 0]).max() > 0
+    np.testing.assert_array_equal(after["logits"], before["logits"])
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"position": 3}, {"position": [3, 4]}, {"role": "second"}, {"problem": 1}, {"feature": 2}],
+)
+def test_what_is_not_selected_stays(where: dict[str, Any]) -> None:
+    """`21+43=64$` and `32+54=86$`: the second's digits stand at 3 and 4."""
+    models, sums = dense(), problems("12+34", "23+45")
+    site = "layer.0.after"
+    before, after = find(models, sums), find(models, sums, Intervention(site, where=where))
+    mask = np.zeros(before[site].shape, bool)
+    axis, wanted = next(iter(where.items()))
+    if axis == "role":
+        axis, wanted = "position", [3, 4]
+    index: list[Any] = [slice(None)] * 4
+    index[("member", "problem", "position", "feature").index(axis)] = wanted
+    mask[tuple(index)] = True
+    assert not after[site][mask].any()
+    np.testing.assert_array_equal(after[site][~mask], before[site][~mask])
+
+
+def test_the_mean_is_over_tokens_of_the_same_role_of_each_member(dense_run: Run) -> None:
+    sums, site = ["12+34", "957+68", "1+2"], "layer.0.mlp.output"
+    before = dense_run.activations(sums)
+    after = dense_run.activations(sums, "*", [Intervention(site, "mean")])
+    roles = [[one.role for one in text] for text in before.about.positions]
+    for member in (0, 1):
+        known: dict[str, list[np.ndarray]] = {}
+        for row, text in enumerate(roles):
+            for place, role in enumerate(text):
+                known.setdefault(role, []).append(before[site][member, row, place])
+        for row, text in enumerate(roles):
+            for place, role in enumerate(text):
+                np.testing.assert_allclose(
+                    after[site][member, row, place], np.mean(known[role], axis=0), atol=1e-5
+                )
+
+
+@pytest.mark.parametrize("site", ["embedding", "layer.0.after", "layer.1.middle", "final"])
+def test_with_all_of_another_problem_the_logits_are_that_problems(site: str) -> None:
+    models = dense()
+    target, source = problems("12+34", "97+58")
+    patched = find(models, [target], Intervention(site, "patch", str(source)))
+    expected = find(models, [source])["logits"]
+    count = len("21+43=")  # the answers differ in length: 46 and 155
+    np.testing.assert_allclose(patched["logits"][:, :, :count], expected[:, :, :count], atol=1e-5)
+
+
+def test_values_are_taken_from_the_token_that_corresponds() -> None:
+    """The digits of `957+68` on the squares of `12+34`; the operands' lengths differ."""
+    models, site = dense(), "layer.0.before"
+    target, source = problems("12+34", "957+68")
+    own, other = find(models, [target]), find(models, [source])
+    patched = find(models, [target], Intervention(site, "patch", str(source)))
+    # 2 1 + 4 3 = 6 4   has   7 5 9 + 8 6 = 5 2 0 1   at these indices:
+    there = [0, 1, 3, 4, 5, 6, 7, 8]
+    np.testing.assert_array_equal(patched[site][0, 0], other[site][0, 0, there])
+    back = find(models, [source], Intervention(site, "patch", str(target)))
+    np.testing.assert_array_equal(back[site][0, 0, there], own[site][0, 0])
+    for left in (2, 9):  # the nine and the one have no counterpart
+        np.testing.assert_array_equal(back[site][0, 0, left], other[site][0, 0, left])
+
+
+def test_weights_are_patched_by_query_and_by_key() -> None:
+    models = dense()
+    target, source = problems("12+34", "957+68")
+    other = find(models, [source])[WEIGHTS][0, 0]
+    patched = find(models, [target], Intervention(WEIGHTS, "patch", str(source)))[WEIGHTS][0, 0]
+    there = [0, 1, 3, 4, 5, 6, 7, 8]
+    np.testing.assert_array_equal(patched, other[:, there][..., there])
+
+
+def test_resampled_values_are_those_of_another_of_the_problems() -> None:
+    models, site = dense(), "layer.0.after"
+    sums = problems("12+34", "23+45", "34+51")
+    before = find(models, sums)[site][0]
+    found = set()
+    for seed in range(6):
+        after = find(models, sums, Intervention(site, "resample", seed=seed))[site][0]
+        pairs = [
+            [other for other in range(3) if np.array_equal(after[row], before[other])]
+            for row in range(3)
+        ]
+        assert all(len(one) == 1 and one[0] != row for row, one in enumerate(pairs))
+        found.add(str(pairs))
+        again = find(models, sums, Intervention(site, "resample", seed=seed))[site][0]
+        np.testing.assert_array_equal(after, again)
+    assert len(found) > 1
+
+
+def test_of_two_on_one_value_the_last_counts() -> None:
+    models, sums, site = dense(), problems("12+34"), "layer.0.after"
+    zero = Intervention(site, where={"position": [2, 3]})
+    patch = Intervention(site, "patch", "97+58", where={"position": 3})
+    source = find(models, problems("97+58"))[site][0, 0]
+    for order in ([zero, patch], [patch, zero]):
+        after = find(models, sums, *order)[site][0, 0]
+        assert not after[2].any()
+        expected = source[3] if order[-1] is patch else np.zeros_like(source[3])
+        np.testing.assert_array_equal(after[3], expected)
+
+
+def test_a_name_without_its_recurrence_is_all_of_them() -> None:
+    models, sums = dense(model__num_recurrences=2), problems("12+34")
+    after = find(models, sums, Intervention("layer.1.mlp.output"))
+    for number in range(2):
+        assert not after[f"recurrence.{number}.layer.1.mlp.output"].any()
+    one = find(models, sums, Intervention("recurrence.1.layer.1.mlp.output"))
+    assert one["recurrence.0.layer.1.mlp.output"].any()
+    assert not one["recurrence.1.layer.1.mlp.output"].any()
+
+
+# Answers.
+
+
+@pytest.fixture
+def dense_run(request: pytest.FixtureRequest) -> Run:
+    found: Run = request.getfixturevalue("dense")
+    return found
+
+
+SUMS = ["12+34", "957+68", "1+2"]
+
+
+@pytest.mark.parametrize("name", ["windowed", "dense"])
+def test_without_interventions_members_write_what_they_always_write(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(name)
+    models = run.load_models()
+    found = writing.written(models, problems(*SUMS), [])
+    for member in (0, 1):
+        for text, expected in zip(
+            found[member], plainly(models, problems(*SUMS), member), strict=True
+        ):
+            assert text[: len(expected)] == expected[: len(text)]
+
+
+def test_an_encoder_writes_what_it_always_writes() -> None:
+    recipe = tiny.recipe(
+        layout="framed", model__causal=False, positions__name="learned", positions__length=64
+    )
+    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+    expected = plainly(models, problems(*SUMS), 0)
+    assert writing.written(models, problems(*SUMS), [])[0] == expected
+
+
+def test_an_exact_match_is_an_answer_that_is_right(windowed: Run) -> None:
+    """Of one pass over true texts, and of writing, under interventions of every sort."""
+    sums = [str(problem) for problem in tiny.random_sums(6, 2)]
+    for one in (
+        Intervention(HEADS, where={"head": 0}),
+        Intervention("layer.1.mlp.inner", "mean", where={"neuron": list(range(16))}),
+        Intervention("layer.0.after", "patch", sums[0], where={"role": "sum"}),
+        Intervention(WEIGHTS, where={"neighbour": "a place+1"}),
+    ):
+        match = windowed.activations(sums, "logits", [one]).exact_match
+        answers = windowed.intervene(sums, [one])
+        texts = writing.written(windowed.load_models(), problems(*sums), [one])
+        for member in (0, 1):
+            for row, problem in enumerate(problems(*sums)):
+                tokens, prompt = windowed.layout.tokens_of(problem)
+                assert match[member, row] == (texts[member][row] == tokens[prompt:]), one
+                if match[member, row]:
+                    assert answers[member][row] == problem.truth
+
+
+def test_a_solved_adder_gives_the_patched_problems_answer() -> None:
+    """35 weights that are right on every sum; with another's embedding they sum up the other."""
+    models = alone(adder.solved())
+    target, source = problems("1234567890+1111111111", "9999999999+1")
+    layout = models.layout
+    patch = Intervention("embedding", "patch", str(source))
+    assert layout.answer(target, writing.written(models, [target], [])[0][0]) == target.truth
+    prompt = Intervention("embedding", "patch", str(source), where={"role": _operands(models)})
+    found = layout.answer(target, writing.written(models, [target], [prompt])[0][0])
+    assert found == source.truth
+    logits = find(models, [target], patch)["logits"]
+    np.testing.assert_allclose(logits, find(models, [source])["logits"], atol=1e-3)
+
+
+def _operands(models: Models) -> list[str]:
+    """The roles of a prompt's tokens."""
+    layout = models.layout
+    tokens, prompt = layout.tokens_of(parse("1234567890+1111111111"))
+    where = layout.follow(jnp.asarray([tokens]), jnp.asarray([len(tokens)]))[1]
+    roles = np.unique(np.asarray(where.role)[0, :prompt])
+    return [layout.roles[role].name for role in roles.tolist()]
+
+
+def test_without_the_square_of_the_next_digit_a_window_cannot_add(windowed: Run) -> None:
+    """What a key that is not seen adds is nothing: the neighbour's share is taken away."""
+    site = Intervention(WEIGHTS, where={"neighbour": "b place+1"})
+    before, after = windowed.activations(["57+68"]), windowed.activations(["57+68"], "*", [site])
+    weights = before[WEIGHTS].copy()
+    assert before.neighbours is not None
+    column = before.about.neighbours.index("b place+1")
+    for query, key in enumerate(before.neighbours[0, :, column].tolist()):
+        if key >= 0:
+            weights[:, 0, :, query, key] = 0
+    np.testing.assert_array_equal(after[WEIGHTS], weights)
+    assert (weights != before[WEIGHTS]).any()
+
+
+# How they are said.
+
+
+def test_a_site_and_what_it_selects_from_one_word() -> None:
+    found = parsed("layer.0.after:position=3,position=4,role=sum", "patch", "1+2")
+    assert found.where == {"position": [3, 4], "role": ["sum"]}
+    assert str(found) == "patch layer.0.after:position=3,position=4,role=sum from 1+2"
+    assert parsed("final", "zero") == Intervention("final")
+
+
+def test_names_stand_for_what_is_below_them() -> None:
+    names = [f"recurrence.{r}.layer.{k}.after" for r in (0, 1) for k in (0, 1)]
+    assert matching("layer.1", names) == [names[1], names[3]]
+    assert matching("recurrence.0", names) == names[:2]
+    assert matching("*", names) == names
+
+
+MISTAKES: list[tuple[Any, str]] = [
+    (lambda: Intervention("final", "zeros"), "did you mean 'zero'"),
+    (lambda: Intervention("final", "patch"), "from which problem"),
+    (lambda: Intervention("final", "zero", "1+2"), "only patch has a source"),
+    (lambda: parsed("final:head", "zero"), "write a selection as head=2"),
+    (lambda: Intervention("finale"), "did you mean 'final'"),
+    (lambda: Intervention(HEADS, where={"haed": 1}), "did you mean 'head'"),
+    (lambda: Intervention(HEADS, where={"head": 2}), "has head 0 to 1, not 2"),
+    (lambda: Intervention(HEADS, where={"head": "first"}), "not first"),
+    (lambda: Intervention("final", where={"role": "sun"}), "unknown role 'sun'"),
+    (lambda: Intervention("final", where={"position": 9}), "selects nothing"),
+    (lambda: Intervention(WEIGHTS, where={"neighbour": "a"}), "unknown selection"),
+    (lambda: Intervention(WEIGHTS, "mean"), "has no mean"),
+    (lambda: Intervention("final", "resample"), "give several problems"),
+    (lambda: Intervention("final", "patch", "1+"), "operand is missing"),
+]
+
+
+@pytest.mark.parametrize(("made", "says"), MISTAKES)
+def test_a_mistake_is_one_line(made: Any, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        find(dense(), problems("12+34"), made())
+
+
+def test_a_neighbour_that_no_window_has(windowed: Run) -> None:
+    with pytest.raises(UserError, match="did you mean 'a place\\+1'"):
+        windowed.intervene(["1+2"], [Intervention(WEIGHTS, where={"neighbour": "a place+2"})])

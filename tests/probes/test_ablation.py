@@ -1,0 +1,118 @@
+"""Parts taken away, held against models that lack their weights."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.config.task import Task
+from curta.evaluation.scoring import Models
+from curta.frontends.run import Run
+from curta.model.transformer import Transformer
+from curta.probes.ablation import NONE, Ablation
+from curta.probes.inside.activations import Question
+from curta.probes.inside.answers import Digits
+from curta.problems import tasks
+from curta.problems.problem import parse
+from curta.problems.tasks import RANDOM, problems
+from tests import adder, tiny
+
+from .asked import alone, found, only
+
+
+def without(model: Transformer, part: str) -> Transformer:
+    """The model with the weights that lead out of a part set to zero."""
+    words = part.split()
+    layer = int(words[1])
+    if words[2] == "MLP":
+        return replace(model, mlp=replace(model.mlp, down=model.mlp.down.at[layer].set(0.0)))
+    head, size = int(words[3]), model.config.head_dim
+    out = model.attention.out.at[layer, head * size : (head + 1) * size].set(0.0)
+    return replace(model, attention=replace(model.attention, out=out))
+
+
+def right_digits(model: Transformer, run: Run, count: int) -> dict[int, float]:
+    """The share of each digit of the answers that follows true texts, digit by digit."""
+    (task,), layout = run.recipe.tasks, run.layout
+    sample = problems(task.operator, RANDOM, tasks.widest(task), count, 1)
+    bounds, known = layout.bounds_of(sample), dict[int, list[bool]]()
+    text = tiny.text(layout, sample, bounds.total)
+    where, every = layout.where(text), tiny.every_index(text)
+    logits = jax.jit(lambda model: model(text.tokens, where, every, bounds))(model)
+    best = np.asarray(logits).argmax(-1)
+    for row, problem in enumerate(sample):
+        tokens, prompt = layout.tokens_of(problem)
+        digits = [slot for slot in range(prompt, len(tokens)) if tokens[slot] != layout.end]
+        for number, slot in enumerate(digits):
+            known.setdefault(number, []).append(bool(best[row, slot - 1] == tokens[slot]))
+    return {number: float(np.mean(right)) for number, right in known.items()}
+
+
+@pytest.mark.parametrize("name", ["windowed", "dense"])
+def test_a_part_that_is_zero_is_one_without_weights(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(name)
+    finding = found(Ablation(count=20), run)
+    parts = dict.fromkeys(row["without"] for row in finding.rows)
+    assert len(parts) > 5
+    for member in (0, 1):
+        model = jax.tree.map(jnp.asarray, run.load_models().member(member))
+        for part in (part for part in parts if not part.startswith("neighbour")):
+            lacking = model if part == NONE else without(model, part)
+            expected = right_digits(lacking, run, 20)
+            rows = only(finding, without=part)
+            shares = {row["digit"]: row["members"][member] for row in rows}
+            assert shares == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_adder_that_is_right_everywhere_needs_its_head_and_its_mlp() -> None:
+    """35 weights, one head, one MLP: without either, sums are guesses."""
+    rows = Ablation(count=30).rows(alone(adder.solved()), Task("+", digits=(10, 10)))
+    shares = {part: [r["median"] for r in rows if r["without"] == part] for part in
+              ("nothing", "layer 0 head 0", "layer 0 MLP")}  # fmt: skip
+    assert set(shares["nothing"]) == {1.0}
+    assert len(shares["nothing"]) == 11
+    for part in ("layer 0 head 0", "layer 0 MLP"):
+        assert np.mean(shares[part][:-1]) < 0.4
+
+
+def test_a_window_needs_the_neighbours_that_it_adds(windowed: Run) -> None:
+    finding = found(Ablation(count=40), windowed)
+
+    def mean(part: str) -> float:
+        return float(np.mean([row["median"] for row in only(finding, without=part)]))
+
+    for operand in ("a", "b"):
+        assert mean(f"neighbour {operand} place+1") < mean("nothing") - 0.1
+
+
+def test_digits_are_those_of_the_answer_alone() -> None:
+    """In a text with a trace, and over the prompt of an encoder."""
+    recipe = tiny.recipe(
+        layout="framed", model__causal=False, positions__name="learned", positions__length=64
+    )
+    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+    for causal, chosen in ((False, models), (True, hints())):
+        asked = Question(chosen, [parse("57+68")])
+        digits, layout = Digits.of(asked), chosen.layout
+        assert [layout.characters[token] for token in digits.token.tolist()] == [*"521"]
+        assert digits.number.tolist() == [0, 1, 2]
+        tokens, prompt = layout.tokens_of(parse("57+68"))
+        for query, token in zip(digits.query, digits.token, strict=True):
+            assert tokens[query + 1 if causal else prompt + query] == token
+
+
+def hints() -> Models:
+    recipe = tiny.recipe(layout="hints", positions__name="rope")
+    return alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+
+
+def test_with_what_may_stand_in_a_parts_place() -> None:
+    with pytest.raises(UserError, match="unknown --how 'maen': did you mean 'mean'"):
+        Ablation(how="maen")
+    rows = Ablation(how="mean", count=5).rows(hints(), Task("+", digits=(1, 2)))
+    assert {row["without"] for row in rows} >= {"nothing", "layer 1 MLP"}

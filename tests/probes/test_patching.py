@@ -1,0 +1,95 @@
+"""Activation patching, where it must have its whole effect and where it can have none."""
+
+import numpy as np
+import pytest
+
+from curta.config.errors import UserError
+from curta.frontends.run import Run
+from curta.probes.patching import Pair, Patching
+from curta.problems.problem import parse
+from tests import adder, tiny
+
+from .asked import alone, found, only, subject
+
+
+@pytest.fixture(scope="module")
+def solved() -> Pair:
+    """Two sums of ten digits that differ at place 0, asked of 35 weights that are right."""
+    models = alone(adder.solved())
+    return Pair.of(models, parse("1234567890+1111111114"), parse("1234567890+1111111115"))
+
+
+def effects(pair: Pair) -> dict[str, list[float]]:
+    """Of each part the effect at every position."""
+    table: dict[str, list[float]] = {}
+    for row in pair.rows():
+        table.setdefault(row["part"], []).append(row["median"])
+    return table
+
+
+def test_in_a_solved_adder_the_digit_goes_from_its_token_to_the_query(solved: Pair) -> None:
+    """Everything is carried by the changed token's embedding, then by the one head at the query."""
+    layout, table = solved.models.layout, effects(solved)
+    first, second = (layout.prompt_tokens(p) for p in (solved.target, solved.source))
+    (changed,) = [place for place, pair in enumerate(zip(first, second, strict=True))
+                  if pair[0] != pair[1]]  # fmt: skip
+    assert layout.characters[solved.tokens[0]] == "4"
+    assert layout.characters[solved.tokens[1]] == "5"
+    last = len(table["embedding"]) - 1
+    assert last == solved.query != changed
+    for part, where in (
+        ("embedding", changed), ("layer 0 head 0", last), ("state after layer 0", last),
+    ):  # fmt: skip
+        expected = np.zeros(last + 1)
+        expected[where] = 1
+        np.testing.assert_allclose(table[part], expected, atol=1e-3, err_msg=part)
+    assert not np.any(np.delete(table["layer 0 MLP"], last))
+
+
+def test_parts_in_which_nothing_differs_have_no_effect(windowed: Run) -> None:
+    finding = found(Patching(problem="57+68", other="57+69"), windowed)
+    text = "75+86=521$"
+    assert "'5' or '6'" in finding.notes[0]
+    for row in finding.rows:
+        assert row["token"] == text[row["position"]]
+        if row["part"] == "embedding":
+            assert row["median"] == pytest.approx(float(row["position"] == 3), abs=1e-4)
+    last = only(finding, part="state after layer 1", position=5)
+    assert last[0]["members"] == pytest.approx([1, 1], abs=1e-4)
+    others = [row for row in finding.rows if "layer" in row["part"] and row["position"] < 5]
+    assert all(value == pytest.approx(0, abs=1e-4) for row in others for value in row["members"])
+
+
+def test_recurrences_and_encoders_are_patched_too() -> None:
+    for changes in (
+        tiny.WRITTEN_WITH_ROPE | {"model__num_recurrences": 2},
+        {"layout": "framed", "model__causal": False, "positions__name": "learned",
+         "positions__length": 64},
+    ):  # fmt: skip
+        recipe = tiny.recipe(**changes)
+        models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+        table = effects(Pair.of(models, parse("12+34"), parse("12+35")))
+        assert sum(np.abs(table["embedding"]) > 1e-3) == 1
+        assert max(table["embedding"]) == pytest.approx(1, abs=1e-3)
+        ends = [part for part in table if part.startswith("state after")]
+        assert max(table[ends[-1]]) == pytest.approx(1, abs=1e-3)
+
+
+def test_without_a_second_problem_it_is_one_digit_more(windowed: Run) -> None:
+    finding = found(Patching(problem="57+69"), windowed)
+    assert "patched from 57+68" in finding.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "says"),
+    [
+        ("57+68", "157+68", "differ in more than digits"),
+        ("57+68", "67+58", "are written alike"),
+        ("57+68", "57+68", "are written alike"),
+    ],
+)
+def test_problems_that_cannot_be_patched(
+    target: str, source: str, says: str, windowed: Run
+) -> None:
+    with pytest.raises(UserError, match=says):
+        Patching(problem=target, other=source).examine(subject(windowed))

@@ -1,0 +1,127 @@
+"""A run that is watched as it is trained: the same lines however it is cut up, the same weights."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from curta.evaluation import during
+from curta.frontends import api
+from curta.frontends.run import Run
+from curta.frontends.serve import live
+from curta.runs.record import Progress
+from curta.runs.results import Metric
+from curta.runs.trackers.base import values
+from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+WATCHED = {"training__evaluate_every": 5, "training__evaluate_count": 12}
+TABLE = {
+    "layout": "reversed", "positions__name": "rope", "task__values": [0, 19],
+    "task__held_out": 100, "task__special": 0.0, "evaluation__digits": [2],
+}  # fmt: skip
+CASES = pytest.mark.parametrize("changes", [{}, TABLE], ids=["window", "table"])
+
+
+def begin(name: str, **changes: Any) -> Run:
+    return api.begin("addition", 2, name, tiny.overrides(**changes))
+
+
+def lines(run: Run) -> list[tuple[Any, ...]]:
+    rows = run.folder.read_metrics()
+    return [(one.step, one.member, one.loss, one.exact_match, one.evaluated) for one in rows]
+
+
+def weights(run: Run) -> list[bytes]:
+    import jax
+
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(run.load_models().stacked)]
+
+
+@CASES
+def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
+    changes: dict[str, Any],
+) -> None:
+    run, blind = begin("run", **WATCHED, **changes), begin("blind", **changes)
+    run.train()
+    blind.train()
+    assert weights(run) == weights(blind)
+    found = [row for row in run.folder.read_metrics() if row.evaluated]
+    assert [(row.step, row.member) for row in found] == [
+        (step, member) for step in (5, 10, 15, 20) for member in (0, 1)
+    ]
+    asked = during.asked(run.recipe, run.layout, run.seeds)
+    for step in (10, 20):
+        expected = during.exact_match(run.at(step), asked)
+        for row in found:
+            if row.step == step:
+                assert row.evaluated == {name: own[row.member] for name, own in expected.items()}
+
+
+@CASES
+def test_a_run_that_is_resumed_has_the_same_lines(changes: dict[str, Any]) -> None:
+    whole, cut = begin("whole", **WATCHED, **changes), begin("cut", **WATCHED, **changes)
+    whole.train()
+
+    def stop(now: Progress) -> None:
+        if now.step == 15:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cut.train(stop)
+    assert max(line[0] for line in lines(cut)) == 15
+    curta.load("cut").train()
+    assert lines(cut) == lines(whole)
+    assert weights(curta.load("cut")) == weights(whole)
+
+
+def test_an_earlier_checkpoint_is_evaluated_beside_the_newest() -> None:
+    run = begin("run")
+    run.train()
+    own = run.evaluate(report=False)
+    assert (own.step, own.changes) == (20, {})
+    earlier = run.evaluate(step=10, report=False)
+    assert (earlier.step, earlier.changes) == (10, {"step": 10})
+    assert run.evaluations == ["step-10"]
+    assert run.folder.read_evaluation("step-10") == earlier
+    assert run.folder.read_evaluation() == own
+    alone = curta.load("run").at(10)
+    shares = during.exact_match(
+        alone, {"all": [during.drawn(alone.layout, "+", "random", 3, 8, 1)]}
+    )
+    (row,) = [row for row in earlier.lengths if row.slice_name == "random"]
+    assert row.exact_match == shares["all"]
+    assert row.perplexity != own.lengths[0].perplexity
+    assert run.evaluate(step=20, report=False).changes == {}
+    with pytest.raises(UserError, match="no checkpoint of step 11: there are 10, 20"):
+        run.evaluate(step=11)
+    assert run.evaluate(member=1, step=10).lengths[0].perplexity[0] == pytest.approx(
+        earlier.lengths[0].perplexity[1], rel=1e-5
+    )
+
+
+def test_the_live_page_and_trackers_are_given_what_is_watched(tmp_path: Path) -> None:
+    row = Metric(5, 0, 1.0, 0.5, 2.0, evaluated={"+ held out": 0.25, "// 50/25": 1.0})
+    assert values(row) == {
+        "loss": 1.0, "exact_match": 0.5, "seconds": 2.0,
+        "evaluated/addition/held-out": 0.25, "evaluated/division/50-25": 1.0,
+    }  # fmt: skip
+    run = begin("run", **WATCHED)
+    run.train()
+    news = live.since(run.folder.path, "")
+    rows = [dict(zip(news.columns, record, strict=True)) for record in news.records]
+    found = [row for row in rows if row["evaluated + held out"] is not None]
+    assert {row["step"] for row in found} == {5, 10, 15, 20}
+    assert found[-1]["evaluated + 3"] == run.folder.read_metrics()[-1].evaluated["+ 3"]
+
+
+def test_sizes_that_cannot_be_asked_are_refused_before_training() -> None:
+    changes = TABLE | WATCHED | {"positions__name": "learned", "positions__length": 32}
+    with pytest.raises(UserError, match=r"training\.evaluate_digits: no \+ of 60 digits"):
+        begin("run", **changes, training__evaluate_digits=[60])
+    with pytest.raises(UserError, match=r"training\.evaluate_digits: unknown operator"):
+        begin("run", **WATCHED, training__evaluate_digits={"-": [3]})
