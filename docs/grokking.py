@@ -70,7 +70,7 @@ def measured(name: str, seed: int) -> dict[str, Any]:
     recipe, changes = CONFIGURATIONS[name]
     run = finished(f"grokking-{name}-seed-{seed}", recipe, [seed], changes)
     api.probe(run, "fourier")
-    picture = probed.read(run.folder)["fourier"].picture
+    picture: Any = probed.read(run.folder)["fourier"].picture
     before, after, *_, of_logits = (panel["curves"][0] for panel in picture["panels"])
     (held_out,) = (
         row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"
@@ -175,7 +175,7 @@ def draw(results: Results) -> Figure:
         for axes, part in zip(panels[-2:], PARTS, strict=False):
             _draw_waves(
                 axes,
-                f"{words(last)}: frequencies of the embedding, {part} training",
+                f"{words(last)}: embedding {part} training",
                 seeds[last],
                 part,
             )
@@ -194,6 +194,7 @@ def _draw_curves(axes: Axes, name: str, seeds: list[dict[str, Any]]) -> None:
     figures.percent_axis(axes)
     axes.set_title(words(name))
     axes.set(xscale="log", xlabel="step")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def _draw_waves(axes: Axes, title: str, seeds: list[dict[str, Any]], part: str) -> None:

@@ -28,6 +28,7 @@ from curta.report.phases import Map, draw
 from curta.runs import folders
 from docs import ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
+from docs.grokking import draw as draw_grokking
 from docs.sizes import trained
 
 IMAGES = ROOT / "docs" / "images"
@@ -145,6 +146,11 @@ def phases() -> bytes:
     return buffer.getvalue()
 
 
+def grokking() -> bytes | None:
+    """Curves and frequencies of every seed, from what `make results-grokking` has kept."""
+    return png(draw_grokking(RESULTS)) if RESULTS.read("grokking") else None
+
+
 def spaced() -> bytes | None:
     """Held-out sums with spaces, in and out of distribution, from what `docs/spaced.py` kept."""
     known = RESULTS.read("spaced")
@@ -190,7 +196,7 @@ PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
         learning, lengths, grid, attention, encodings, recurrences, phases, spaced, sizes, roofline,
-        page,
+        grokking, page,
     )
 }  # fmt: skip
 """What makes each picture; None where it cannot be made, as before its study has kept anything."""

@@ -60,7 +60,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _fields(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if "." in name}
+    return {name: value for name, value in params.items() if "." in name or name == "layout"}
 
 
 def _recipe(params: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ class Task:
     """Problems of one operation: of random sizes, or from a table of all pairs of operands."""
 
     operator: Name = "+"
-    """What is calculated, such as + or gcd; with a program, the program's own operator."""
+    """What is calculated: +, gcd or + mod 97; with a program, the program's own operator."""
     base: Annotated[int, Ge(2), Le(36)] = 10
     """Base in which operands are written; another than ten needs a program that knows it."""
     digits: Digits = (1, 10)

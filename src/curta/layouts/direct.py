@@ -42,7 +42,7 @@ FIRST, OPERATOR, SECOND, EQUALS, ANSWER, FINISH, SIGN = range(7)
 class DirectLayout(RuledLayout):
     """Operands and operator, equals, answer, end. A token below ten is that digit."""
 
-    characters = "0123456789" + MARKS + ",=" + END
+    characters: Sequence[str] = "0123456789" + MARKS + ",=" + END
     roles: tuple[Role, ...] = (
         Role("first", digit=True),
         Role("operator"),

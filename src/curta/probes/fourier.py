@@ -31,9 +31,6 @@ from curta.probes.tokens import checkpointed, remembered
 from curta.problems import tasks
 from curta.problems.problem import Problem
 
-LARGEST = 256
-"""Highest modulus of which the logits of all problems are asked: they take half a gigabyte."""
-
 TINY = 1e-12
 """What a sum of squares is divided by at least: where nothing varies, all shares are zero."""
 
@@ -80,7 +77,7 @@ class Fourier(settings.Fourier, Probe):
         steps, tables = _embeddings(subject)
         every = [[of_vectors(one) for one in table] for table in tables]
         parts = [Part("embedding", steps[n], every[n]) for n in (0, -1)]
-        parts += [_logits(subject, task) for task in subject.tasks if _modulus(task) <= LARGEST]
+        parts += [_logits(subject, task) for task in subject.tasks]
         panels = [_stems(part, subject.members) for part in parts]
         if len(steps) > 2:
             panels.insert(2, self._over_training(steps, every))
@@ -89,7 +86,8 @@ class Fourier(settings.Fourier, Probe):
             f" in the logits; between them the share of the {self.top} largest, over training."
         )
         rows = [row for part in parts for row in self._rows(part, subject.members)]
-        notes = tuple(_note(row) for row in rows if row["rank"] == self.top)
+        last = min(self.top, len(every[0][0].share))
+        notes = tuple(_note(row) for row in rows if row["rank"] == last)
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels}, notes)
 
     def _rows(self, part: Part, members: Sequence[int]) -> list[Row]:
@@ -103,7 +101,7 @@ class Fourier(settings.Fourier, Probe):
 
     def _over_training(self, steps: Sequence[int], every: list[list[Waves]]) -> Panel:
         count = len(every[0])
-        curves = [
+        curves: list[list[float | None]] = [
             [_rounded(largest(found[n].share, self.top).together) for found in every]
             for n in range(count)
         ]
@@ -112,7 +110,7 @@ class Fourier(settings.Fourier, Probe):
             "title": f"share of the {self.top} largest frequencies in the embedding",
             "measure": "share",
             "across": "step",
-            "points": [str(step) for step in steps],
+            "points": [f"{step:,}" for step in steps],
             "curves": curves,
         }
 

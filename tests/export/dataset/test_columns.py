@@ -105,6 +105,6 @@ def test_keys_tell_apart_just_the_problems() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.name)
 def test_no_character_of_a_layout_has_to_be_escaped_in_a_line_of_json(layout: Any) -> None:
     """Lines of JSON and of text are formed from columns as they are; tokens are bytes."""
-    assert not set(layout.characters) & set('"\\\n\r\x00')
-    assert layout.characters.isprintable()
+    assert not set("".join(layout.characters)) & set('"\\\n\r\x00')
+    assert "".join(layout.characters).isprintable()
     assert len(layout.characters) <= 256

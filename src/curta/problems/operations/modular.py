@@ -11,8 +11,8 @@ from typing import ClassVar
 from curta.config.errors import UserError, quoted
 from curta.problems.operations.base import Operation
 
-MODULI = range(2, 1001)
-"""Beyond them a table of all pairs has more than a million problems."""
+MODULI = range(2, 252)
+"""With the signs there are at most 255 tokens: data sets keep each as a byte."""
 
 SIGNS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
     "+": ("addition", int.__add__),
@@ -21,12 +21,13 @@ SIGNS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
 }
 """The operation of each sign: its name, and Python's own."""
 
-_SYMBOL = re.compile(r"([-+*]) mod ([1-9][0-9]{0,3})")
+_SYMBOL = re.compile(r"([-+*]) mod ([1-9][0-9]{0,2})")
 
 
 class Modular(Operation):
     """One sign modulo one number, by its symbol: `+ mod 97`."""
 
+    modulus: int
     patterns: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "two zeros": (0, 0),
         "zero first": (0, 7),
@@ -49,7 +50,7 @@ class Modular(Operation):
         return (len(str(self.modulus - 1)),)
 
     def value(self, numbers: Sequence[int]) -> int | None:
-        found = super().value(numbers)
+        found = numbers[0] if len(numbers) == 1 else None
         return found if found in range(self.modulus) else None
 
     def text(self, operands: tuple[str, ...]) -> str:
@@ -62,7 +63,7 @@ def refusal(symbol: str) -> UserError | None:
         return None
     return UserError(
         f"unknown operator {quoted(symbol)}: there are {', '.join(SIGNS)} modulo"
-        f" {MODULI[0]} to {MODULI[-1]:,}, such as + mod 97"
+        f" {MODULI[0]} to {MODULI[-1]}, such as + mod 97"
     )
 
 
