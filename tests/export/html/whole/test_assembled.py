@@ -66,4 +66,4 @@ def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
     of = tiny.dense()
     body = at_work([Carried("mine", of, [drawn(of)])]).body
     assert "This model does not calculate here: positions are &#39;rope&#39;" in body
-    assert "<code>curta page mine</code>" in body
+    assert "In a page of its own it does, which <code>curta page</code> writes." in body

@@ -274,8 +274,9 @@ def test_nothing_is_wider_than_the_screen(opened: Page) -> None:
 
 def test_on_paper_there_is_the_calculation_without_the_controls(opened: Page) -> None:
     calculate(opened, "12+34")
+    put_in(opened)
     opened.emulate_media(media="print")
-    for hidden in ("#form", "#patch", "#parts"):
+    for hidden in ("#form", "#patch", "#parts", "#places"):
         expect(opened.locator(hidden)).to_be_hidden()
     expect(text(opened)).to_be_visible()
 
