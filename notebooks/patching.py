@@ -58,7 +58,7 @@ run
 
 # %%
 model = opened(write(run, "huggingface", Path("patched-adder")))
-model
+print(model)
 
 
 # %%
