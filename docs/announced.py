@@ -66,7 +66,16 @@ def changes(name: str) -> dict[str, Any]:
 
 
 def measured(name: str) -> dict[str, Any]:
-    return scored(finished(f"{NAME}-{name}", RECIPE, SEEDS, changes(name)))
+    run = finished(f"{NAME}-{name}", RECIPE, SEEDS, changes(name))
+    return scored(run) | distances(run, asked(run))
+
+
+def asked(run: Any) -> list[Any]:
+    """The held-out problems of the figures: those after the ones of validation."""
+    from curta.problems import tasks
+
+    (task,), watched = run.recipe.tasks, run.recipe.training.validation
+    return tasks.held_out(task, range(watched, watched + run.recipe.evaluation.held_out))
 
 
 def scored(run: Any) -> dict[str, Any]:
@@ -74,22 +83,21 @@ def scored(run: Any) -> dict[str, Any]:
     from curta.evaluation.scoring import scores
     from curta.problems import tasks
 
-    (task,), models, watched = run.recipe.tasks, run.load_models(), run.recipe.training.validation
-    asked = tasks.held_out(task, range(watched, watched + run.recipe.evaluation.held_out))
-    found, again = (scores(models, s) for s in (asked, tasks.trained_problems(task, MOST)))
+    (task,), models = run.recipe.tasks, run.load_models()
+    sets = asked(run), tasks.trained_problems(task, MOST)
+    found, again = (scores(models, one, run.layout.bounds_of(one)) for one in sets)
     info = run.folder.read_info()
     return {
         "parameters": info.parameters,
         "steps": run.step,
         "pairs": tasks.table(task).rows,
         "pairs in training": tasks.trained_count(task),
-        "asked": len(asked),
+        "asked": len(sets[0]),
         "training loss": final_losses(run),
         "held-out loss": [float(f"{loss:.3g}") for loss in found.loss],
         "exact match": found.exact_match.mean(axis=1).round(5).tolist(),
         "token accuracy": found.token_accuracy.round(5).tolist(),
         "exact match in training": again.exact_match.mean(axis=1).round(5).tolist(),
-        **distances(run, asked),
         "enough": reached(run),
         "seconds": info.training_seconds,
     }
@@ -110,18 +118,18 @@ def reached(run: Any) -> list[int | None]:
     return [min(one, default=None) for one in steps]
 
 
-def distances(run: Any, asked: Sequence[Any]) -> dict[str, Any]:
+def distances(run: Any, problems: Sequence[Any]) -> dict[str, Any]:
     """How far the answers that members write are from the truth, and how many are no number.
 
     Of answers 7, 9 and none where 7 is right, the mean absolute error is 1, and 1 is no number.
     """
     errors, malformed = [], []
     for member in range(len(run.seeds)):
-        texts = run.write(asked, member)
-        answers = [run.layout.answer(p, text) for p, text in zip(asked, texts, strict=True)]
-        off = [abs(a - p.truth) for a, p in zip(answers, asked, strict=True) if a is not None]
+        texts = run.write(problems, member)
+        answers = [run.layout.answer(p, text) for p, text in zip(problems, texts, strict=True)]
+        off = [abs(a - p.truth) for a, p in zip(answers, problems, strict=True) if a is not None]
         errors.append(round(sum(off) / len(off), 5) if off else None)
-        malformed.append(len(asked) - len(off))
+        malformed.append(len(problems) - len(off))
     return {"absolute error": errors, "malformed": malformed}
 
 

@@ -23,13 +23,15 @@ NAME, RECIPE, SEEDS = "sizes", "sources/ladder-5-answers", 3
 WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
 """Width of each size, by about how many parameters it has."""
 RATES = (0.0003, 0.001, 0.003)
-STEPS, BATCH, SEARCH = 1600, 64, 4
+STEPS, BATCH, SEARCH = 1500, 64, 4
 """Steps and problems of a step; a learning rate is tried for one in four steps.
 
 Of 0.5M, 0.001 and 0.003 are still alike after 180 steps, and after 600 no longer (1.03 and 1.13).
 """
 BEYOND, COUNT, SEED = (100, 999), 1000, 1
 """Operands out of range, how many sums of them are asked, and what they are drawn from."""
+EACH = 200
+"""Sums that are asked of each range of the operand-range probe."""
 
 
 def main() -> None:
@@ -38,19 +40,20 @@ def main() -> None:
         search(name, options)
         rate = best_rate(RESULTS.read(NAME)[f"{name}: rates"])
         fields = recipe_fields(RECIPE, changes(name, rate))
-        settings = {"recipe": fields, "beyond": BEYOND, "count": COUNT}
+        settings = {"recipe": fields, "beyond": BEYOND, "count": COUNT, "each": EACH}
         RESULTS.keep(NAME, name, partial(measured, name, rate), range(SEEDS), settings, options)
 
 
-def changes(name: str, rate: float, steps: int = STEPS) -> dict[str, Any]:
-    """What is changed in the recipe."""
+def changes(name: str, rate: float, part: int = 1) -> dict[str, Any]:
+    """What is changed in the recipe, for one in so many of the steps."""
     return design(name) | {
         "optimizer.learning_rate": rate,
-        "training.steps": steps,
+        "training.steps": STEPS // part,
         "training.batch": BATCH,
         "training.checkpoint_every": STEPS // 4,
         "training.checkpoints": 1,
-        "training.validate_every": STEPS // 10,
+        "training.validate_every": STEPS // 3,
+        "evaluation.count": 50,
     }
 
 
@@ -61,7 +64,7 @@ def design(name: str) -> dict[str, Any]:
 
 def search(name: str, options: argparse.Namespace) -> None:
     """Keeps the training loss that comes of every learning rate in a quarter of the steps."""
-    asked = {"recipe": recipe_fields(RECIPE, changes(name, RATES[0], STEPS // SEARCH))}
+    asked = {"recipe": recipe_fields(RECIPE, changes(name, RATES[0], SEARCH))}
     measure = partial(searched, name)
     RESULTS.keep(NAME, f"{name}: rates", measure, [0], asked | {"rates": RATES}, options)
 
@@ -73,7 +76,7 @@ def searched(name: str) -> dict[str, float]:
     losses = {}
     for rate in RATES:
         own = f"{NAME}-{name}-{rate}".replace(".", "_")
-        tried = changes(name, rate, STEPS // SEARCH)
+        tried = changes(name, rate, SEARCH)
         there = own in folders.existing()
         run = api.load(own) if there else api.begin(RECIPE, 1, own, tried)
         run.train()
@@ -90,7 +93,7 @@ def measured(name: str, rate: float) -> dict[str, Any]:
     from curta.frontends import api
 
     run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, changes(name, rate))
-    rows = api.probe(run, "operand-range", count=COUNT)
+    rows = api.probe(run, "operand-range", count=EACH)
     shares = {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
     return (
         scored(run)
@@ -108,7 +111,7 @@ def beyond(run: Any) -> dict[str, list[float]]:
 
     rng = Random(SEED)
     asked = [Problem("+", (rng.randint(*BEYOND), rng.randint(*BEYOND))) for _ in range(COUNT)]
-    found = scores(run.load_models(), asked)
+    found = scores(run.load_models(), asked, run.layout.bounds_of(asked))
     return {
         "exact match": found.exact_match.mean(axis=1).round(5).tolist(),
         "token accuracy": found.token_accuracy.round(5).tolist(),

@@ -14,6 +14,10 @@ from docs import sizes
 from docs.evidence import Results
 from tests.docs.handmade import kept
 
+SMALL = {
+    "model.width": 8, "model.heads": 1, "model.num_layers": 1, "model.num_attention_layers": 1,
+    "training.validation": 14, "evaluation.held_out": 14,
+}  # fmt: skip
 RATES = {"0.0003": 1.5, "0.001": 1.125, "0.003": 1.25}
 
 
@@ -72,8 +76,10 @@ def test_the_rate_is_that_of_least_training_loss() -> None:
 def test_what_is_kept_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "RESULTS", Results(tmp_path / "results"))
     monkeypatch.setattr(sizes, "WIDTHS", {"0.5M": 8})
+    monkeypatch.setattr(sizes, "design", lambda name: SMALL)
     monkeypatch.setattr(sizes, "STEPS", 40)
     monkeypatch.setattr(sizes, "COUNT", 20)
+    monkeypatch.setattr(sizes, "EACH", 20)
     monkeypatch.setattr("sys.argv", ["sizes"])
     sizes.main()
     found = sizes.trained(sizes.RESULTS)["0.5M"]
