@@ -65,7 +65,7 @@ def test_the_name_of_a_program_is_text_in_a_page_that_calculates() -> None:
     found = Page(
         render(
             "export/part.html", designs=designs, weights=["AAAA"], members=1,
-            refused={EVIL: EVIL}, several=True,
+            refused={EVIL: EVIL}, several=True, pages=[],
         )
     )  # fmt: skip
     assert EVIL not in found.source

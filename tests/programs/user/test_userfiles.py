@@ -58,7 +58,7 @@ def forget() -> None:
     registry._READ.clear()
     registry._INSTALLED.clear()
     registry.REGISTERED.clear()
-    for symbol in set(OPERATIONS) - BUILT_IN:
+    for symbol in set(OPERATIONS) - set(BUILT_IN):
         del OPERATIONS[symbol]
 
 
@@ -250,7 +250,7 @@ def test_what_is_curtas_own_is_never_replaced() -> None:
         )
         with pytest.raises(UserError, match=says):
             curta.register(made)
-    assert set(OPERATIONS) >= BUILT_IN
+    assert set(OPERATIONS) >= set(BUILT_IN)
 
 
 def test_registered_programs_may_be_replaced_by_later_ones() -> None:
