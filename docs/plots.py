@@ -82,7 +82,7 @@ def sizes(known: Mapping[str, Any]) -> Figure:
     of = {one["parameters"]: one for one in known.values()}
     with style():
         figure, (upper, lower) = column(2, height=4.6)
-        _draw_sizes(upper, {n: one["held-out loss"] for n, one in of.items()}, MEDIAN)
+        _draw_sizes(upper, {n: one["held-out loss"] for n, one in of.items()}, INK)
         upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss on held-out answers")
         for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):

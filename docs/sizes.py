@@ -15,9 +15,9 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from docs.announced import final_losses, scored
+from docs.announced import cell, final_losses, own_run, scored
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import markdown, recipe_fields, spread
 
 NAME, RECIPE, SEEDS = "sizes", "sources/ladder-5-answers", 3
 WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
@@ -69,37 +69,34 @@ def search(name: str, options: argparse.Namespace) -> None:
     RESULTS.keep(NAME, f"{name}: rates", measure, [0], asked | {"rates": RATES}, options)
 
 
-def searched(name: str) -> dict[str, float]:
-    from curta.frontends import api
-    from curta.runs import folders
-
+def searched(name: str) -> dict[str, float | None]:
     losses = {}
     for rate in RATES:
         own = f"{NAME}-{name}-{rate}".replace(".", "_")
-        tried = changes(name, rate, SEARCH)
-        there = own in folders.existing()
-        run = api.load(own) if there else api.begin(RECIPE, 1, own, tried)
+        run = own_run(own, 1, changes(name, rate, SEARCH), evaluate=False)
         run.train()
         (losses[str(rate)],) = final_losses(run)
     return losses
 
 
-def best_rate(losses: dict[str, float]) -> float:
-    """The rate with the least training loss."""
-    return float(min(losses, key=lambda rate: losses[rate]))
+def best_rate(losses: dict[str, float | None]) -> float:
+    """The rate with the least training loss, of those that did not diverge."""
+    known = {rate: loss for rate, loss in losses.items() if loss is not None}
+    return float(min(known, key=lambda rate: known[rate]))
 
 
 def measured(name: str, rate: float) -> dict[str, Any]:
     from curta.frontends import api
 
-    run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, changes(name, rate))
+    run = own_run(f"{NAME}-{name}".replace(".", "_"), SEEDS, changes(name, rate))
+    run.complete()
     rows = api.probe(run, "operand-range", count=EACH)
-    shares = {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
-    return (
-        scored(run)
-        | {"width": WIDTHS[name], "rate": rate, "beyond": beyond(run)}
-        | {"range": shares}
-    )
+    return scored(run) | {
+        "width": WIDTHS[name],
+        "rate": rate,
+        "beyond": beyond(run),
+        "range": {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows},
+    }
 
 
 def beyond(run: Any) -> dict[str, list[float]]:
@@ -158,7 +155,7 @@ def _row(name: str, of: dict[str, Any]) -> list[str]:
         str(of["width"]),
         f"{of['parameters']:,}",
         str(of["rate"]),
-        *(spread(of[loss], 4) for loss in ("training loss", "held-out loss")),
+        *(cell(of[loss], loss) for loss in ("training loss", "held-out loss")),
         spread(of["exact match"]),
         *(spread(of["beyond"][measure]) for measure in ("exact match", "token accuracy")),
         f"{of['seconds'] / SEEDS:,.0f}",
@@ -174,7 +171,7 @@ def _ranges(known: dict[str, dict[str, list[float]]]) -> Iterator[list[str]]:
 def _rates(known: dict[str, Any]) -> Iterator[list[str]]:
     for name in WIDTHS:
         if losses := known.get(f"{name}: rates"):
-            yield [name, *(f"{loss:.4f}" for loss in losses.values())]
+            yield [name, *("diverged" if one is None else f"{one:.4f}" for one in losses.values())]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from curta.config.errors import UserError
 from curta.frontends import api
 from curta.problems.problem import Problem
 from docs import announced
@@ -97,6 +98,15 @@ def test_what_is_read_of_a_training_is_each_members_own(
     assert announced.reached(run) == [10, 10]
     monkeypatch.setattr(announced, "ENOUGH", 1.1)
     assert announced.reached(run) == [None, None]
+
+
+def test_a_run_of_other_settings_is_not_gone_on_with() -> None:
+    few = SMALL | {"training.steps": 20, "training.validate_every": 0}
+    assert announced.own_run("mine", 2, few).seeds == announced.own_run("mine", 2, few).seeds
+    with pytest.raises(UserError, match="'mine' is of other settings"):
+        announced.own_run("mine", 2, few | {"training.steps": 30})
+    with pytest.raises(UserError, match="'mine' is of other settings"):
+        announced.own_run("mine", 3, few)
 
 
 @pytest.mark.slow

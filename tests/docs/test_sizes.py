@@ -18,7 +18,7 @@ SMALL = {
     "model.width": 8, "model.heads": 1, "model.num_layers": 1, "model.num_attention_layers": 1,
     "training.validation": 14, "evaluation.held_out": 14,
 }  # fmt: skip
-RATES = {"0.0003": 1.5, "0.001": 1.125, "0.003": 1.25}
+RATES = {"0.0003": 1.5, "0.001": 1.125, "0.003": None}
 
 
 def size(parameters: int) -> dict[str, Any]:
@@ -59,17 +59,18 @@ def test_the_tables_have_every_size_in_order(tmp_path: Path) -> None:
     found = sizes.tables(kept(tmp_path, "sizes", known))
     made = {name: list(lines) for name, lines in found.items()}
     assert made["sizes"][2:] == [
-        f"| {name} | 104 | {parameters} | 0.001 | 0.2500 (0.1250 to 0.5000)"
-        " | 0.2000 (0.1000 to 0.4000) | 0.950 (0.900 to 1.000) | 0.000 (all)"
+        f"| {name} | 104 | {parameters} | 0.001 | 0.25000 (0.12500 to 0.50000)"
+        " | 0.20000 (0.10000 to 0.40000) | 0.950 (0.900 to 1.000) | 0.000 (all)"
         " | 0.400 (0.300 to 0.500) | 302 |"
         for name, parameters in (("0.5M", "520,936"), ("2M", "2,080,208"))
     ]
     assert made["sizes, range"][2] == "| 0.5M | 0.950 | 0.000 |"
-    assert made["sizes, rates"][2:] == ["| 2M | 1.5000 | 1.1250 | 1.2500 |"]
+    assert made["sizes, rates"][2:] == ["| 2M | 1.5000 | 1.1250 | diverged |"]
 
 
 def test_the_rate_is_that_of_least_training_loss() -> None:
     assert sizes.best_rate(RATES) == 0.001
+    assert sizes.best_rate({"0.0003": 1.5, "0.003": 1.25}) == 0.003
 
 
 @pytest.mark.slow
