@@ -1,7 +1,7 @@
 """An encoder that writes all digits at once, as its source has it: `make results-encoder`.
 
 Three seeds of each recipe, three epochs of 200,000 fixed problems: token accuracy on 1,000 test
-problems after each epoch, on the training set scored again, and the source's exams. Runs are
+problems after each epoch, on the training set scored again, and the source's probes. Runs are
 trained in the runs folder, or gone on with.
 """
 
@@ -46,14 +46,14 @@ def measured(name: str) -> dict[str, Any]:
     run = finished(name, f"sources/{name}", SEEDS)
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
     again = scores(models, tasks.trained_problems(task, AGAIN))
-    exams = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
+    probed = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
     return {
         "parameters": info.parameters,
         "seconds of training": info.training_seconds,
         "epochs": _epochs(run),
         "training set again": again.token_accuracy.round(4).tolist(),
-        "exams": {exam: _exam(run, exam) for exam in exams},
-        "both orders": _both_orders(models) if exams else None,
+        "probes": {name: _probe(run, name) for name in probed},
+        "both orders": _both_orders(models) if probed else None,
         "sizes": {
             f"{row.size}, {row.slice_name}": row.exact_match
             for row in run.folder.read_evaluation().lengths
@@ -74,7 +74,7 @@ def _epochs(run: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _exam(run: Any, name: str) -> list[dict[str, Any]]:
+def _probe(run: Any, name: str) -> list[dict[str, Any]]:
     from curta.frontends import api
 
     return [dict(row) for row in api.probe(run, name)]

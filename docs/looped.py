@@ -2,8 +2,8 @@
 
 Three seeds of `sources/looped-abacus-small`, asked with other numbers of recurrences than in
 training, for every pair of lengths up to twice the longest of training. As in the source, digits'
-indices are displaced in the exam, too: by each of a few offsets, over which is averaged. The run is
-trained in the runs folder, or gone on with.
+indices are displaced in the evaluation, too: by each of a few offsets, over which is averaged. The
+run is trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable

@@ -37,7 +37,7 @@ BIASES = "biases"
 
 
 @dataclass(frozen=True)
-class DirectLogits(settings.DirectLogits, Probe):
+class DirectLogits(settings.Sample, Probe):
     name: ClassVar[str] = "direct-logits"
     summary: ClassVar[str] = "what each head and MLP adds to the right digit's logit"
     scope: ClassVar[str] = "models whose state is a sum"

@@ -30,7 +30,7 @@ from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
-class LogitLens(settings.LogitLens, Probe):
+class LogitLens(settings.Sample, Probe):
     name: ClassVar[str] = "logit-lens"
     summary: ClassVar[str] = "after which layer the digits of the answer are there"
 

@@ -87,28 +87,22 @@ class Counterfactual(Options):
 
 
 @dataclass(frozen=True)
-class Ablation(Options):
-    how: str = option("zero", "what stands in place of a part: zero, or its mean", kind=str)
+class Sample(Options):
+    """Of a probe that asks one sample of random problems."""
+
     count: int = option(50, "problems of the sample")
     seed: int = option(1, "seed of the problems", least=0, most=INT32)
+
+
+@dataclass(frozen=True)
+class Ablation(Sample):
+    how: str = option("zero", "what stands in place of a part: zero, or its mean", kind=str)
 
 
 @dataclass(frozen=True)
 class Patching(Options):
     problem: str | None = option(None, "such as 57+68 (an example)", kind=str)
     other: str | None = option(None, "from which is patched (one digit more)", kind=str)
-
-
-@dataclass(frozen=True)
-class LogitLens(Options):
-    count: int = option(50, "problems of the sample")
-    seed: int = option(1, "seed of the problems", least=0, most=INT32)
-
-
-@dataclass(frozen=True)
-class DirectLogits(Options):
-    count: int = option(50, "problems of the sample")
-    seed: int = option(1, "seed of the problems", least=0, most=INT32)
 
 
 @dataclass(frozen=True)
@@ -144,8 +138,8 @@ OPTIONS: dict[str, type[Options]] = {
     "counterfactual": Counterfactual,
     "ablation": Ablation,
     "patching": Patching,
-    "logit-lens": LogitLens,
-    "direct-logits": DirectLogits,
+    "logit-lens": Sample,
+    "direct-logits": Sample,
     "fourier": Fourier,
     "linear": Linear,
     "neuron": Neuron,

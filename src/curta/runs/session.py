@@ -262,7 +262,8 @@ class Session:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
         changed |= {} if at == self.step else {"step": at}
-        with self._evaluating(changed), self._parts(settings, changed, at) as kept:
+        stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
+        with stage, self._parts(settings, changed, at) as kept:
             keep = self._shared(kept, settings, models, at)
             found = self._evaluation(models, settings, progress, keep=keep)
             found = replace(found, changes=changed, step=at)
@@ -297,10 +298,6 @@ class Session:
         """Begins a stage in the other processes of this run, at the step of its weights."""
         more = {"step": self._step, "trust": self.code_known} | more
         team.tell(do, self.folder.path, **more)
-
-    def _evaluating(self, changed: dict[str, Any]) -> AbstractContextManager[object]:
-        """The recipe's evaluation is a stage of the run's life, others are not."""
-        return life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
 
     def _evaluation(
         self,
