@@ -77,7 +77,7 @@ def test_a_training_that_was_not_stopped_is_not_repeated(
 def test_what_is_kept_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURTA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(ladder, "RESULTS", Results(tmp_path / "results"))
-    monkeypatch.setattr(ladder, "affordable", lambda name: 1000)
+    monkeypatch.setattr(ladder, "affordable", lambda name, changes, budget: 1000)
     monkeypatch.setattr(ladder, "SIZES", (2, 400))
     common = ladder.COMMON | {"model.width": 8, "training.validation": 10}
     monkeypatch.setattr(ladder, "COMMON", common)

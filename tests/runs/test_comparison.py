@@ -249,7 +249,7 @@ def test_a_folder_that_is_no_comparison_is_left_alone(runs_folder: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 2}'])
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 3}'])
 def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: str) -> None:
     (copied(done, runs_folder) / "comparison.json").write_text(text)
     with pytest.raises(UserError, match="comparison 'two' is damaged"):
@@ -257,7 +257,7 @@ def test_a_damaged_file_is_one_line(done: Comparison, runs_folder: Path, text: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", [1, 3])
+@pytest.mark.parametrize("form", [2, 4])
 def test_a_file_of_another_version_and_an_unknown_name_are_refused(
     done: Comparison, runs_folder: Path, form: int
 ) -> None:

@@ -26,7 +26,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     command = [sys.executable, "-m", "tests.training.eight", str(path)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return np.load(path)
+    with np.load(path) as arrays:
+        return dict(arrays)
 
 
 def test_members_in_turn_are_the_same_to_the_bit_on_two_four_and_eight(found: Any) -> None:
@@ -52,12 +53,12 @@ def test_members_in_turn_are_the_same_to_the_bit_on_two_four_and_eight(found: An
 def test_eight_devices_have_the_numbers_of_one(found: Any, case: str, mesh: list[int]) -> None:
     assert found[f"{case}/1/mesh"].tolist() == [1, 1]
     assert found[f"{case}/8/mesh"].tolist() == mesh
-    for name, most in (("loss", 1e-5), ("weights", 1e-4)):
+    for name, most in (("loss", 1e-5), ("weights", 5e-4)):
         one, eight = found[f"{case}/1/{name}"], found[f"{case}/8/{name}"]
         np.testing.assert_allclose(eight, one, atol=most)
 
 
 def test_vectorised_members_are_those_that_take_turns(found: Any) -> None:
-    for name, most in (("loss", 1e-5), ("weights", 1e-4)):
+    for name, most in (("loss", 1e-5), ("weights", 5e-4)):
         one, other = found[f"in turn/1/{name}"], found[f"vectorised/1/{name}"]
         np.testing.assert_allclose(one, other, atol=most)

@@ -19,9 +19,21 @@ from tests.runs.trackers.readers import Kept, in_tensorboard, in_trackio, in_wan
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
 
 
+WATCHED = {
+    "+ 2": "evaluated/addition/2",
+    "+ 4": "evaluated/addition/4",
+    "+ trained": "evaluated/addition/trained",
+    "+ held out": "evaluated/addition/held-out",
+}
+"""What trackers call what metrics.jsonl has by the first name."""
+
+
 def trained(track: str, **changes: Any) -> Run:
-    """A run of two seeds that is validated twice."""
-    changes = {"training__validate_every": 10, "training__validation": 4} | changes
+    """A run of two seeds that is validated twice, and watched at two sizes."""
+    watched = {"evaluate_every": 10, "evaluate_count": 4, "evaluate_digits": [2, 4]}
+    validated = {"validate_every": 10, "validation": 4}
+    both = {f"training__{name}": value for name, value in (validated | watched).items()}
+    changes = both | changes
     run = api.begin("addition", [5, 7], "tracked", tiny.overrides(**changes), track)
     run.train()
     return run
@@ -29,12 +41,14 @@ def trained(track: str, **changes: Any) -> Run:
 
 def written(run: Run) -> Kept:
     """What metrics.jsonl has."""
-    return {
-        (row.step, name, run.seeds[row.member]): value
-        for row in run.folder.read_metrics()
-        for name, value in vars(row).items()
-        if name not in ("step", "member") and value is not None
-    }
+    found: Kept = {}
+    for row in run.folder.read_metrics():
+        plain = {name: value for name, value in vars(row).items() if value is not None}
+        watched = plain.pop("evaluated")
+        plain |= {WATCHED[name]: value for name, value in watched.items()}
+        step, seed = plain.pop("step"), run.seeds[plain.pop("member")]
+        found |= {(step, name, seed): value for name, value in plain.items()}
+    return found
 
 
 READERS: dict[str, Callable[[Run], Kept]] = {
@@ -60,7 +74,7 @@ def test_a_tracker_keeps_what_the_run_does(
     expected = written(run)
     assert {metric for _, metric, _ in expected} == {
         "loss", "exact_match", "seconds", "validation_loss", "validation_token_accuracy",
-        "validation_exact_match",
+        "validation_exact_match", *WATCHED.values(),
     }  # fmt: skip
     assert READERS[name](run) == pytest.approx(expected)
 

@@ -5,6 +5,7 @@ import { make, shown } from "./elements.js";
 import { machineOf } from "./machine.js";
 import { Network } from "./model.js";
 import { tensorsOf } from "./numbers.js";
+import { Pace } from "./pacing.js";
 import { Mistake, TRUTHS, answerText, parse, prompt, read, truth } from "./problems.js";
 import { sheetOf } from "./sheet.js";
 import { Sheet } from "./squares.js";
@@ -14,13 +15,12 @@ const at = (id) => document.getElementById(id);
 const weights = [...document.querySelectorAll("script.weights")];
 const models = JSON.parse(at("designs").textContent).flatMap(({ run, design, names }) =>
   names.map((name, member) => ({ name, run, member, design })));
-const SLICE = 12; // milliseconds of writing between two drawings
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
 
 /** Where the page stands: the problem, its text, how much of it is drawn, what is chosen. */
 const now = { problem: null, writing: null, drawn: 0, chosen: -1, changed: new Set() };
 const sheet = new Sheet(at("board"), at("grid"), at("ruler"), at("labels"));
-let timer = 0;
+const pace = new Pace(at, { writing: () => now.writing, draw, finish, wrote: () => say(`Wrote ${shown(design.machine.tokens[now.writing.paper.tokens.at(-1)].symbol)}.`) });
 
 /** The model that calculates; it is made ready when it is first taken. */
 let model, design, network;
@@ -46,7 +46,7 @@ function begun(problem) {
 
 function calculate(event) {
   event.preventDefault();
-  stop();
+  pace.stop();
   try {
     now.problem = parse(at("problem").value, design);
     now.writing = begun(now.problem);
@@ -75,35 +75,7 @@ function restart(from) {
   now.chosen = -1;
   at("work").dataset.right = "";
   say("Writing.");
-  go();
-}
-
-function go() {
-  stop();
-  timer = setTimeout(tick, 0);
-  controls();
-}
-
-function stop() {
-  clearTimeout(timer);
-  timer = 0;
-}
-
-function tick() {
-  const delay = Number(at("speed").value), until = performance.now() + SLICE;
-  do now.writing.go();
-  while (!delay && !now.writing.over && performance.now() < until);
-  timer = now.writing.over ? 0 : setTimeout(tick, delay);
-  draw();
-  if (!timer) finish();
-}
-
-function single() {
-  stop();
-  now.writing.go();
-  draw();
-  if (now.writing.over) return finish();
-  say(`Wrote ${shown(design.machine.tokens[now.writing.paper.tokens.at(-1)].symbol)}.`);
+  pace.go();
 }
 
 function finish() {
@@ -112,7 +84,7 @@ function finish() {
   at("work").dataset.right = wanted === null ? "" : String(wrote === wanted);
   say(verdict(wrote, wanted));
   if (at("squared").checked) sheet.showLowDigits();
-  controls();
+  pace.controls();
 }
 
 function spoken(answer, { operator }) {
@@ -139,7 +111,7 @@ function say(words) {
 
 /** Writes another token in place of one, and lets the model go on from there. */
 function change(number, token) {
-  stop();
+  pace.stop();
   now.writing.paper.cut(number);
   now.writing.append(token);
   now.changed = new Set([...now.changed].filter((other) => other < number)).add(number);
@@ -147,7 +119,7 @@ function change(number, token) {
   draw();
   choose(number, true);
   if (now.writing.over) {
-    stop();
+    pace.stop();
     finish();
   }
 }
@@ -161,13 +133,7 @@ function draw() {
     look(length - 1);
     if (at("squared").checked) sheet.follow(at("text").lastChild);
   }
-  controls();
-}
-
-function controls() {
-  const { over } = now.writing;
-  at("pause").disabled = at("single").disabled = over;
-  at("pause").textContent = timer ? "Pause" : "Go on";
+  pace.controls();
 }
 
 /** Makes a written token the one that is looked into. */
@@ -275,8 +241,6 @@ function listen() {
     if (now.problem) at("form").requestSubmit();
   });
   at("form").addEventListener("submit", calculate);
-  at("pause").addEventListener("click", () => (timer ? (stop(), controls()) : go()));
-  at("single").addEventListener("click", single);
   at("squared").addEventListener("change", arranged);
   at("head").addEventListener("change", () => look(shownNumber()));
   at("text").addEventListener("keydown", typed);

@@ -61,14 +61,15 @@ export const TRUTHS = {
   luhn: (a) => checkDigit(a),
 };
 
-/** `{operator, operands}` of `12+34`, `sort 3,1,2`, `gcd(6, 4)`, `3.75+12.5` or `0xff+0x1`. */
+/** `{operator, operands}` of `12+34`, `sort 3,1,2`, `gcd(6, 4)`, `3.75+12.5`, `0xff+0x1`, `5+6 mod 7`. */
 export function parse(text, design) {
   const plain = keyed(text, design).trim().replace(/=$/, "").trim();
   if (!plain) throw new Mistake(`Write a problem, such as ${exampleOf(design)}.`);
   if (plain.length > design.tokens) {
     throw new Mistake(`A problem has at most ${design.tokens} characters here.`);
   }
-  const { operator, numbers } = compound(plain, design) ?? called(plain, design) ?? infix(plain, design);
+  const { operator, numbers } =
+    compound(plain, design) ?? called(plain, design) ?? modular(plain, design) ?? infix(plain, design);
   if (!Object.hasOwn(design.operations, operator)) throw new Mistake(unknown(operator, design));
   check(operator, numbers, design);
   const operands = numbers.map((number) => valueOf(number).value);
@@ -140,7 +141,9 @@ function negated(written, sign) {
 
 /** The right answer; undefined for an operator of which this page knows nothing. */
 export function truth({ operator, operands }, { operations, machine }) {
-  if (!operations[operator].known || !Object.hasOwn(TRUTHS, operator)) return undefined;
+  const [sign, modulus] = operator.split(" mod ");
+  if (!operations[operator].known || !Object.hasOwn(TRUTHS, sign)) return undefined;
+  if (modulus) return remainder(TRUTHS[sign](...operands), BigInt(modulus));
   const [first] = givensOf(machine.formats[operator]);
   return operator === "reverse" ? reversed(operands[0], first.base) : TRUTHS[operator](...operands);
 }
@@ -209,6 +212,14 @@ function compound(text, { operations, machine }) {
     }
   }
   return null;
+}
+
+/** A problem modulo a number, which is part of its operator: `+ mod 97`; null if it is none. */
+function modular(text, design) {
+  const match = text.match(/^(.*?)\s+mod\s+([0-9]+)$/);
+  if (!match) return null;
+  const { operator, numbers } = infix(match[1], design);
+  return { operator: `${operator} mod ${match[2]}`, numbers };
 }
 
 function infix(text, design) {
@@ -327,6 +338,11 @@ function decimalSum(values) {
 
 function reversed(value, base) {
   return numberIn(digitsIn(value, BigInt(base)), base);
+}
+
+/** From 0 up, of numbers below 0 too. */
+function remainder(value, modulus) {
+  return ((value % modulus) + modulus) % modulus;
 }
 
 function divisor(a, b) {

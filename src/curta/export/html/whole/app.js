@@ -3,6 +3,7 @@
 
 import { make } from "../elements.js";
 import { tensorsOf } from "../numbers.js";
+import { Pace } from "../pacing.js";
 import { Mistake, answerText, parse } from "../problems.js";
 import { Verdict } from "./answers.js";
 import { addressOf, addressed } from "./changes.js";
@@ -16,7 +17,6 @@ const at = (id) => document.getElementById(id);
 const { run, design } = JSON.parse(at("designs").textContent);
 const model = new Transformer(design, tensorsOf(document.querySelector("script.weights").textContent));
 const layout = layoutOf(design);
-const SLICE = 12; // milliseconds of writing between two drawings
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
 
 /** What is asked, what is changed, and the text; `plain` is that of the model as it was trained. */
@@ -24,7 +24,7 @@ const now = {
   problem: null, zeroed: new Set(), patch: null, source: null, writing: null, plain: null,
   drawn: 0, chosen: -1, forced: new Set(),
 };
-let timer = 0;
+const pace = new Pace(at, { writing: () => now.writing, draw, finish, wrote: () => choose(now.writing.length - 1) });
 
 /** A writing of which the prompt is there; a Mistake if it is longer than a page's texts. */
 function begun(problem, tap) {
@@ -39,7 +39,7 @@ function begun(problem, tap) {
 
 function calculate(event) {
   event?.preventDefault();
-  stop();
+  pace.stop();
   try {
     now.problem = parse(at("problem").value, design);
     now.plain = begun(now.problem);
@@ -78,39 +78,7 @@ function restart(from) {
   at("work").dataset.right = "";
   at("answers").replaceChildren();
   at("status").textContent = "Writing.";
-  go();
-}
-
-function go() {
-  stop();
-  timer = setTimeout(tick, 0);
-  controls();
-}
-
-function stop() {
-  clearTimeout(timer);
-  timer = 0;
-}
-
-function tick() {
-  const delay = Number(at("speed").value), until = performance.now() + SLICE;
-  do step();
-  while (!delay && !now.writing.over && performance.now() < until);
-  timer = now.writing.over ? 0 : setTimeout(tick, delay);
-  draw();
-  if (!timer) finish();
-}
-
-function step() {
-  if (!now.writing.over) now.writing.go();
-}
-
-function single() {
-  stop();
-  step();
-  draw();
-  if (now.writing.over) return finish();
-  choose(now.writing.length - 1);
+  pace.go();
 }
 
 function finish() {
@@ -119,7 +87,7 @@ function finish() {
   at("status").textContent = verdict.words;
   at("answers").replaceChildren(...answerRows(verdict.wanted, answers(verdict)));
   if (now.writing.length > now.writing.given) choose(now.chosen < 0 ? now.writing.given : now.chosen);
-  controls();
+  pace.controls();
 }
 
 function verdictOf(writing) {
@@ -139,7 +107,7 @@ function isChanged() {
 
 /** Writes another token in place of one, and lets the model go on from there. */
 function change(number, token) {
-  stop();
+  pace.stop();
   const kept = now.writing.written.slice(0, number - now.writing.given).map((one) => one.token);
   now.writing = begun(now.problem, now.writing.tap);
   for (const one of [...kept, token]) now.writing.go(one);
@@ -153,13 +121,7 @@ function draw() {
   const { writing, forced } = now, added = [];
   for (; now.drawn < writing.length; now.drawn++) added.push(tokenOf(writing, now.drawn, forced.has(now.drawn)));
   at("text").append(...added);
-  controls();
-}
-
-function controls() {
-  const { over } = now.writing;
-  at("pause").disabled = at("single").disabled = over;
-  at("pause").textContent = timer ? "Pause" : "Go on";
+  pace.controls();
 }
 
 /** Makes a written token the one that is looked into. */
@@ -225,7 +187,7 @@ function meant(character, number) {
 /** Takes a part away, or gives it back. */
 function toggle({ dataset: { zeroes } }) {
   if (!now.zeroed.delete(zeroes)) now.zeroed.add(zeroes);
-  stop();
+  pace.stop();
   anew();
 }
 
@@ -248,7 +210,7 @@ function patched() {
 
 function put(event) {
   event.preventDefault();
-  stop();
+  pace.stop();
   patched();
   anew();
 }
@@ -256,14 +218,14 @@ function put(event) {
 function place({ dataset }) {
   const { positions } = now.patch, index = Number(dataset.place);
   if (!positions.delete(index)) positions.add(index);
-  stop();
+  pace.stop();
   anew();
 }
 
 function asTrained() {
   now.zeroed.clear();
   now.patch?.positions.clear();
-  stop();
+  pace.stop();
   anew();
 }
 
@@ -324,8 +286,6 @@ function listen() {
   at("form").addEventListener("submit", calculate);
   at("patch").addEventListener("submit", put);
   at("site").addEventListener("change", put);
-  at("pause").addEventListener("click", () => (timer ? (stop(), controls()) : go()));
-  at("single").addEventListener("click", single);
   at("undo").addEventListener("click", asTrained);
   at("recurrence").addEventListener("change", look);
   at("text").addEventListener("keydown", typed);

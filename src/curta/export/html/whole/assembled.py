@@ -15,7 +15,7 @@ POSITIONS = (
 )  # fmt: skip
 """The files of encodings."""
 
-SHARED = ("numbers.js", "elements.js", "machine.js", "compound.js", "problems.js")
+SHARED = ("numbers.js", "elements.js", "pacing.js", "machine.js", "compound.js", "problems.js")
 """What pages under a window have too."""
 
 MODULES = SHARED + tuple(

@@ -32,8 +32,8 @@ class Published {
 
   prompt({ operator, operands }) {
     const { layout } = this, form = layout.forms[operator];
-    const text = (PROMPTS[layout.name] ?? declared)(operands.map(String), form, layout, operator);
-    return [...text].map((character) => layout.characters.indexOf(character));
+    const text = (PROMPTS[familyOf(layout)] ?? declared)(operands.map(String), form, layout, operator);
+    return symbolsOf(text, layout).map((symbol) => layout.characters.indexOf(symbol));
   }
 
   /** The answer; null if what was written is none. */
@@ -42,9 +42,19 @@ class Published {
     const written = tokens.map(({ token }) => layout.characters[token]).join("");
     const end = layout.end < 0 ? written.length : written.indexOf(layout.characters[layout.end]);
     if (end < 0) return null;
-    const numbers = (READS[layout.name] ?? numbersBy)(written.slice(0, end), answer, layout);
+    const numbers = (READS[familyOf(layout)] ?? numbersBy)(written.slice(0, end), answer, layout);
     return numbers && valueOfNumbers(operator, numbers);
   }
+}
+
+/** The name of a layout without the number in which it may end: `residues` of `residues-97`. */
+function familyOf({ name }) {
+  return name.replace(/-\d+$/, "");
+}
+
+/** Characters, or whole numbers where these are tokens. */
+function symbolsOf(text, { characters }) {
+  return characters.some((one) => /^\d{2,}$/.test(one)) ? text.match(/\d+|./gs) : [...text];
 }
 
 /** The prompt that a `PromptFormat` says. */
@@ -76,6 +86,8 @@ const PROMPTS = {
   },
   hints: (texts, { mark }, layout) => `${hinted(texts, layout).join(mark)}=`,
   labelled: (texts) => ordered(texts.map((text, n) => `${letter(n)}:${text}`).join(","), true),
+  residues: (texts, form, layout, operator) =>
+    declared(texts.map((text) => String(BigInt(text) % BigInt(operator.split(" mod ")[1]))), form),
   spaced: ([first, second]) => `${first} + ${second} =`,
   "spaced-apart": (texts) => `${texts.map((text) => `${text[0]} ${text.slice(1)}`).join(" + ")}=`,
 };
@@ -98,6 +110,8 @@ const READS = {
     const places = [...ordered(text, true)].map((one) => one.charCodeAt(0) - letter(0).charCodeAt(0) + 1);
     return places.every((place) => place >= 1 && place <= 26) ? places.map(BigInt) : null;
   },
+  residues: (text, form, { characters }) =>
+    /^\d+$/.test(text) && characters.includes(text) ? [BigInt(text)] : null,
 };
 
 /** Numbers of one width, one more than the longest has, a hint before each digit. */
