@@ -7,8 +7,9 @@ table and the weight decay, and how long is trained.
 
 Of each seed are kept: its curves (training, and problems that are held out), the first steps at
 which 99 % of either are right, and the frequencies of the residues' vectors before the first step
-and after the last (probe `fourier`). Each seed is a result of its own in
-docs/results/grokking.json. `python -m docs.grokking 97-50` measures one configuration.
+and after the last, of the last layer's neurons and of the logits (probe `fourier`). Each seed is a
+result of its own in docs/results/grokking.json. `python -m docs.grokking 97-50` measures one
+configuration.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ Of 9,409 sums modulo 97, 6,586 held out leave 30 %.
 
 HEAD = (
     "sums", "seeds", f"step of {ENOUGH:.0%} in training", f"step of {ENOUGH:.0%} held out",
-    "held out at the end", f"in {TOP} frequencies before", "after", "of the logits",
+    "held out at the end", f"in {TOP} frequencies before", "after", "of the neurons",
+    "of the logits",
 )  # fmt: skip
 
 
@@ -71,7 +73,7 @@ def measured(name: str, seed: int) -> dict[str, Any]:
     run = finished(f"grokking-{name}-seed-{seed}", recipe, [seed], changes)
     api.probe(run, "fourier")
     picture: Any = probed.read(run.folder)["fourier"].picture
-    before, after, *_, of_logits = (panel["curves"][0] for panel in picture["panels"])
+    before, after, *_, neurons, logits = (panel["curves"][0] for panel in picture["panels"])
     (held_out,) = (
         row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"
     )
@@ -81,7 +83,9 @@ def measured(name: str, seed: int) -> dict[str, Any]:
         "problems": held_out.count,
         "before": before,
         "after": after,
-        "logits": of_logits,
+        "neurons": neurons,
+        "logits": logits,
+        "seconds": run.folder.read_info().training_seconds,
     }
 
 
@@ -127,7 +131,7 @@ def words(name: str) -> str:
     )
 
 
-PARTS = ("before", "after", "logits")
+PARTS = ("before", "after", "neurons", "logits")
 
 
 def together_of(shares: Sequence[float]) -> float:

@@ -18,7 +18,8 @@ def one(held_out: int | None, training: int = 400) -> dict[str, Any]:
         [step, 0.1, float(step >= training), 0.2, float(bool(held_out and step >= held_out))]
         for step in range(200, 2001, 200)
     ]
-    waves = {"before": [0.1] * 10, "after": [0.5, 0.5, *[0.0] * 8], "logits": [0.0] * 10}
+    waves = {part: [0.0] * 10 for part in grokking.PARTS}
+    waves |= {"before": [0.1] * 10, "after": [0.5, 0.5, *[0.0] * 8]}
     return {"curve": curve, "held out": 0.5 if held_out is None else 1.0, **waves}
 
 
@@ -48,7 +49,7 @@ def test_the_table_has_every_seed_and_says_who_never_was(known: Results) -> None
     first, second = list(grokking.tables(known)["grokking"])[2:]
     assert first == (
         "| modulo 97, 50 % of the table | 2 | 400, 400 | 1,800, never |"
-        " 0.750 (0.500 to 1.000) | 0.500 (all) | 1.000 (all) | 0.000 (all) |"
+        " 0.750 (0.500 to 1.000) | 0.500 (all) | 1.000 (all) | 0.000 (all) | 0.000 (all) |"
     )
     assert second.startswith("| modulo 113, 30 % of the table | 1 | 400 | 2,000 | 1.000 (all) |")
 

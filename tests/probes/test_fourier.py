@@ -9,8 +9,8 @@ from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.frontends import api
 from curta.frontends.run import Run
-from curta.probes import examine
-from curta.probes.fourier import Fourier, of_logits, of_vectors
+from curta.probes import examine, fourier
+from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
 
@@ -70,6 +70,21 @@ def test_what_turns_by_two_frequencies_is_in_none() -> None:
     assert of_logits(logits("sum") + logits("two")).round(9).tolist() == [0, 0, 0.5, 0, 0]
 
 
+def test_a_neuron_of_one_frequency_is_counted_and_one_of_two_is_not() -> None:
+    """Of waves one by one, by plain loops: the share of 85 % is that of squares."""
+    residues, turn = range(MODULUS), 2 * math.pi / MODULUS
+    neurons = [
+        lambda a, b: 7 + math.cos(3 * turn * (a + b)),
+        lambda a, b: math.cos(3 * turn * a) - 2 * math.sin(3 * turn * b),
+        lambda a, b: 3 * math.cos(5 * turn * (a - b)) + math.sin(turn * a),  # 90 % in one
+        lambda a, b: 2 * math.cos(5 * turn * (a - b)) + math.sin(turn * a),  # 80 %
+        lambda a, b: math.cos(2 * turn * a) * math.cos(turn * b),
+        lambda a, b: 4.0,
+    ]
+    inner = np.array([[[one(a, b) for one in neurons] for b in residues] for a in residues])
+    assert of_neurons(inner) == pytest.approx([0, 0, 2 / 6, 0, 1 / 6])
+
+
 def test_a_constant_for_all_answers_of_a_problem_says_nothing() -> None:
     more = np.random.default_rng(0).normal(size=(MODULUS, MODULUS, 1))
     assert of_logits(logits("sum") + more) == pytest.approx(of_logits(logits("sum")))
@@ -105,7 +120,7 @@ def test_an_embedding_of_known_waves_has_their_frequencies(run: Run) -> None:
     assert (first["together"], second["together"]) == pytest.approx((16 / 25, 1.0), abs=1e-6)
     other, _ = only(finding, of="embedding", step=4, member=1)
     assert (other["frequency"], other["share"], other["cos"]) == pytest.approx((4, 1, root))
-    before, after, growth, of_answers = finding.picture["panels"]
+    before, after, growth, *of_neurons, of_answers = finding.picture["panels"]
     assert [panel["title"] for panel in (before, after)] == [
         "embedding at step 0", "embedding at step 4"
     ]  # fmt: skip
@@ -113,6 +128,8 @@ def test_an_embedding_of_known_waves_has_their_frequencies(run: Run) -> None:
     assert max(before["curves"][0]) < 0.9
     assert growth["points"] == ["0", "2", "4"]
     assert growth["curves"][1][-1] == pytest.approx(1.0)
+    titles = [f"layer {layer} neurons at step 4" for layer in range(len(of_neurons))]
+    assert titles == [panel["title"] for panel in of_neurons]
     assert of_answers["title"] == f"logits of + mod {MODULUS} at step 4"
     assert "embedding at step 4, member 0: 100% in 2 frequencies" in finding.notes
 
@@ -130,6 +147,23 @@ def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> No
     share = of_logits(every)
     assert row["frequency"] == 1 + share.argmax()
     assert row["share"] == pytest.approx(share.max(), abs=1e-5)
+
+
+def test_neurons_are_those_of_asking_problem_by_problem(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One text at a time, by the activations that anybody can ask for."""
+    monkeypatch.setattr(fourier, "ENOUGH", 0.2)  # hardly trained, no neuron has more
+    first, *_ = only(found(Fourier(top=5), run, 1), of="layer 1 neurons")
+    inner = np.zeros((MODULUS, MODULUS, 32))
+    for a in range(MODULUS):
+        for b in range(MODULUS):
+            asked = run.activations([f"{a}+{b} mod {MODULUS}"], "layer.1.mlp.inner")
+            inner[a, b] = asked["layer.1.mlp.inner"][1, 0, 3]
+    share = of_neurons(inner)
+    assert first["share"] == pytest.approx(share.max(), abs=1e-6)
+    assert share.max() > 0.1
+    assert first["frequency"] == 1 + share.argmax()
 
 
 def test_models_whose_tokens_are_no_residues_are_refused(dense: Run) -> None:

@@ -1,4 +1,4 @@
-"""Which waves the vectors of residues, and the logits, are made of: modular addition by rotations.
+"""Which waves residues' vectors, neurons and logits are made of: modular addition by rotations.
 
 A function of the residues 0 to p - 1 is a sum of a constant and of the cosine and the sine of each
 frequency k = 1, 2, ... up to p / 2: cos(2 pi k a / p) and sin(2 pi k a / p). A model that turns by
@@ -9,13 +9,17 @@ of the embedding   in the squared norm of the residues' vectors less their mean,
 of the logits      in their variance over all problems. It counts what depends on both operands, or
                    one, by waves of frequency k alone; waves of two frequencies have the rest, so
                    these shares need not add up to 1
+of the neurons     of each MLP, where the answer is asked for: what share of them has at least
+                   85 % of its variance over all problems in waves of frequency k alone
 
 A constant that is added to all logits of a problem changes no chance, so it is taken off.
 Source: Nanda et al., Progress measures for grokking via mechanistic interpretability, arXiv
-2301.05217. There the logits are those of one model, and the same is asked of its MLP neurons.
+2301.05217. There a neuron is fitted by products of two waves of one frequency, which have waves of
+twice that frequency among them; here these belong to none.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -23,13 +27,22 @@ import numpy as np
 from jaxtyping import Float
 
 from curta.config.task import Task
+from curta.model.inspection import kind
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
+from curta.probes.inside.activations import Question
+from curta.probes.inside.parts import named
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.probes.tokens import checkpointed, remembered
 from curta.problems import tasks
 from curta.problems.problem import Problem
+
+ENOUGH = 0.85
+"""Share of a neuron's variance that makes it one of a single frequency, as in the source."""
+
+TOGETHER = 1024
+"""Problems whose values are held at all positions at once."""
 
 TINY = 1e-12
 """What a sum of squares is divided by at least: where nothing varies, all shares are zero."""
@@ -65,7 +78,7 @@ class Part(NamedTuple):
 @dataclass(frozen=True)
 class Fourier(settings.Fourier, Probe):
     name: ClassVar[str] = "fourier"
-    summary: ClassVar[str] = "the frequencies of the vectors of residues, and of the logits"
+    summary: ClassVar[str] = "the frequencies of the vectors of residues, of neurons and logits"
     scope: ClassVar[str] = "sums and differences modulo a number"
 
     @classmethod
@@ -77,13 +90,14 @@ class Fourier(settings.Fourier, Probe):
         steps, tables = _embeddings(subject)
         every = [[of_vectors(one) for one in table] for table in tables]
         parts = [Part("embedding", steps[n], every[n]) for n in (0, -1)]
-        parts += [_logits(subject, task) for task in subject.tasks]
+        parts += [part for task in subject.tasks for part in _of_problems(subject, task)]
         panels = [_stems(part, subject.members) for part in parts]
         if len(steps) > 2:
             panels.insert(2, self._over_training(steps, every))
         shows = (
             "The share of each frequency in the vectors of residues, before training and now, and"
-            f" in the logits; between them the share of the {self.top} largest, over training."
+            f" in the logits; between them the share of the {self.top} largest, over training. Of"
+            f" neurons, how many have {ENOUGH:.0%} of their variance in a frequency."
         )
         rows = [row for part in parts for row in self._rows(part, subject.members)]
         last = min(self.top, len(every[0][0].share))
@@ -155,17 +169,34 @@ def of_logits(logits: Float[np.ndarray, "residues residues answers"]) -> Shares:
 
     Where they are cos(2 pi 3 (a + b - c) / p), for an answer c, it is 1 for frequency 3.
     """
-    free = logits - logits.mean(axis=-1, keepdims=True)
-    power = (np.abs(np.fft.fft2(free, axes=(0, 1))) ** 2).sum(axis=-1)
-    power[0, 0] = 0.0
-    residues = np.arange(len(power))
-    fold = np.minimum(residues, len(power) - residues)
-    first, second = fold[:, None], fold[None, :]
+    found, whole = power(logits - logits.mean(axis=-1, keepdims=True))
+    return found.sum(axis=1) / max(whole.sum(), TINY)
+
+
+def of_neurons(inner: Float[np.ndarray, "residues residues neurons"]) -> Shares:
+    """The share of neurons that have enough of their variance in each frequency.
+
+    Of two neurons cos(2 pi 3 (a + b) / p) and cos(2 pi 3 a / p) + cos(2 pi 4 b / p), one of
+    frequency 3 and one of none, it is 0.5 for frequency 3.
+    """
+    found, whole = power(inner)
+    enough: Shares = (found >= ENOUGH * np.maximum(whole, TINY)).mean(axis=1)
+    return enough
+
+
+def power(
+    values: Float[np.ndarray, "residues residues each"],
+) -> tuple[Float[np.ndarray, "frequencies each"], Float[np.ndarray, " each"]]:
+    """Of functions of two residues: squares in waves of each frequency alone, and in all waves."""
+    found = np.abs(np.fft.fft2(values, axes=(0, 1))) ** 2
+    found[0, 0] = 0.0
+    residues = np.arange(len(found))
+    fold = np.minimum(residues, len(found) - residues)
+    first, second = np.meshgrid(fold, fold, indexing="ij")
     alone = (first == second) | (first == 0) | (second == 0)
-    found = np.bincount(
-        np.maximum(first, second)[alone], weights=power[alone], minlength=len(power) // 2 + 1
-    )
-    return found[1:] / max(power.sum(), TINY)
+    squares = np.zeros((len(found) // 2 + 1, found.shape[-1]))
+    np.add.at(squares, np.maximum(first, second)[alone], found[alone])
+    return squares[1:], found.sum(axis=(0, 1))
 
 
 def _embeddings(
@@ -180,17 +211,41 @@ def _modulus(task: Task) -> int:
     return tasks.operation(task).modulus or 0
 
 
-def _logits(subject: Subject, task: Task) -> Part:
-    """Those of the answer's residues after every problem, at the newest checkpoint."""
+def _of_problems(subject: Subject, task: Task) -> list[Part]:
+    """Neurons and logits where the answer of every problem is asked for, newest checkpoint."""
     count = _modulus(task)
     every = [Problem(task.operator, (a, b)) for a in range(count) for b in range(count)]
-    texts = [subject.layout.tokens_of(problem) for problem in every]
-    last = texts[0][1] - 1
-    found = subject.logits(texts, subject.bounds(every))[:, :, last, subject.layout.digits]
-    shares = [of_logits(one.reshape(count, count, -1)) for one in found.astype(np.float64)]
-    return Part(
-        f"logits of {task.operator}", subject.run.step, [Waves(None, None, s) for s in shares]
-    )
+    asked = Question(subject.load_models(), every)
+    inner = [site for site in asked.shapes if kind(site) == "mlp.inner"]
+    found = _before_answers(asked, [*inner, "logits"])
+    logits = found["logits"][..., subject.layout.digits]
+    return [
+        *(_part(subject, named(site), of_neurons, found[site]) for site in inner),
+        _part(subject, f"logits of {task.operator}", of_logits, logits),
+    ]
+
+
+def _before_answers(
+    asked: Question, sites: Sequence[str]
+) -> dict[str, Float[np.ndarray, "members problems each"]]:
+    """The values of sites where answers are asked for: at the end of the prompt."""
+    last, parts = asked.written[0][1] - 1, []
+    for first in range(0, len(asked.problems), TOGETHER):
+        rows = np.arange(first, min(first + TOGETHER, len(asked.problems)))
+        values = asked.values(asked.whole.part(rows), sites)
+        parts.append({site: values[site][:, :, last].astype(np.float64) for site in sites})
+    return {site: np.concatenate([part[site] for part in parts], axis=1) for site in sites}
+
+
+def _part(
+    subject: Subject,
+    name: str,
+    shares: Callable[[np.ndarray], Shares],
+    values: Float[np.ndarray, "members problems each"],
+) -> Part:
+    count = math.isqrt(values.shape[1])
+    of_each = [shares(one.reshape(count, count, -1)) for one in values]
+    return Part(name, subject.run.step, [Waves(None, None, found) for found in of_each])
 
 
 def _stems(part: Part, members: Sequence[int]) -> Panel:

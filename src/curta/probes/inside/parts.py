@@ -15,15 +15,16 @@ def named(site: str, head: int | None = None) -> str:
 
     >>> named("recurrence.1.layer.0.attention.heads", 2), named("layer.1.mlp.output")
     ('recurrence 1 layer 0 head 2', 'layer 1 MLP')
-    >>> named("layer.0.after"), named("layer.0.middle"), named("embedding")
-    ('state after layer 0', 'state amid layer 0', 'embedding')
+    >>> named("layer.0.after"), named("layer.0.middle"), named("layer.0.mlp.inner")
+    ('state after layer 0', 'state amid layer 0', 'layer 0 neurons')
     """
     what = kind(site)
     where = " ".join(site.removesuffix(what).split("."))
     states = {"before": "before", "middle": "amid", "after": "after"}
     if what in states:
         return f"state {states[what]} {where.strip()}"
-    return where + {"attention.heads": f"head {head}", "mlp.output": "MLP"}.get(what, what)
+    others = {"attention.heads": f"head {head}", "mlp.output": "MLP", "mlp.inner": "neurons"}
+    return where + others.get(what, what)
 
 
 def by_digit(title: str, column: str, rows: Sequence[dict[str, Any]]) -> Heat:
