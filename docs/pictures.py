@@ -29,6 +29,7 @@ from curta.runs import folders
 from docs import ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
 from docs.grokking import draw as draw_grokking
+from docs.price import entries
 from docs.sizes import trained
 
 IMAGES = ROOT / "docs" / "images"
@@ -163,6 +164,12 @@ def sizes() -> bytes | None:
     return png(plots.sizes(known)) if known else None
 
 
+def price() -> bytes | None:
+    """Sums until right by what a model is given, from what `docs/price.py` kept."""
+    known = entries(RESULTS)
+    return png(plots.price(known)) if known else None
+
+
 def roofline() -> bytes | None:
     """Its steps below what this machine can do, from what `docs/profiling.py` kept."""
     found, roofs = profiling.profiles(RESULTS), profiling.roofs_of(RESULTS)
@@ -195,8 +202,8 @@ def photographed(browser: Any, written: Path) -> bytes:
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
-        learning, lengths, grid, attention, encodings, recurrences, phases, spaced, sizes, roofline,
-        grokking, page,
+        learning, lengths, grid, attention, encodings, recurrences, phases, price, spaced, sizes,
+        roofline, grokking, page,
     )
 }  # fmt: skip
 """What makes each picture; None where it cannot be made, as before its study has kept anything."""

@@ -5,7 +5,7 @@ Every seed is a dot, and every round of a timing. Colours, sizes and axes are th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,48 @@ def _parameter_axis(axes: Axes, counts: Sequence[int]) -> None:
     axes.set_xticks(counts, [f"{count / 1e6:.1f}M" for count in counts])
     axes.set_xticks([], minor=True)
     axes.set(xlabel="parameters")
+
+
+def price(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """Sums until right by what is given, the fewest above: a dot for each seed (docs/price.py)."""
+    from docs.price import BATCH, STEPS, order
+
+    names, most = order(known), STEPS * BATCH
+    with style():
+        figure, (axes,) = column(1, height=0.9 + 0.22 * len(names))
+        for line, name in enumerate(names):
+            axes.axhline(line, color=MUTED, linewidth=0.4, alpha=0.5)
+            for words, (colour, fill, wanted) in KINDS.items():
+                places = [one["sums"] or NEVER * most for one in known[name] if wanted(one)]
+                lines = [line] * len(places)
+                axes.plot(
+                    places, lines, "o", color=colour, markerfacecolor=fill, alpha=0.7, label=words
+                )
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.axvline(most, color=MUTED, linewidth=0.8, linestyle="--")
+        axes.set_yticks(range(len(names)), names)
+        axes.grid(visible=False, axis="y")
+        axes.invert_yaxis()
+        axes.set(xlabel="sums of up to 999 + 999 shown until right")
+        legend(figure, axes, columns=1)
+    return figure
+
+
+NEVER = 1.5
+"""Where seeds stand that were never right, as a multiple of the budget."""
+
+KINDS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], bool]]] = {
+    "a seed": (MEDIAN, MEDIAN, lambda one: bool(one["sums"]) and not longer(one)),
+    "a seed that is right on sums of 100 digits too": (END, END, lambda one: longer(one)),
+    "a seed that was not right within the budget": (ALERT, "none", lambda one: not one["sums"]),
+}
+"""What is said of a dot, its colour, its fill, and which seeds it is of."""
+
+
+def longer(one: Mapping[str, Any]) -> bool:
+    """Whether a seed that was right is so on nearly all of the longest sums that were asked."""
+    return bool(one["sums"]) and max(one["lengths"].items(), key=lambda of: int(of[0]))[1] >= 0.99
 
 
 def roofline(found: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:

@@ -18,7 +18,7 @@ docs/results/price.json.
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from statistics import median
@@ -297,8 +297,17 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         "given", "rate", "right by the budget", "sums until right", "right on sums not met",
         *(f"{size} digits" for size in LENGTHS), "parameters",
     )  # fmt: skip
-    rows = sorted(known.items(), key=lambda item: median(sums(item[1])))
-    return {"price": markdown(head, [_line(name, found) for name, found in rows])} if known else {}
+    rows = [_line(name, known[name]) for name in order(known)]
+    return {"price": markdown(head, rows)} if known else {}
+
+
+def order(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """What is given, that with the fewest sums until right first, then that with the most right."""
+    cost = {
+        name: (median(sums(found)), -median(one["exact match"] for one in found))
+        for name, found in known.items()
+    }
+    return sorted(known, key=lambda name: cost[name])
 
 
 def entries(results: Results) -> dict[str, list[dict[str, Any]]]:
@@ -312,7 +321,7 @@ def entries(results: Results) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def sums(found: list[dict[str, Any]]) -> list[float]:
+def sums(found: Sequence[Mapping[str, Any]]) -> list[float]:
     """Sums until right of each seed, infinite where it never was."""
     return [one["sums"] or np.inf for one in found]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
-from docs import pictures, plots, profiling, sizes
+from docs import pictures, plots, price, profiling, sizes
 from docs.evidence import Results
 from tests.docs.handmade import kept
 from tests.docs.test_profiling import known as profile
@@ -15,6 +15,16 @@ from tests.docs.test_sizes import size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def one_of_price(sums: int | None, longest: float) -> dict[str, Any]:
+    return {"sums": sums, "exact match": 1.0, "lengths": {"6": 1.0, "100": longest}}
+
+
+def rates(*sums: int | None) -> dict[str, Any]:
+    tried = zip(price.RATES, sums, strict=True)
+    return {str(rate): {"sums": found, "exact match": 0.5} for rate, found in tried}
+
 
 FILES: dict[str, dict[str, Any]] = {
     "spaced": {
@@ -29,6 +39,15 @@ FILES: dict[str, dict[str, Any]] = {
     },
     "sizes": {"0.5M": size(520_936), "2M": size(2_080_208)},
     "profiling": profile(),
+    "price": {
+        "order: rates": rates(6400, None, 640),
+        "order: seed 0": one_of_price(6400, 1.0),
+        "order: seed 1": one_of_price(12_800, 0.5),
+        "nothing: rates": rates(None, None, None),
+        "nothing: seed 0": one_of_price(None, 0.0),
+        "trace: rates": rates(None, None, 640),
+        "trace: seed 0": one_of_price(640, 0.25),
+    },
 }
 
 
@@ -60,6 +79,22 @@ def test_sizes_have_every_seed_in_both_panels() -> None:
         [0.4, 0.2, 0.1] * 2, [0.0] * 6, [0.3, 0.4, 0.5] * 2,
     )  # fmt: skip
     assert [label.get_text() for label in figure.axes[1].get_xticklabels()] == ["0.5M", "2.1M"]
+
+
+def test_what_a_hint_is_worth_is_drawn_seed_by_seed_the_least_above(tmp_path: Path) -> None:
+    figure = plots.price(price.entries(kept(tmp_path, "price", FILES["price"])))
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["trace", "order", "nothing"]
+    found = {
+        (line.get_label(), number): list(map(float, line.get_xdata()))
+        for line in axes.lines
+        if line.get_marker() == "o"
+        for number in set(line.get_ydata())
+    }
+    short, far, never = plots.KINDS
+    assert found == {
+        (short, 0): [640.0], (short, 1): [12_800.0], (far, 1): [6400.0], (never, 2): [1_536_000.0],
+    }  # fmt: skip
 
 
 def test_the_roofline_has_every_round_below_its_roof(tmp_path: Path) -> None:
