@@ -100,10 +100,16 @@ def main() -> None:
     options = arguments(__doc__, GIVEN)
     for name in options.names:
         keep(f"{name}: rates", name, partial(searched, name), SEARCHED, options)
-    for seed in SEEDS:
-        for name in options.names:
-            rate = best_rate(RESULTS.read(FILE)[f"{name}: rates"])
+        rate = best_rate(RESULTS.read(FILE)[f"{name}: rates"])
+        for seed in SEEDS:
             keep(f"{name}: seed {seed}", name, partial(measured, name, rate, seed), seed, options)
+        forget()
+
+
+def forget() -> None:
+    """Lets go of what was compiled: programs of all combinations together fill the memory."""
+    shape.cache_clear()
+    jax.clear_caches()
 
 
 def keep(
