@@ -10,7 +10,9 @@ places    a learned vector for the place of a digit, instead of rotary positions
 roles     a learned vector for the part of the sum to which a character belongs
 trace     the text of a program: carries are marked, or the sum is worked out before it is written
 window    attention to the neighbours on which the program's next token depends, on one layer
-moves     of a program's tokens, symbol and role are asked for and the moves are given
+
+Of the structure of a program one part has no price here, its moves: no two tokens that it writes
+differ in their moves alone.
 
 A learning rate is found first: each of `RATES` is tried for a quarter of the steps, with a seed
 that is not reported. Then eight seeds. The search and each seed are results of their own in
@@ -87,9 +89,7 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     "trace, order": ("carried", ROPE),
     "trace, order, places, roles": ("carried", PLACES | ROLES),
     "window": ("addition", WINDOW),
-    "window, moves": ("addition", WINDOW),
     "window, trace": ("carried", WINDOW),
-    "window, trace, moves": ("carried", WINDOW),
 }
 """Layout or program, and positions, by what is given. Order, places and roles are in a window."""
 
@@ -230,7 +230,6 @@ class Shape:
 
     def __init__(self, name: str) -> None:
         from curta.frontends import api
-        from curta.layouts.program import ProgramLayout
         from curta.layouts.texts import layout_of
         from curta.training import records, trainer
 
@@ -243,20 +242,12 @@ class Shape:
         self.recipe, self.mesh = recipe, trainer.training_mesh(recipe, 1)
         _, bounds = records.recorded(recipe, self.layout, [SEARCHED])
         self.call = trainer.compiled(recipe, trainer.Written(self.layout, bounds), self.mesh)
-        tokens = len(self.layout.characters)
-        self.like = np.arange(tokens)
-        if name.endswith("moves"):
-            assert isinstance(self.layout, ProgramLayout)
-            self.like = without_moves(self.layout)
 
     def data(self, seed: int) -> Any:
-        """What a member is shown, with tokens that differ in their moves alone taken for one."""
+        """What a member is shown."""
         from curta.training import records, trainer
 
         data, _ = records.recorded(self.recipe, self.layout, [seed])
-        if self.windows:
-            rows, targets = data.shared
-            data = data._replace(shared=(rows, jnp.asarray(self.like)[targets]))
         return trainer.placed(data, self.mesh)
 
     def right(self, stacked: Any, problems: list[Any]) -> float:
@@ -275,7 +266,7 @@ class Shape:
         texts = Recording.of([of.tokens_of(problem) for problem in problems])
         found = seen(of.machine, texts, of.windows)
         token = memo.calculate(stacked, found.rows, found.targets).token[0]
-        wrong = self.like[token] != self.like[found.targets]
+        wrong = token != found.targets
         return float((np.bincount(found.text, weights=wrong, minlength=len(problems)) == 0).mean())
 
 
@@ -287,13 +278,6 @@ def windows_of_a_sum(recipe: Any, layout: Any) -> float:
     sums = records.problems(recipe, layout, task, SEARCHED)[:1000]
     texts = [layout.recorder.record(task.operator, one) for one in sums]
     return sum(len(tokens) - prompt for tokens, prompt in texts) / len(texts)
-
-
-def without_moves(layout: Any) -> np.ndarray:
-    """For each token the first one with its symbol and role, whatever its move."""
-    first: dict[tuple[str, str], int] = {}
-    named = [(token.symbol, token.role) for token in layout.machine.tokens]
-    return np.array([first.setdefault(one, number) for number, one in enumerate(named)])
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:

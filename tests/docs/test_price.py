@@ -75,7 +75,7 @@ def test_tables_count_every_seed_and_say_who_never_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["order, places", "trace", "window, moves"])
+@pytest.mark.parametrize("name", ["order, places", "trace", "window, trace"])
 def test_a_training_shows_as_many_sums_as_it_says(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,13 +87,15 @@ def test_a_training_shows_as_many_sums_as_it_says(
     price.shape.cache_clear()
 
 
-def test_moves_that_are_given_are_not_asked_for() -> None:
-    """Tokens of one symbol and role are one, whatever their move, and no others."""
+@pytest.mark.parametrize("name", price.PROGRAMS)
+def test_moves_have_no_price_since_symbol_and_role_say_them(name: str) -> None:
+    """Of all tokens that a program writes for many sums."""
     from curta.layouts.texts import layout_of
 
-    layout: Any = layout_of(api.resolve("addition", {}))
-    like, tokens = price.without_moves(layout), layout.machine.tokens
-    for number, first in enumerate(like.tolist()):
-        one, other = tokens[number], tokens[first]
-        assert (one.symbol, one.role) == (other.symbol, other.role)
-    assert len(set(like.tolist())) == len({(t.symbol, t.role) for t in tokens}) < len(tokens)
+    layout: Any = layout_of(api.resolve(name, {}))
+    written = set[int]()
+    for number in range(1000):
+        tokens, prompt = layout.tokens_of(Problem("+", (number, 7 * number % 1000)))
+        written |= set(tokens[prompt:])
+    tokens = [layout.machine.tokens[one] for one in written]
+    assert len({(one.symbol, one.role) for one in tokens}) == len(tokens) > 10
