@@ -1,4 +1,6 @@
 """Studies that measure, and what makes the pages' tables and pictures of what they found."""
 
-STUDIES = ("programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "ladder")
+STUDIES = (
+    "programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "ladder", "findings",
+)  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""

@@ -176,6 +176,12 @@ def roofline() -> bytes | None:
     return png(plots.roofline(found, roofs)) if found and roofs else None
 
 
+def findings() -> bytes | None:
+    """One instrument's curves of each model, from what `docs/findings.py` kept."""
+    known = RESULTS.read("findings")
+    return png(plots.findings(known)) if known else None
+
+
 def page() -> bytes | None:
     """The page of the first member, in the middle of a sum."""
     from tests.export.html.browser import CHROMIUM, chromium
@@ -203,7 +209,7 @@ PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
         learning, lengths, grid, attention, encodings, recurrences, phases, price, spaced, sizes,
-        roofline, grokking, page,
+        roofline, grokking, findings, page,
     )
 }  # fmt: skip
 """What makes each picture; None where it cannot be made, as before its study has kept anything."""

@@ -15,6 +15,7 @@ from curta.report.figures import (
     INK,
     MEDIAN,
     MUTED,
+    WIDTH,
     column,
     legend,
     percent_axis,
@@ -154,6 +155,52 @@ KINDS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], bool]]] = {
 def longer(one: Mapping[str, Any]) -> bool:
     """Whether a seed that was right is so on nearly all of the longest sums that were asked."""
     return bool(one["sums"]) and max(one["lengths"].items(), key=lambda of: int(of[0]))[1] >= 0.99
+
+
+def findings(known: Mapping[str, Any]) -> Figure:
+    """What one instrument says of each model of docs/findings.py, every seed of it."""
+    from matplotlib.figure import Figure
+
+    draws = {"window": _draw_parts, "coupled": _draw_places, "memoriser": _draw_training}
+    with style():
+        figure = Figure(figsize=(WIDTH, 7.4), layout="constrained")
+        panels = list(figure.subplots(3, height_ratios=(1.5, 1, 1)))
+        for axes, (model, draw) in zip(panels, draws.items(), strict=True):
+            if found := known.get(f"{model}: curves"):
+                draw(axes, found)
+        legend(figure, *panels, columns=2)
+    return figure
+
+
+def _draw_parts(axes: Axes, found: Mapping[str, Sequence[float]]) -> None:
+    """Right digits without each part, a dot for each seed."""
+    for line, values in enumerate(found.values()):
+        axes.plot(values, [line] * len(values), "o", color=INK, alpha=0.6, clip_on=False)
+    axes.set_yticks(range(len(found)), list(found))
+    axes.grid(visible=False, axis="y")
+    axes.invert_yaxis()
+    axes.set(xlim=(0, 1), xlabel="right digits of sums of 10 digits, without that part")
+    axes.set_title("Window model")
+
+
+def _draw_places(axes: Axes, found: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """By place of the answer, each seed a line."""
+    words = {"right": "the digit is right", "looked": "attention of the best head on its digits"}
+    for colour, (part, label) in zip(COLOURS, words.items(), strict=False):
+        for values in found[part]:
+            axes.plot(range(len(values)), values, color=colour, alpha=0.7, label=label)
+    axes.set(xlabel="place of a digit in sums of 30 digits, trained on 10", ylim=(0.5, 1.02))
+    axes.set_title("Model with Position Coupling")
+
+
+def _draw_training(axes: Axes, found: Mapping[str, Any]) -> None:
+    """Exact match over training, each seed a line."""
+    for colour, name in zip((MUTED, ALERT), ("trained", "held out"), strict=True):
+        for values in found[name]:
+            axes.plot(found["steps"], values, color=colour, alpha=0.8, label=f"{name} problems")
+    percent_axis(axes)
+    axes.set(xlabel="step")
+    axes.set_title("Memoriser")
 
 
 def roofline(found: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:

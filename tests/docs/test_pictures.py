@@ -11,7 +11,7 @@ from docs import pictures
 
 ROOT = Path(__file__).parents[2]
 
-OF_RESULTS = {"grokking", "price", "spaced", "sizes", "roofline"}
+OF_RESULTS = {"findings", "grokking", "price", "spaced", "sizes", "roofline"}
 """Pictures that are made, and shown, as soon as their studies have kept something."""
 
 

@@ -1,0 +1,173 @@
+"""Figures of a run's members, one of each seed, and the curves that `docs/findings.py` draws.
+
+Rows are those of the probes; what no probe asks, as whether digits far beyond training are right
+and what is looked at there, is taken from activations.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Shares = Sequence[float]
+"""A figure of each seed."""
+
+COUNT = 100
+"""Problems that are asked where nothing else is said."""
+FAR = 30
+"""Digits of the sums on which a model is looked at beyond its training."""
+
+
+def gap(run: Any) -> Shares:
+    """Exact match on trained problems less that on others."""
+    (found,) = run.folder.read_evaluation().gaps
+    return list(found.gap)
+
+
+def at_digits(size: int, run: Any) -> Shares:
+    """Exact match of random sums of two numbers that long."""
+    from curta.evaluation import scoring
+    from curta.problems import tasks
+
+    problems = tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
+    return list(scoring.exact_match(run.load_models(), problems).mean(axis=1))
+
+
+Row = dict[str, Any]
+
+
+def probed(run: Any, probe: str, **fields: Any) -> list[Row]:
+    """The rows of a probe that have these values."""
+    from curta.frontends import api
+    from curta.probes import results as kept
+
+    found = kept.read(run.folder).get(probe)
+    rows = found.rows if found is not None else api.probe(run, probe)
+    return [row for row in rows if all(row[name] == value for name, value in fields.items())]
+
+
+def over(rows: Iterable[Row], together: Callable[[Any], float]) -> Shares:
+    """Of each seed its figures in all rows, put together: the least, the most, the mean."""
+    return [together(column) for column in zip(*(row["members"] for row in rows), strict=True)]
+
+
+def without(part: str, run: Any) -> Shares:
+    """Right digits without a part, the mean of the ten digits that every sum has."""
+    return over((r for r in probed(run, "ablation", without=part) if r["digit"] < 10), np.mean)
+
+
+def costliest(run: Any, part: str) -> Shares:
+    """Right digits without the one of all such parts that costs most."""
+    names = {r["without"] for r in probed(run, "ablation") if part in r["without"]}
+    each = [without(name, run) for name in sorted(names)]
+    return [min(values) for values in zip(*each, strict=True)]
+
+
+def carry(state: str, together: Callable[[Any], float], run: Any) -> Shares:
+    """Accuracy of the carry's linear probe at a state, the digits put together."""
+    return over(probed(run, "linear", state=state), together)
+
+
+def explained(by: str, run: Any) -> Shares:
+    """What explains each seed's costliest neuron, as a share of its variance."""
+    return [row["share"] for row in probed(run, "neuron", **{"explained by": by})]
+
+
+class Places(NamedTuple):
+    """Of sums of one length, by seed and place of the answer, units first."""
+
+    right: np.ndarray
+    looked: np.ndarray
+    """The share of attention on the place's two digits, of the head that has most."""
+
+
+def places(run: Any, size: int = FAR) -> Places:
+    """Each digit of the answer asked for after the true ones before it, in one pass."""
+    from curta.problems import tasks
+
+    problems = tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
+    found = run.activations(list(map(str, problems)), "*.attention.weights")
+    text = found.about.positions[0]
+    first = next(n for n, token in enumerate(text) if token.after is not None)
+    right = (found.likeliest == found.goals)[:, :, first : first + size].mean(axis=1)
+    keys = [digits_of(text, text[first + 1 + place].at) for place in range(size)]
+    weights = np.concatenate([found[site] for site in found], axis=2)
+    looked = np.stack(
+        [weights[:, :, :, first + n, key].sum(axis=3).mean(axis=1) for n, key in enumerate(keys)]
+    )
+    return Places(right, looked.max(axis=2).T)
+
+
+def digits_of(text: Sequence[Any], at: Sequence[int]) -> list[int]:
+    """The positions of both operands' digits at a place."""
+    return [
+        number
+        for number, token in enumerate(text)
+        if token.role in ("first", "second") and list(token.at) == list(at)
+    ]
+
+
+def mean_of(part: str, low: int, high: int, run: Any) -> Shares:
+    """The mean of a part of `Places` over places from `low` to before `high`."""
+    found: np.ndarray = getattr(places(run), part)
+    return list(found[:, low:high].mean(axis=1))
+
+
+def worst(run: Any) -> Shares:
+    """The share of all wrong digits that stand at the three places with most of them."""
+    wrong = np.sort(1 - places(run).right, axis=1)
+    return list(wrong[:, -3:].sum(axis=1) / np.maximum(wrong.sum(axis=1), 1e-9))
+
+
+def growth(run: Any) -> Shares:
+    """Validation loss at the end, by the least that it ever was."""
+    return [losses[-1] / min(losses) for losses in of_metrics(run, "validation_loss").values()]
+
+
+def near(run: Any) -> Shares:
+    """Of sums that were not trained on, how many answers are within ten of the right one."""
+    from curta.problems import tasks
+
+    (task,) = run.recipe.tasks
+    problems = tasks.held_out(task, range(2000, 2000 + COUNT))
+    answers = [[run.ask(problem, seed) for problem in problems] for seed in range(len(run.seeds))]
+    return [
+        sum(one is not None and abs(one - asked.truth) <= 10 for one, asked in pairs) / COUNT
+        for pairs in (list(zip(own, problems, strict=True)) for own in answers)
+    ]
+
+
+def of_metrics(run: Any, name: str) -> dict[int, list[float]]:
+    """A metric of each member, where there is one."""
+    found: dict[int, list[float]] = {}
+    for row in run.folder.read_metrics():
+        if (value := getattr(row, name)) is not None:
+            found.setdefault(row.member, []).append(value)
+    return found
+
+
+def curves_of_parts(run: Any) -> dict[str, Any]:
+    """Right digits without each part, in the mean over digits, of every seed."""
+    names = dict.fromkeys(row["without"] for row in probed(run, "ablation"))
+    return {name: list(without(name, run)) for name in names}
+
+
+def curves_of_places(run: Any) -> dict[str, Any]:
+    found = places(run)
+    return {"right": found.right.round(4).tolist(), "looked": found.looked.round(4).tolist()}
+
+
+def curves_of_training(run: Any) -> dict[str, Any]:
+    """Exact match of what was watched, by step, of every seed."""
+    rows = [row for row in run.folder.read_metrics() if row.evaluated]
+    names = [name for name in rows[0].evaluated if name.endswith(("trained", "held out"))]
+    return {
+        "steps": sorted({row.step for row in rows}),
+        **{
+            name.partition(" ")[2]: [
+                [row.evaluated[name] for row in rows if row.member == seed]
+                for seed in range(len(run.seeds))
+            ]
+            for name in names
+        },
+    }
