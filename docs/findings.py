@@ -188,7 +188,7 @@ CLAIMS: dict[str, Claim] = {
         shown=READ,
     ),
     "coupled-heads": Claim(
-        "No single head can be spared.",
+        "One of its heads is vital.",
         "right digits without the costliest head", partial(costliest, part="head"), most=0.5,
         shown=ABLATED,
     ),

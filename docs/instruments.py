@@ -27,10 +27,15 @@ def gap(run: Any) -> Shares:
 def at_digits(size: int, run: Any) -> Shares:
     """Exact match of random sums of two numbers that long."""
     from curta.evaluation import scoring
+
+    return list(scoring.exact_match(run.load_models(), random_sums(size)).mean(axis=1))
+
+
+def random_sums(size: int) -> list[Any]:
+    """Random sums of two numbers of that many digits, always the same."""
     from curta.problems import tasks
 
-    problems = tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
-    return list(scoring.exact_match(run.load_models(), problems).mean(axis=1))
+    return tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
 
 
 Row = dict[str, Any]
@@ -83,10 +88,7 @@ class Places(NamedTuple):
 
 def places(run: Any, size: int = FAR) -> Places:
     """Each digit of the answer asked for after the true ones before it, in one pass."""
-    from curta.problems import tasks
-
-    problems = tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
-    found = run.activations(list(map(str, problems)), "*.attention.weights")
+    found = run.activations(list(map(str, random_sums(size))), "*.attention.weights")
     text = found.about.positions[0]
     first = next(n for n, token in enumerate(text) if token.after is not None)
     right = (found.likeliest == found.goals)[:, :, first : first + size].mean(axis=1)
