@@ -161,7 +161,9 @@ def findings(known: Mapping[str, Any]) -> Figure:
     """What one instrument says of each model of docs/findings.py, every seed of it."""
     from matplotlib.figure import Figure
 
-    draws = {"window": _draw_parts, "coupled": _draw_places, "memoriser": _draw_training}
+    draws: dict[str, Callable[[Axes, Any], None]] = {
+        "window": _draw_parts, "coupled": _draw_places, "memoriser": _draw_training,
+    }  # fmt: skip
     with style():
         figure = Figure(figsize=(WIDTH, 7.4), layout="constrained")
         panels = list(figure.subplots(3, height_ratios=(1.5, 1, 1)))

@@ -214,3 +214,31 @@ def test_a_page_that_cannot_be_written_leaves_the_last_one(
     with pytest.raises(UserError, match="No space left"):
         write_comparison(copy)
     assert (copy / "report.html").read_bytes() == before
+
+
+def test_trained_and_held_out_problems_stand_beside_each_other(tmp_path: Path) -> None:
+    """A row for each entry that knows both; twins where an entry has them."""
+    sample.write_comparison(tmp_path, members=2)
+    gap = {
+        "operator": "+",
+        "problems": "0..99",
+        "trained": {"count": 1000, "exact_match": [1.0, 0.75]},
+        "held_out": {"count": 900, "exact_match": [0.5, 0.5]},
+        "gap": [0.5, 0.25],
+    }
+    twins = gap | {"twins": {"count": 80, "exact_match": [0.625, 0.375]}}
+    for run, found in (("plain", gap), ("window", twins)):
+        data = sample.evaluation(2, 5) | {"gaps": [found]}
+        sample.write_json(tmp_path / run / "evaluation.json", data)
+    page = page_of(tmp_path)
+    start = page.rows.index(
+        ["Entry", "Problems", "Trained", "Held out", "Gap", "Held out, twin in training"]
+    )
+    known = ["+, 0..99", "87.5 75.0 to 100.0", "50.0", "37.5 25.0 to 50.0"]
+    assert page.rows[start + 1 : start + 3] == [
+        ["plain", *known, "—"], ["window", *known, "50.0 37.5 to 62.5"],
+    ]  # fmt: skip
+
+
+def test_where_nothing_is_known_of_training_there_is_no_such_table(page: Page) -> None:
+    assert "Trained and held-out" not in visible(page)

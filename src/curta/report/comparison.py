@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from curta.evaluation.results import SliceSummary
-from curta.report import bands, phases, swept
+from curta.evaluation.results import Gap, SliceSummary
+from curta.report import bands, gaps, phases, swept
 from curta.report.compared import Compared, compared_of, hardest, read_comparison, slices_of
 from curta.report.differences import differences
 from curta.report.document import Part, document
@@ -57,6 +57,14 @@ class SliceRow(NamedTuple):
     name: str
     problems: int
     cells: list[Cell]
+
+
+class GapRow(NamedTuple):
+    """An entry's problems of one operator, and what its members know of each kind."""
+
+    entry: str
+    gap: Gap
+    kinds: dict[str, Range]
 
 
 class Slices(NamedTuple):
@@ -156,6 +164,7 @@ def _sections(
         ("Swept values", "comparison/swept.html", drawn["by"]),
         ("By length", "comparison/lengths.html", drawn["lengths"]),
         ("By slice", "comparison/slices.html", _slices(compared)),
+        ("Trained and held out", "comparison/gaps.html", _gaps(compared)),
         ("Learning", "comparison/learning.html", drawn["learning"]),
         ("Side by side", "comparison/differences.html", differences(compared)),
         ("Recipes", "comparison/recipes.html", recipes),
@@ -197,6 +206,15 @@ def _exact_match(row: ComparisonRow, operator: str, size: str) -> Cell:
     if (operator, size) in {(one.operator, one.size) for one in row.unplaced}:
         return "no positions"
     return MISSING if row.lengths else STATES[row.status]
+
+
+def _gaps(compared: Compared) -> list[GapRow]:
+    """A row for each entry and operator of which it is known what was trained on."""
+    return [
+        GapRow(name, gap, {row.name: range_of(row.values) for row in gaps.rows(gap)})
+        for name, run in compared.runs.items()
+        for gap in run.evaluation.gaps
+    ]
 
 
 def _slices(compared: Compared) -> Slices | None:
