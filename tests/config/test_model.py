@@ -98,6 +98,16 @@ def test_a_design_that_does_not_fit_is_refused_in_one_line(
     assert "\n" not in str(refusal.value)
 
 
+def test_heads_that_share_keys_cannot_have_vectors_of_their_own() -> None:
+    inside = {"name": "abacus", "rows": 8, "max_offset": 2, "inject": "queries_keys"}
+    said = "so model.num_kv_heads must be 2, as model.heads, not 1"
+    with pytest.raises(UserError, match=said):
+        tiny.dense(positions=inside, model__num_kv_heads=1)
+    assert tiny.dense(positions=inside, model__num_kv_heads=2).model.kv_heads == 2
+    shared = inside | {"inject": "embedding"}
+    assert tiny.dense(positions=shared, model__num_kv_heads=1).model.kv_heads == 1
+
+
 def test_an_encoding_of_all_keys_may_see_the_whole_text() -> None:
     assert not tiny.with_encoding("rope", model__causal=False).model.causal
 

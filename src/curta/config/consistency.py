@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError, quoted
-from curta.config.positions import Window
+from curta.config.model import ModelConfig
+from curta.config.positions import Abacus, Window
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -30,6 +31,8 @@ def check(recipe: "Recipe") -> None:
     _check_held_out(recipe)
     if isinstance(recipe.positions, Window):
         _check_window(recipe)
+    if isinstance(recipe.positions, Abacus):
+        _check_abacus(recipe.positions, recipe.model)
     _check_model(recipe)
 
 
@@ -66,6 +69,14 @@ def _check_window(recipe: "Recipe") -> None:
         if value not in allowed:
             needed = " or ".join(map(str, allowed))
             raise UserError(f"positions 'window' need model.{field} {needed}, not {value}")
+
+
+def _check_abacus(positions: Abacus, model: ModelConfig) -> None:
+    if positions.inject == "queries_keys" and model.kv_heads < model.heads:
+        raise UserError(
+            "positions.inject 'queries_keys' gives each head a part of the vectors, so"
+            f" model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
+        )
 
 
 def _check_validation(recipe: "Recipe") -> None:
