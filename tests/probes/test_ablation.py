@@ -13,8 +13,9 @@ from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NONE, Ablation
-from curta.probes.inside.activations import Question
+from curta.probes.inside.activations import Question, find
 from curta.probes.inside.answers import Digits
+from curta.probes.inside.interventions import Intervention
 from curta.problems import tasks
 from curta.problems.problem import parse
 from curta.problems.tasks import RANDOM, problems
@@ -114,5 +115,27 @@ def hints() -> Models:
 def test_with_what_may_stand_in_a_parts_place() -> None:
     with pytest.raises(UserError, match="unknown --how 'maen': did you mean 'mean'"):
         Ablation(how="maen")
-    rows = Ablation(how="mean", count=5).rows(hints(), Task("+", digits=(1, 2)))
-    assert {row["without"] for row in rows} >= {"nothing", "layer 1 MLP"}
+    models, task = hints(), Task("+", digits=(1, 2))
+    rows = Ablation(how="mean", count=5).rows(models, task)
+    sample = problems("+", RANDOM, (2, 2), 5, 1)
+    mean = Intervention("layer.1.mlp.output", "mean")
+    values = find(models, sample, "logits", [mean])["logits"]
+    digits = Digits.of(Question(models, sample))
+    expected = (values.argmax(-1)[0, digits.problem, digits.query] == digits.token).astype(float)
+    for row in rows:
+        if row["without"] == "layer 1 MLP":
+            assert row["median"] == pytest.approx(expected[digits.number == row["digit"]].mean())
+
+
+def test_a_neighbour_that_no_problem_has_is_no_part() -> None:
+    """Sums and products are asked apart; each program's windows have neighbours of their own."""
+    recipe = tiny.recipe(
+        program=["sums", "multiplication"],
+        task=[{"operator": "+", "digits": [1, 3]}, {"operator": "*", "digits": [1, 2]}],
+    )
+    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+    named = [
+        {row["without"] for row in Ablation(count=5).rows(models, task)} for task in recipe.tasks
+    ]
+    assert named[0] - named[1]
+    assert named[1] - named[0]

@@ -64,7 +64,7 @@ def test_orders_agree_just_where_the_answers_do(windowed: Run) -> None:
     probe = Commutativity(count=20)
     finding, task = found(probe, windowed), windowed.recipe.tasks[0]
     for digits in (3, 6):
-        exam = probe.pairs(task, digits)
+        exam = probe.pairs(windowed.layout, task, digits)
         assert all(len(set(p.operands)) == 2 for p in exam)
         (same,) = only(finding, digits=digits, answers="same")
         (right,) = only(finding, digits=digits, answers="right")

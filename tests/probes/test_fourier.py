@@ -11,10 +11,12 @@ from curta.frontends import api
 from curta.frontends.run import Run
 from curta.probes import examine, fourier
 from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
+from curta.probes.inside.activations import Question
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
+from tests import tiny
 
-from .asked import found, only, subject
+from .asked import alone, found, only, subject
 
 MODULUS = 11
 
@@ -175,3 +177,16 @@ def test_models_whose_tokens_are_no_residues_are_refused(dense: Run) -> None:
 def test_products_turn_by_no_angle_of_their_residues() -> None:
     asked = ("+ mod 11", "- mod 11", "* mod 11", "+")
     assert [Fourier.about(Task(operator)) for operator in asked] == [True, True, False, False]
+
+
+def test_an_encoder_is_asked_at_its_first_position() -> None:
+    """The share of each frequency is that of the logits there, text by text."""
+    recipe = tiny.recipe(
+        layout=f"residues-{MODULUS}", task__operator=f"+ mod {MODULUS}", model__causal=False,
+        positions__name="learned", positions__length=8,
+    )  # fmt: skip
+    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
+    asked = Question(models, [Problem(f"+ mod {MODULUS}", (a, 3)) for a in range(MODULUS)])
+    whole = asked.values(asked.whole, ["logits"])["logits"]
+    found = fourier._before_answers(asked, ["logits"])["logits"]
+    np.testing.assert_allclose(found, whole[:, :, 0], rtol=1e-6)

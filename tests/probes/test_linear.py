@@ -54,7 +54,7 @@ def test_borrows_are_read_as_carries_are() -> None:
     probe, task = Linear(count=200), Task("-", digits=(1, 3))
     recipe = tiny.recipe(layout="reversed", positions__name="rope", task__operator="-")
     models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-    sample = probe.sample(task)
+    sample = probe.sample(models.layout, task)
     asked = Question(models, sample)
     digits = Digits.of(asked)
     places = digit_positions(asked, digits, 10)
@@ -83,14 +83,16 @@ def test_carries_are_those_of_the_school(a: int, b: int, base: int) -> None:
 
 @given(numbers, numbers, st.integers(0, 8))
 def test_the_inputs_decide_the_carry(a: int, b: int, place: int) -> None:
-    """So a random function of them is as much of one as the carry is."""
+    """So a random function of them is as much of one as the carry is, or the borrow."""
     x, y, carry = inputs(Problem("+", (a, b)), place, 10)
     assert carry_into(Problem("+", (a, b)), place + 1, 10) == int(x + y + carry >= 10)
+    x, y, borrow = inputs(Problem("-", (a, b)), place, 10)
+    assert carry_into(Problem("-", (a, b)), place + 1, 10) == int(x < y + borrow)
 
 
 def test_control_tasks_are_functions_of_the_inputs() -> None:
     models, probe = by_hand.adder(), Linear(count=400)
-    sample = probe.sample(SUMS)
+    sample = probe.sample(models.layout, SUMS)
     digits = Digits.of(Question(models, sample))
     for one in probe.readable(sample, digits, digits.number, 10):
         for labels in one.labels:
@@ -136,3 +138,13 @@ def test_sums_without_a_carry_to_be_read_are_refused(windowed: Run) -> None:
     task = replace(windowed.recipe.tasks[0], digits=(1, 1))
     with pytest.raises(UserError, match="numbers this short have no carry"):
         Linear(count=20).examine(Subject(windowed, [0], [task]))
+
+
+def test_problems_are_of_the_greatest_size_in_training_in_their_own_base() -> None:
+    task = Task("+", base=2, digits=(1, 6), operands=(2, 2))
+    recipe = tiny.recipe(
+        program=["sums"], task={"operator": "+", "base": 2, "digits": [1, 6], "operands": [2, 2]}
+    )
+    found = Linear(count=50).sample(tiny.layout_of(recipe), task)
+    assert {value.bit_length() for problem in found for value in problem.operands} == {6}
+    assert {problem.base for problem in found} == {2}

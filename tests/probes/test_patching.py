@@ -84,6 +84,7 @@ def test_without_a_second_problem_it_is_one_digit_more(windowed: Run) -> None:
     ("target", "source", "says"),
     [
         ("57+68", "157+68", "differ in more than digits"),
+        ("57+168", "157+68", "differ in more than digits"),
         ("57+68", "67+58", "are written alike"),
         ("57+68", "57+68", "are written alike"),
     ],

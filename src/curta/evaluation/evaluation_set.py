@@ -52,10 +52,16 @@ def drawn(
     if isinstance(kept, StoredTexts):
         base = layout.base(operator)
         return [replace(one, base=base) for one in kept.problems(operator, size, slice_name, count)]
-    digits = as_size(size, operator)
+    return of_digits(layout, operator, slice_name, as_size(size, operator), count, seed)
+
+
+def of_digits(
+    layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
+) -> list[Problem]:
+    """Test problems whose operands have so many digits, in the base in which they are written."""
     if _by_host(layout, operator):
         return _by_python(layout, operator, slice_name, digits, count, seed)
-    return problems(operator, slice_name, digits, count, seed)
+    return problems(operator, slice_name, tuple(digits), count, seed)
 
 
 def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:

@@ -6,6 +6,7 @@ each digit of the answer after the true text before it. Taken away means zeros, 
 attention is always set to zero, and what it was is given to nothing else.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,17 +16,16 @@ from curta.config.errors import unknown
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.model.positions.window import WindowEncoding
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits, right
 from curta.probes.inside.interventions import Intervention
 from curta.probes.inside.parts import by_digit
-from curta.probes.inside.selection import neighbours
+from curta.probes.inside.selection import neighbours, seen_as
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
-from curta.problems.tasks import RANDOM, problems
+from curta.problems.problem import Problem
 
 NONE = "nothing"
 """The name of the row in which no part is missing."""
@@ -56,8 +56,8 @@ class Ablation(settings.Ablation, Probe):
 
     def rows(self, models: Models, task: Task) -> list[Row]:
         """A row for each part and digit, those without nothing first."""
-        sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
-        parts = self.parts(models)
+        sample = samples.sample(models.layout, task, self.count, self.seed)
+        parts = self.parts(models, sample)
         asked = Question(models, sample, list(parts.values()))
         whole, digits = asked.whole, Digits.of(asked)
         found = list[Row]()
@@ -68,8 +68,8 @@ class Ablation(settings.Ablation, Probe):
                 found.append(row | {"asked": count} | summary_statistics(share))
         return found
 
-    def parts(self, models: Models) -> dict[str, Intervention]:
-        """Every part by its name, and what takes it away."""
+    def parts(self, models: Models, sample: Sequence[Problem]) -> dict[str, Intervention]:
+        """Every part by its name, and what takes it away; neighbours that a problem has."""
         found, attention = dict[str, Intervention](), models.stacked.config.num_attention_layers
         for layer in range(models.stacked.config.num_layers):
             for head in range(models.stacked.config.heads * (layer < attention)):
@@ -79,7 +79,10 @@ class Ablation(settings.Ablation, Probe):
                 )
             found[f"layer {layer} MLP"] = Intervention(f"layer.{layer}.mlp.output", self.how)
         if isinstance(models.stacked.positions, WindowEncoding):
+            asked = Question(models, sample)
+            scene = asked.scene(asked.whole)
             for name in neighbours(models.layout):
                 where = {"neighbour": name}
-                found[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
+                if seen_as(scene, name).any():
+                    found[f"neighbour {name}"] = Intervention("*.attention.weights", where=where)
         return found

@@ -18,13 +18,11 @@ from jaxtyping import Array, Float, Int
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, problems
 
 SOURCES = (
     "own token", "same place", "below", "above", "farther", "every place", "signs", "absent",
@@ -49,7 +47,7 @@ class Attention(settings.Attention, Probe):
             return _one(subject, subject.problem(self.problem))
         rows = []
         for task in subject.tasks:
-            sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
+            sample = samples.sample(subject.layout, task, self.count, self.seed)
             bounds = subject.bounds(sample)
             looks = [look(subject, problem, bounds) for problem in sample]
             rows += _rows(subject, looks, task.operator)

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from curta.config.task import Task
-from curta.probes import settings
+from curta.layouts import Layout
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summary_statistics
 from curta.probes.subject import Subject
 from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, problems
 
 Answers = Sequence[Sequence[Answer | None]]
 
@@ -43,7 +43,7 @@ class Commutativity(settings.Commutativity, Probe):
         """Two rows for operands as long as the longest in training, and two for twice that."""
         rows = []
         for digits in (tasks.widest(task)[0], 2 * tasks.widest(task)[0]):
-            sample = self.pairs(task, digits)
+            sample = self.pairs(subject.layout, task, digits)
             turned = [Problem(task.operator, p.operands[::-1]) for p in sample]
             asked = {"operator": task.operator, "digits": digits, "pairs": len(sample)}
             fit = subject.fits([*sample, *turned])
@@ -54,9 +54,9 @@ class Commutativity(settings.Commutativity, Probe):
             ]
         return rows
 
-    def pairs(self, task: Task, digits: int) -> list[Problem]:
+    def pairs(self, layout: Layout, task: Task, digits: int) -> list[Problem]:
         """Problems whose operands differ."""
-        found = problems(task.operator, RANDOM, (digits, digits), self.count, self.seed)
+        found = samples.sample(layout, task, self.count, self.seed, (digits, digits))
         return [problem for problem in found if len(set(problem.operands)) == 2]
 
 

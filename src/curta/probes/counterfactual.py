@@ -25,7 +25,7 @@ from jaxtyping import Bool, Int
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -96,7 +96,7 @@ class Counterfactual(settings.Counterfactual, Probe):
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Changes by tokens, from the next one on, and by places."""
-        sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
+        sample = samples.sample(subject.layout, task, self.count, self.seed)
         rng = Random(self.seed)
         changes = [change for p in sample for change in at_random(p, subject.layout, rng)]
         if not changes:

@@ -22,15 +22,13 @@ from curta.evaluation.scoring import Models
 from curta.model.inspection import kind
 from curta.model.layers import Flat
 from curta.model.transformer import Transformer
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import by_digit, named
 from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
-from curta.problems.tasks import RANDOM, problems
 
 Parts = dict[str, Float[np.ndarray, "members digits width"]]
 BIASES = "biases"
@@ -66,7 +64,7 @@ class DirectLogits(settings.Sample, Probe):
 
     def rows(self, models: Models, task: Task) -> list[Row]:
         """A row for each part and digit; of a digit they add up to its whole centred logit."""
-        sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
+        sample = samples.sample(models.layout, task, self.count, self.seed)
         asked, found = Question(models, sample), list[Row]()
         digits = Digits.of(asked)
         for part, added in contributions(models, asked, digits).items():

@@ -31,6 +31,7 @@ from curta.model.inspection import kind
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.inside.activations import Question
+from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import named
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -228,8 +229,8 @@ def _of_problems(subject: Subject, task: Task) -> list[Part]:
 def _before_answers(
     asked: Question, sites: Sequence[str]
 ) -> dict[str, Float[np.ndarray, "members problems each"]]:
-    """The values of sites where answers are asked for: at the end of the prompt."""
-    last, parts = asked.written[0][1] - 1, []
+    """The values of sites where answers are asked for: a decoder's at the end of the prompt."""
+    (last,), parts = set(Digits.of(asked).query.tolist()), []
     for first in range(0, len(asked.problems), TOGETHER):
         rows = np.arange(first, min(first + TOGETHER, len(asked.problems)))
         values = asked.values(asked.whole.part(rows), sites)

@@ -18,15 +18,13 @@ from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.model.inspection import kind
 from curta.model.transformer import Transformer
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import STATES, by_digit, named
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
-from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class LogitLens(settings.Sample, Probe):
 
     def rows(self, models: Models, task: Task) -> list[Row]:
         """A row for each state and digit; `p` is the mean chance of the right one."""
-        sample = problems(task.operator, RANDOM, tasks.widest(task), self.count, self.seed)
+        sample = samples.sample(models.layout, task, self.count, self.seed)
         asked, found = Question(models, sample), list[Row]()
         digits = Digits.of(asked)
         sites = [site for site in asked.shapes if kind(site) in STATES]

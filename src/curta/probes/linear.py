@@ -25,8 +25,9 @@ from jaxtyping import Bool, Float, Int
 from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
+from curta.layouts import Layout
 from curta.model.inspection import kind
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits, numbers
@@ -36,7 +37,6 @@ from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, problems
 
 CONTROLS = 5
 """Control tasks, whose accuracy is averaged: one alone depends on the draw."""
@@ -83,22 +83,23 @@ class Linear(settings.Linear, Probe):
 
     def rows(self, models: Models, task: Task) -> list[Row]:
         """A row for each state and each digit that a carry may go into."""
-        sample = self.sample(task)
+        sample = self.sample(models.layout, task)
         asked = Question(models, sample)
         digits, base = Digits.of(asked), models.layout.base(task.operator)
         sites = [site for site in asked.shapes if kind(site) in STATES]
         states, places = states_at(asked, digits, sites), digit_positions(asked, digits, base)
-        found = list[Row]()
+        every, found = list(self.readable(sample, digits, places, base)), list[Row]()
         for site in sites:
-            for readable in self.readable(sample, digits, places, base):
+            for readable in every:
                 row: Row = {"operator": task.operator, "state": named(site)}
                 found.append(row | readable.row(states[site]))
         return found
 
-    def sample(self, task: Task) -> list[Problem]:
+    def sample(self, layout: Layout, task: Task) -> list[Problem]:
         """Different problems of two operands, of the greatest size in training."""
         size = tasks.widest(task)[:2]
-        return list(dict.fromkeys(problems(task.operator, RANDOM, size, self.count, self.seed)))
+        found = samples.sample(layout, task, self.count, self.seed, size)
+        return list(dict.fromkeys(found))
 
     def readable(
         self,
@@ -171,10 +172,14 @@ def carry_into(problem: Problem, place: int, base: int) -> int:
 def inputs(problem: Problem, place: int, base: int) -> tuple[int, int, int]:
     """What decides the carry out of a digit position: the two digits there, the carry into it.
 
-    >>> inputs(Problem("+", (957, 68)), 1, 10)
-    (5, 6, 1)
+    Of a difference the borrow; the digit of the larger number stands first.
+
+    >>> inputs(Problem("+", (957, 68)), 1, 10), inputs(Problem("-", (68, 957)), 1, 10)
+    ((5, 6, 1), (5, 6, 1))
     """
     first, second = problem.operands
+    if problem.operator == "-":
+        first, second = sorted(problem.operands, reverse=True)
     digits = (first // base**place % base, second // base**place % base)
     return (*digits, carry_into(problem, place, base))
 

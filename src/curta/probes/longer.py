@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from curta.config.task import Task
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Shares, Subject
 from curta.problems import tasks
 from curta.problems.problem import Problem
-from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,9 @@ class Longer(settings.Longer, Probe):
         rows = []
         for together in (range(most, 2 * most + 1), (3 * most,)):
             sizes = [size(task, digits) for digits in together]
-            samples = [problems(task.operator, RANDOM, s, self.count, self.seed) for s in sizes]
-            shares = subject.shares(samples)
-            rows += [_row(task, *found) for found in zip(sizes, samples, shares, strict=True)]
+            asked = [samples.sample(subject.layout, task, self.count, self.seed, s) for s in sizes]
+            shares = subject.shares(asked)
+            rows += [_row(task, *found) for found in zip(sizes, asked, shares, strict=True)]
         return rows
 
 

@@ -10,6 +10,7 @@ Source: Meng et al., arXiv 2202.05262, and Wang et al., arXiv 2211.00593, where 
 sentences take the second problem's place.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -18,6 +19,7 @@ from jaxtyping import Float
 
 from curta.config.errors import UserError
 from curta.evaluation.scoring import Models
+from curta.layouts import Layout
 from curta.model.inspection import kind
 from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
@@ -68,7 +70,8 @@ class Pair(NamedTuple):
         """Raises UserError for texts that do not correspond, or do not differ."""
         layout = models.layout
         (mine, prompt), (other, begin) = (layout.tokens_of(p) for p in (target, source))
-        if target.operator != source.operator or prompt != begin:
+        alike = prompt == begin and _differ_in_digits(layout, mine[:prompt], other[:begin])
+        if target.operator != source.operator or not alike:
             raise UserError(f"{target} and {source} differ in more than digits")
         places = [n for n, pair in enumerate(zip(mine, other, strict=False)) if pair[0] != pair[1]]
         written = [place for place in places if place >= prompt]
@@ -151,14 +154,23 @@ class Pair(NamedTuple):
         ]
 
 
+def _differ_in_digits(layout: Layout, mine: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether signs stand at the same positions: 12+345 and 123+45 differ in where the + is."""
+    pairs = [pair for pair in zip(mine, other, strict=True) if pair[0] != pair[1]]
+    return all(layout.value(token) is not None for pair in pairs for token in pair)
+
+
 def one_digit_more(problem: Problem) -> Problem:
     """The problem with the last digit of its last operand one higher, or lower where it is a 9.
 
     >>> [one_digit_more(Problem("+", pair)).operands for pair in ((57, 68), (1, 9))]
     [(57, 69), (1, 8)]
+    >>> one_digit_more(Problem("+", (1, 15), 16)).operands
+    (1, 14)
     """
     *others, last = problem.operands
-    return Problem(problem.operator, (*others, last + (-1 if last % 10 == 9 else 1)), problem.base)
+    step = -1 if last % problem.base == problem.base - 1 else 1
+    return Problem(problem.operator, (*others, last + step), problem.base)
 
 
 def _panel(pair: Pair, rows: list[Row]) -> Heat:

@@ -13,13 +13,12 @@ import numpy as np
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.scoring import Models, scores
-from curta.probes import settings
+from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.longer import size
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks
-from curta.problems.tasks import RANDOM, problems
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class Recurrences(settings.Recurrences, Probe):
         ]
 
     def _row(self, subject: Subject, task: Task, digits: int, num_recurrences: int) -> Row:
-        sample = problems(task.operator, RANDOM, size(task, digits), self.count, self.seed)
+        wide = size(task, digits)
+        sample = samples.sample(subject.layout, task, self.count, self.seed, wide)
         asked = {
             "operator": task.operator,
             "digits": digits,

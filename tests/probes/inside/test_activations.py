@@ -185,6 +185,12 @@ def test_an_npz_of_something_else_is_refused(tmp_path: Path) -> None:
         Activations.load(path)
     with pytest.raises(UserError, match="cannot read"):
         Activations.load(tmp_path / "none.npz")
+    np.savez(path, about=np.array(3))
+    with pytest.raises(UserError, match=r"other\.npz"):
+        Activations.load(path)
+    np.save(tmp_path / "other.npy", np.zeros(2))
+    with pytest.raises(UserError, match="holds no activations"):
+        Activations.load(tmp_path / "other.npy")
 
 
 MISTAKES = [

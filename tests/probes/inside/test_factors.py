@@ -75,3 +75,9 @@ def test_functions_of_two_digits_and_a_carry() -> None:
             assert np.array_equal(found[one], values)
     assert [one.name for one in functions(X, Y, None)] == ["x + y", "x - y", "x < y"]
     assert not list(functions(X, Factor("signs", Y.codes, Y.labels), None))
+
+
+def test_in_base_two_no_digit_says_that_there_is_a_carry() -> None:
+    bits = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    x, y = (Factor.of("", bits[:, axis]) for axis in (0, 1))
+    assert carried(x, y, bits.sum(axis=1) % 2) is None

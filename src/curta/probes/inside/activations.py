@@ -121,16 +121,18 @@ class Activations:
             content = io.BytesIO(Path(path).read_bytes())
             with np.load(content, allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
-            text = json.loads(str(found.pop(ABOUT)))
+            about = typed.of_table(About, json.loads(str(found.pop(ABOUT))), where, ABOUT)
+            likeliest, goals = found.pop(LIKELIEST), found.pop(GOALS)
+        except UserError:
+            raise
         except OSError as error:
             raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-        except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
+        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
             raise UserError(
                 f"{where} holds no activations: `{LISTER} --out FILE` writes it"
             ) from None
-        about = typed.of_table(About, text, where, ABOUT)
-        others = [found.pop(name, None) for name in (LIKELIEST, GOALS, NEIGHBOURS)]
-        return cls(about, found, *others)
+        near = found.pop(NEIGHBOURS, None)
+        return cls(about, found, likeliest, goals, near)
 
 
 class Question:

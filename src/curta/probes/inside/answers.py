@@ -81,7 +81,7 @@ def numbers(
     Digits 5, 2, 1 at positions 0, 1, 2 are 125. None where a token is no digit.
     """
     found: list[int | None] = [0] * len(asked.problems)
-    for row, place, token in zip(*(digits.problem, places, digits.token), strict=True):
+    for row, place, token in zip(digits.problem, places, digits.token, strict=True):
         value, before = asked.layout.value(int(token)), found[row]
         found[row] = (
             None if value is None or before is None else before + value * base ** int(place)

@@ -128,7 +128,8 @@ def _order(
 def carried(x: Factor, y: Factor, written: Codes) -> Factor | None:
     """The carry, if the digit to be written is x + y or one more: 0 or 1 in every window.
 
-    The borrow, if it is x - y or one less. None if it is neither.
+    The borrow, if it is x - y or one less. None if it is neither, and in base 2, where any digit is
+    one or the other.
 
     >>> x, y = Factor.of("x", np.array([5, 9, 5])), Factor.of("y", np.array([7, 9, 3]))
     >>> carry = carried(x, y, np.array([3, 8, 8]))
@@ -138,6 +139,8 @@ def carried(x: Factor, y: Factor, written: Codes) -> Factor | None:
     if x.digits is None or y.digits is None:
         return None
     base = base_of(x, y, Factor.of("written", written))
+    if base == 2:
+        return None
     for name, over in (
         ("carry", written - x.digits - y.digits),
         ("borrow", x.digits - y.digits - written),

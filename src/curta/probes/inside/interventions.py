@@ -4,16 +4,18 @@ An intervention names a site, or several by a pattern, what stands in its place,
 which problems, positions, roles, heads, neurons, neighbours.
 """
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import Any, SupportsIndex
 
 from curta.config.errors import UserError, quoted, unknown
 
 HOWS = ("zero", "mean", "resample", "patch")
 
-Chosen = int | str | Sequence[int] | Sequence[str]
+Chosen = SupportsIndex | str | Collection[SupportsIndex] | Collection[str]
 """One index or name, or several."""
 
 LISTER = "curta activations RUN PROBLEM"
@@ -91,12 +93,20 @@ def _numbers(values: list[str]) -> list[int] | list[str]:
 
 
 def several(value: Chosen) -> list[int | str]:
-    """One or several, as a list.
+    """One or several, as a list; NumPy's whole numbers are Python's.
 
     >>> several(2), several(["a", "b"])
     ([2], ['a', 'b'])
     """
-    return [value] if isinstance(value, int | str) else list(value)
+    each = [value] if isinstance(value, str) or not isinstance(value, Collection) else [*value]
+    return [one if isinstance(one, str) else _index(one) for one in each]
+
+
+def _index(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise UserError(f"a selection is by whole numbers or names, not {value!r}") from None
 
 
 def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
