@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, spread
+from docs.shared import finished, markdown, recipe_fields, spread
 
 NAME, RECIPE, SEEDS = "announced", "sources/ladder-5-answers", 3
 COMMON = {
@@ -66,22 +66,8 @@ def changes(name: str) -> dict[str, Any]:
 
 
 def measured(name: str) -> dict[str, Any]:
-    run = own_run(f"{NAME}-{name}", SEEDS, changes(name))
-    run.complete()
+    run = finished(f"{NAME}-{name}", RECIPE, SEEDS, changes(name))
     return scored(run) | distances(run, asked(run))
-
-
-def own_run(name: str, seeds: int, changed: dict[str, Any], evaluate: bool = True) -> Any:
-    """The run of that name, which may be begun already; UserError if it is of other settings."""
-    from curta.config.errors import UserError
-    from curta.frontends import api
-    from curta.runs import folders
-
-    there = name in folders.existing()
-    run = api.load(name) if there else api.begin(RECIPE, seeds, name, changed, evaluate=evaluate)
-    if run.recipe != api.resolve(RECIPE, changed) or len(run.seeds) != seeds:
-        raise UserError(f"run {name!r} is of other settings: remove it")
-    return run
 
 
 def asked(run: Any) -> list[Any]:
@@ -121,7 +107,7 @@ def final_losses(run: Any) -> list[float | None]:
     """Each member's mean training loss over the last tenth of the steps; None if it diverged."""
     rows = [row for row in run.folder.read_metrics() if row.step > 0.9 * run.recipe.training.steps]
     each = [[row.loss for row in rows if row.member == m] for m in range(len(run.seeds))]
-    return [None if None in one else round(sum(one) / len(one), 6) for one in each]
+    return [None if not one or None in one else round(sum(one) / len(one), 6) for one in each]
 
 
 def reached(run: Any) -> list[int | None]:

@@ -43,8 +43,14 @@ def rungs() -> dict[str, tuple[str, dict[str, Any]]]:
     """Recipe and changes of every entry of the comparison."""
     from curta.runs import comparison_spec
 
-    spec = comparison_spec.resolve(comparison_spec.draft(["ladder"]), {}, None)
-    return {row.name: (row.source, dict(row.changes)) for row in spec.rows}
+    draft = comparison_spec.draft(["ladder"])
+    spec = comparison_spec.resolve(draft, {}, None)
+    common = {
+        f"{section}.{field}": value
+        for section, fields in draft.common.items()
+        for field, value in fields.items()
+    }
+    return {row.name: (row.source, {**common, **row.changes}) for row in spec.rows}
 
 
 def _ranges() -> dict[str, tuple[str, dict[str, Any]]]:

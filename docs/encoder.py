@@ -43,7 +43,7 @@ def measured(name: str) -> dict[str, Any]:
     from curta.evaluation.scoring import scores
     from curta.problems import tasks
 
-    run = finished(name, f"sources/{name}", SEEDS)
+    run = finished(f"{NAME}-{name}", f"sources/{name}", SEEDS)
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
     again = scores(models, tasks.trained_problems(task, AGAIN))
     probed = ("single-digits", "patterns", "longer") if task.operator == "+" else ()

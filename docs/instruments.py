@@ -12,8 +12,12 @@ import numpy as np
 Shares = Sequence[float]
 """A figure of each seed."""
 
-COUNT = 100
-"""Problems that are asked where nothing else is said."""
+COUNT = 1000
+"""Sums that are asked of a length."""
+LOOKED = 300
+"""Sums of which the attention is looked at."""
+NEAR = 100
+"""Problems whose answers are written out."""
 FAR = 30
 """Digits of the sums on which a model is looked at beyond its training."""
 
@@ -31,11 +35,11 @@ def at_digits(size: int, run: Any) -> Shares:
     return list(scoring.exact_match(run.load_models(), random_sums(size)).mean(axis=1))
 
 
-def random_sums(size: int) -> list[Any]:
+def random_sums(size: int, count: int = COUNT) -> list[Any]:
     """Random sums of two numbers of that many digits, always the same."""
     from curta.problems import tasks
 
-    return tasks.problems("+", tasks.RANDOM, (size, size), COUNT, 1)
+    return tasks.problems("+", tasks.RANDOM, (size, size), count, 1)
 
 
 Row = dict[str, Any]
@@ -73,6 +77,20 @@ def carry(state: str, together: Callable[[Any], float], run: Any) -> Shares:
     return over(probed(run, "linear", state=state), together)
 
 
+def best_carry(run: Any) -> Shares:
+    """Accuracy of the carry's linear probe at the state where it is read best, of each seed."""
+    return over(probed(run, "linear"), max)
+
+
+def over_control(run: Any) -> Shares:
+    """Its mean accuracy at the state amid the first layer, less that of the control tasks."""
+    rows = probed(run, "linear", state="state amid layer 0")
+    return [
+        float(np.mean([row["members"][seed] - row["control"] for row in rows]))
+        for seed in range(len(run.seeds))
+    ]
+
+
 def explained(by: str, run: Any) -> Shares:
     """What explains each seed's costliest neuron, as a share of its variance."""
     return [row["share"] for row in probed(run, "neuron", **{"explained by": by})]
@@ -88,7 +106,8 @@ class Places(NamedTuple):
 
 def places(run: Any, size: int = FAR) -> Places:
     """Each digit of the answer asked for after the true ones before it, in one pass."""
-    found = run.activations(list(map(str, random_sums(size))), "*.attention.weights")
+    asked = list(map(str, random_sums(size, LOOKED)))
+    found = run.activations(asked, "*.attention.weights")
     text = found.about.positions[0]
     first = next(n for n, token in enumerate(text) if token.after is not None)
     right = (found.likeliest == found.goals)[:, :, first : first + size].mean(axis=1)
@@ -107,6 +126,12 @@ def digits_of(text: Sequence[Any], at: Sequence[int]) -> list[int]:
         for number, token in enumerate(text)
         if token.role in ("first", "second") and list(token.at) == list(at)
     ]
+
+
+def loss_of_places(part: str, run: Any) -> Shares:
+    """How much less of a part of `Places` there is at the last ten places than at the first."""
+    found: np.ndarray = getattr(places(run), part)
+    return list(found[:, :10].mean(axis=1) - found[:, -10:].mean(axis=1))
 
 
 def mean_of(part: str, low: int, high: int, run: Any) -> Shares:
@@ -131,10 +156,10 @@ def near(run: Any) -> Shares:
     from curta.problems import tasks
 
     (task,) = run.recipe.tasks
-    problems = tasks.held_out(task, range(2000, 2000 + COUNT))
+    problems = tasks.held_out(task, range(2000, 2000 + NEAR))
     answers = [[run.ask(problem, seed) for problem in problems] for seed in range(len(run.seeds))]
     return [
-        sum(one is not None and abs(one - asked.truth) <= 10 for one, asked in pairs) / COUNT
+        sum(one is not None and abs(one - asked.truth) <= 10 for one, asked in pairs) / NEAR
         for pairs in (list(zip(own, problems, strict=True)) for own in answers)
     ]
 

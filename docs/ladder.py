@@ -19,7 +19,15 @@ from statistics import median
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import Spent, affordable, markdown, on_one_core, recipe_fields
+from docs.shared import (
+    Spent,
+    affordable,
+    ended,
+    markdown,
+    on_one_core,
+    own_run,
+    recipe_fields,
+)
 
 FILE = "encodings"
 STAGES = ("until", "whole")
@@ -124,29 +132,23 @@ def changed(name: str, rate: float, steps: int) -> tuple[str, dict[str, Any]]:
 
 def trained(name: str, stage: str, seed: int, rate: float, steps: int) -> tuple[Any, float]:
     """A run trained to its end, from where it was broken off, and its seconds of one core."""
-    from curta.config.errors import UserError
-    from curta.frontends import api
-    from curta.runs import folders
-
     recipe, changes = changed(name, rate, steps)
     if stage == "until":
         changes["training.stop_at"] = ENOUGH
     slug = "-".join(["encodings", *re.findall("[a-z0-9]+", name.lower()), stage])
     own = f"{slug}-{rate}-{seed}".replace(".", "_")
-    there = own in folders.existing()
-    run = api.load(own) if there else api.begin(recipe, [seed], own, changes)
-    if run.recipe != api.resolve(recipe, changes):
-        raise UserError(f"run {own!r} is of other settings: remove it")
+    run = own_run(own, recipe, [seed], changes)
     spent = Spent(run)
     run.train(spent)
+    ended(run)
     return run, spent.seconds
 
 
-def _final_loss(run: Any) -> float:
-    """Mean training loss over the last tenth of the steps."""
+def _final_loss(run: Any) -> float | None:
+    """Mean training loss over the last tenth of the steps; None if it diverged."""
     rows = run.folder.read_metrics()
     losses = [row.loss for row in rows if row.step > 0.9 * run.recipe.training.steps]
-    return round(sum(losses) / len(losses), 5)
+    return None if not losses or None in losses else round(sum(losses) / len(losses), 5)
 
 
 def one_seed(name: str, stage: str, seed: int, options: argparse.Namespace) -> None:
@@ -186,8 +188,9 @@ def entries(results: Results) -> dict[str, dict[str, Any]]:
 
 
 def best_rate(known: dict[str, Any]) -> float:
-    """The rate with the least training loss."""
-    return float(min(known["rates"], key=known["rates"].get))
+    """The rate with the least training loss, of those that did not diverge."""
+    losses = {rate: loss for rate, loss in known["rates"].items() if loss is not None}
+    return float(min(losses, key=lambda rate: losses[rate]))
 
 
 def scored(run: Any) -> dict[str, Any]:

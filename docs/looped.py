@@ -2,8 +2,9 @@
 
 Three seeds of `sources/looped-abacus-small`, asked with other numbers of recurrences than in
 training, for every pair of lengths up to twice the longest of training. As in the source, digits'
-indices are displaced in the evaluation, too: by each of a few offsets, over which is averaged. The
-run is trained in the runs folder, or gone on with.
+indices are displaced in the evaluation, too, by as much as in training: there at random for each
+text, here by each of a few offsets, over which is averaged. Numbers that are long and displaced far
+meet rows that no training did. The run is trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from docs.shared import finished, markdown, recipe_fields, spread
 
 NAME, RECIPE, SEEDS = "looped", "sources/looped-abacus-small", 3
 RECURRENCES = (1, 2, 4, 8, 16, 32)
-OFFSETS = (0, 8, 16)
+OFFSETS = (0, 6, 12, 18, 24)
 SIZES, COUNT = (4, 8, 12, 16), 100
 
 
@@ -45,7 +46,7 @@ def measured(recurrences: int) -> dict[str, Any]:
     """Exact match by member: the mean over the grid, and of two numbers of equal length."""
     import numpy as np
 
-    run = finished(RECIPE.rpartition("/")[2], RECIPE, SEEDS)
+    run = finished(f"{NAME}-small", RECIPE, SEEDS)
     models = run.load_models()
     stacked = models.stacked.with_recurrences(recurrences)
     grids = []

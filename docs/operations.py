@@ -12,10 +12,20 @@ result of its own; runs lie in the runs folder, where a training that was broken
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from statistics import median
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import Spent, affordable, markdown, on_one_core, recipe_fields, spread
+from docs.shared import (
+    Spent,
+    affordable,
+    ended,
+    markdown,
+    on_one_core,
+    own_run,
+    recipe_fields,
+    spread,
+)
 
 NAME = "operations"
 SMALL, FULL = "sources/five-operations-small", "sources/five-operations"
@@ -24,6 +34,8 @@ OPERATORS = ("+", "-", "*", "//", "%")
 HOUR = 3600.0
 PART: dict[str, Any] = {"training.batch": 128, "training.stop_at": None, "training.stop_after": 0}
 """What of the full design is changed for an hour."""
+ASKED: dict[str, Any] = {"training.validate_every": 100}
+"""Of the small one: its curve has to begin where that of the full one ends."""
 
 
 def main() -> None:
@@ -35,8 +47,8 @@ def main() -> None:
             _keep(name, FULL, PART, 0, full, options)
         else:
             seed = small[name]
-            measure = partial(measured, f"{NAME}-small-{seed}", SMALL, {}, seed)
-            _keep(name, SMALL, {}, seed, measure, options)
+            measure = partial(measured, f"{NAME}-small-{seed}", SMALL, ASKED, seed)
+            _keep(name, SMALL, ASKED, seed, measure, options)
 
 
 def _keep(
@@ -53,20 +65,26 @@ def _keep(
 
 def full() -> dict[str, Any]:
     """As many steps as an hour of a core holds, asked ten times on the way."""
-    steps = affordable(FULL, PART, HOUR, 5)
+    steps = _begun() or affordable(FULL, PART, HOUR, 5)
     parts = {"training.validate_every": steps // 10, "training.checkpoint_every": steps // 10}
     return measured(f"{NAME}-full", FULL, PART | parts | {"training.steps": steps}, 0)
 
 
-def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict[str, Any]:
-    """The run of that name, trained as far as it is not, and how it answers what is held out."""
+def _begun() -> int | None:
+    """The steps of a full one that was broken off before."""
     from curta.frontends import api
     from curta.runs import folders
 
-    there = name in folders.existing()
-    run = api.load(name) if there else api.begin(recipe, [seed], name, changes)
+    name = f"{NAME}-full"
+    return int(api.load(name).recipe.training.steps) if name in folders.existing() else None
+
+
+def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The run of that name, trained as far as it is not, and how it answers what is held out."""
+    run = own_run(name, recipe, [seed], changes)
     spent = Spent(run)
     run.train(spent)
+    ended(run)
     seconds = spent.seconds
     rows = run.evaluate().lengths
     held_out = {row.operator: row for row in rows if row.slice_name == "held out"}
@@ -124,22 +142,31 @@ def _each(
 
 
 def _count(found: list[dict[str, Any]], of: str) -> str:
-    return spread([one[of] / 1000 for one in found], 0) + " thousand"
+    values = sorted(one[of] for one in found)
+    least, middle, most = (f"{value:,.0f}" for value in (values[0], median(values), values[-1]))
+    return middle if least == most else f"{middle} ({least} to {most})"
 
 
 def _curve(told: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Exact match of validation problems after about as many problems as the full one had."""
-    longest = told.get("full", told["small"])[0]["curve"]
+    longest = (told.get("full") or told["small"])[0]["curve"]
     rows = [
-        [f"{shown:,}", *(spread([_at(one["curve"], shown) for one in f]) for f in told.values())]
+        [f"{shown:,}", *(_known([_at(one["curve"], shown) for one in f]) for f in told.values())]
         for shown, _, _ in longest
     ]
     return markdown(["problems shown", *told], rows)
 
 
-def _at(curve: list[list[float]], shown: float) -> float:
-    """What stood last after so many problems."""
-    return max([line for line in curve if line[0] <= shown] or [[0, 0.0, 0.0]])[2]
+def _known(values: list[float | None]) -> str:
+    """Of those that had been asked by then."""
+    found = [value for value in values if value is not None]
+    return spread(found) if found else ""
+
+
+def _at(curve: list[list[float]], shown: float) -> float | None:
+    """What stood last after so many problems; None if nothing was asked by then."""
+    before = [line for line in curve if line[0] <= shown]
+    return max(before)[2] if before else None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,14 +25,46 @@ def scratch_runs() -> Iterator[None]:
 def finished(
     name: str, recipe: str, seeds: int | Sequence[int], changes: Mapping[str, Any] | None = None
 ) -> Any:
-    """The run of that name in the runs folder, trained and evaluated as far as it is not."""
+    """The run of that name in the runs folder, trained and evaluated as far as it is not.
+
+    Raises UserError for a run of other settings or seeds, SystemExit if training was broken off.
+    """
+    run = own_run(name, recipe, seeds, changes or {}, evaluate=True)
+    run.complete()
+    ended(run)
+    return run
+
+
+def own_run(
+    name: str,
+    recipe: str,
+    seeds: int | Sequence[int],
+    changes: Mapping[str, Any],
+    *,
+    evaluate: bool = False,
+) -> Any:
+    """The run of that name, begun if there is none; UserError for one of other settings."""
+    from curta.config.errors import UserError
     from curta.frontends import api
     from curta.runs import folders
 
     known = name in folders.existing()
-    run = api.load(name) if known else api.begin(recipe, seeds, name, changes or {}, evaluate=True)
-    run.complete()
+    run = api.load(name) if known else api.begin(recipe, seeds, name, changes, evaluate=evaluate)
+    wanted = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if (_told(run.recipe), list(run.seeds)) != (_told(api.resolve(recipe, changes)), wanted):
+        raise UserError(f"run {name!r} is of other settings: remove it")
     return run
+
+
+def _told(recipe: Any) -> Any:
+    """A recipe without its summary, which says nothing to a training."""
+    return replace(recipe, summary="")
+
+
+def ended(run: Any) -> None:
+    """Raises SystemExit if a run was broken off: what it knows by then is no result."""
+    if not run.folder.read_info().over:
+        raise SystemExit(f"{run.name} was broken off; the same command goes on with it")
 
 
 def spread(values: Iterable[float], digits: int = 3) -> str:

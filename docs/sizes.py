@@ -15,9 +15,9 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from docs.announced import cell, final_losses, own_run, scored
+from docs.announced import cell, final_losses, scored
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, spread
+from docs.shared import ended, finished, markdown, own_run, recipe_fields, spread
 
 NAME, RECIPE, SEEDS = "sizes", "sources/ladder-5-answers", 3
 WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
@@ -73,8 +73,9 @@ def searched(name: str) -> dict[str, float | None]:
     losses = {}
     for rate in RATES:
         own = f"{NAME}-{name}-{rate}".replace(".", "_")
-        run = own_run(own, 1, changes(name, rate, SEARCH), evaluate=False)
+        run = own_run(own, RECIPE, 1, changes(name, rate, SEARCH))
         run.train()
+        ended(run)
         (losses[str(rate)],) = final_losses(run)
     return losses
 
@@ -88,8 +89,7 @@ def best_rate(losses: dict[str, float | None]) -> float:
 def measured(name: str, rate: float) -> dict[str, Any]:
     from curta.frontends import api
 
-    run = own_run(f"{NAME}-{name}".replace(".", "_"), SEEDS, changes(name, rate))
-    run.complete()
+    run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, changes(name, rate))
     rows = api.probe(run, "operand-range", count=EACH)
     return scored(run) | {
         "width": WIDTHS[name],

@@ -6,7 +6,7 @@ AdamW at 5e-4 falling linearly. What it saves is read back, and both models answ
 problems, with the spaces of training and with others. Needs `pip install 'curta[trl,data]'`.
 
 data    what the splits hold
-curta   three seeds, of the run `spaced-addition`, which is trained as far as it is not
+curta   three seeds; the run is trained in the runs folder, or gone on with
 trl     one seed
 """
 
@@ -99,7 +99,7 @@ def _sums(sums: np.ndarray) -> dict[str, Any]:
 
 
 def of_curta() -> dict[str, Any]:
-    run = finished("spaced-addition", RECIPE, len(SEEDS["curta"]))
+    run = finished(f"{NAME}-curta", RECIPE, len(SEEDS["curta"]))
     found, info = run.folder.read_evaluation(), run.folder.read_info()
     rows = [row for row in found.lengths if row.slice_name.startswith("held out")]
     named = {name: _row(row) for name, row in zip(SPACINGS, rows, strict=True)}

@@ -10,6 +10,7 @@ from curta.frontends import api
 from curta.problems.problem import Problem
 from docs import announced
 from docs.evidence import Results
+from docs.shared import ended, own_run
 from tests.docs.handmade import kept
 from tests.made_once import Shared
 
@@ -102,11 +103,20 @@ def test_what_is_read_of_a_training_is_each_members_own(
 
 def test_a_run_of_other_settings_is_not_gone_on_with() -> None:
     few = SMALL | {"training.steps": 20, "training.validate_every": 0}
-    assert announced.own_run("mine", 2, few).seeds == announced.own_run("mine", 2, few).seeds
-    with pytest.raises(UserError, match="'mine' is of other settings"):
-        announced.own_run("mine", 2, few | {"training.steps": 30})
-    with pytest.raises(UserError, match="'mine' is of other settings"):
-        announced.own_run("mine", 3, few)
+    begun = [own_run("mine", announced.RECIPE, 2, few) for _ in range(2)]
+    assert begun[0].folder.path == begun[1].folder.path
+    for seeds, changes in ((2, few | {"training.steps": 30}), (3, few)):
+        with pytest.raises(UserError, match="'mine' is of other settings"):
+            own_run("mine", announced.RECIPE, seeds, changes)
+
+
+def test_what_was_broken_off_is_no_result() -> None:
+    few = SMALL | {"training.steps": 20, "training.validate_every": 0}
+    run = own_run("half", announced.RECIPE, 1, few)
+    with pytest.raises(SystemExit, match="half was broken off"):
+        ended(run)
+    run.train()
+    ended(run)
 
 
 @pytest.mark.slow

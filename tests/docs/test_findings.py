@@ -45,7 +45,10 @@ def test_the_table_has_the_verdict_and_the_command(tmp_path: Path) -> None:
     assert window[0].endswith(
         "| ≤ 0.01 | 0.01 (0.00 to 0.02) | 2 of 3 | `curta evaluate findings-window` |"
     )
-    assert "| 1.00 (all) | confirmed | `curta evaluate findings-window --digits 200` |" in window[1]
+    assert (
+        "| 1.00 (all) | confirmed | `curta evaluate findings-window --digits 200 --count 1000` |"
+        in window[1]
+    )
     assert "| refuted | `python -m docs.findings memoriser-near` |" in memoriser[0]
     assert set(made) == {"findings, window", "findings, memoriser"}
 
@@ -61,11 +64,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield made
 
 
-def test_places_are_those_of_asking_digit_by_digit(run: Any) -> None:
+def test_places_are_those_of_asking_digit_by_digit(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Right is what each member would write after the true text; looked adds up two weights."""
+    monkeypatch.setattr(instruments, "LOOKED", 40)
     found, layout = instruments.places(run, size=3), run.layout
     assert found.right.shape == found.looked.shape == (2, 3)
-    problems = instruments.random_sums(3)
+    problems = instruments.random_sums(3, instruments.LOOKED)
     for place in range(3):
         right, looked = np.zeros((2, len(problems))), []
         for number, problem in enumerate(problems):
@@ -105,4 +111,4 @@ def test_near_is_within_ten_and_no_answer_is_not(monkeypatch: pytest.MonkeyPatch
     recipe = api.resolve(*MODELS["memoriser"])
     run = SimpleNamespace(recipe=recipe, seeds=[0, 1], ask=ask)
     assert instruments.near(run) == [0.5, 0.5]
-    assert len(set(asked)) == len(asked) / 2 == instruments.COUNT
+    assert len(set(asked)) == len(asked) / 2 == instruments.NEAR

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from curta.config.errors import UserError, quoted, unknown
 
@@ -99,14 +99,7 @@ def several(value: Chosen) -> list[int | str]:
     ([2], ['a', 'b'])
     """
     each = [value] if isinstance(value, str) or not isinstance(value, Collection) else [*value]
-    return [one if isinstance(one, str) else _index(one) for one in each]
-
-
-def _index(value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise UserError(f"a selection is by whole numbers or names, not {value!r}") from None
+    return [one if isinstance(one, str) else operator.index(one) for one in each]
 
 
 def matching(patterns: str | Sequence[str], names: Sequence[str]) -> list[str]:
