@@ -127,6 +127,15 @@ def test_numbers_with_a_point_are_read_whole_or_completed_in_the_complaint(
     assert numbers(tab, "curta.truth('0.75+99.25')") == "100.0"
 
 
+def test_a_text_of_many_digits_is_refused_at_once(tab: Page, tmp_path: Path) -> None:
+    tab.goto(page(tmp_path, *shipped("fractions")).as_uri())
+    many = "1" * 1_500
+    for text in (many, f"{many}+{many}", f"{many}+{many}x", f"{many}.{many}+{many}.{many}-"):
+        tab.evaluate("performance.mark('begun')")
+        assert mistake(tab, text)
+        assert tab.evaluate("performance.measure('', 'begun').duration") < 1_000
+
+
 def test_numbers_are_read_in_any_base_and_answered_in_the_models(tab: Page, tmp_path: Path) -> None:
     tab.goto(page(tmp_path, *shipped("addition")).as_uri())
     asked = "['0xff+0x1', '0b11111111+0b1', '16#ff+1', '255 + 001 ='].map(curta.truth)"

@@ -20,6 +20,7 @@ from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.problems.problem import parse
 from curta.report import write_report
+from curta.report.document import document
 from curta.runs import embedding_history
 from tests import tiny
 from tests.report import sample
@@ -278,6 +279,19 @@ def test_a_run_named_twice_is_refused(
     path = str(runs[0].folder.path)
     assert main(["report", path, path]) == 2
     assert "two of the runs are called 'first'" in capsys.readouterr().err
+
+
+def test_a_refusal_of_one_model_does_not_stay_under_the_next(tab: Page, tmp_path: Path) -> None:
+    two = [(name, *shipped(name)) for name in ("addition", "multiplication")]
+    body = at_work([Carried(name, recipe, [model]) for name, recipe, model in two])
+    (tmp_path / "two.html").write_text(document("two", [body]), encoding="utf-8")
+    tab.goto((tmp_path / "two.html").as_uri())
+    tab.get_by_role("textbox", name="Problem").fill("7*8")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("alert")).to_have_text("This model has no *: it was trained on +.")
+    tab.get_by_label("Model", exact=True).select_option("1")
+    expect(tab.get_by_role("alert")).to_have_text("")
+    expect(tab.locator("#work")).to_be_visible()
 
 
 LARGE = {

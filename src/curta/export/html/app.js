@@ -1,5 +1,8 @@
 // The page: a problem comes in, tokens are written one after the other, and can be changed.
 
+import {
+  ask, at, mark, numberOf, onButtons, onMore, refuse, showExamples, showShares, unmark,
+} from "./asking.js";
 import { alternatives, looks, lookRows, rolesOf, tokenOf } from "./drawing.js";
 import { make, shown } from "./elements.js";
 import { machineOf } from "./machine.js";
@@ -11,11 +14,9 @@ import { sheetOf } from "./sheet.js";
 import { Sheet } from "./squares.js";
 import { Writing } from "./writing.js";
 
-const at = (id) => document.getElementById(id);
 const weights = [...document.querySelectorAll("script.weights")];
 const models = JSON.parse(at("designs").textContent).flatMap(({ run, design, names }) =>
   names.map((name, member) => ({ name, run, member, design })));
-const LIKELIEST = 8; // tokens that are shown unless all are asked for
 
 /** Where the page stands: the problem, its text, how much of it is drawn, what is chosen. */
 const now = { problem: null, writing: null, drawn: 0, chosen: -1, changed: new Set() };
@@ -32,7 +33,7 @@ function take(number) {
   model.network ??= new Network(design, tensorsOf(weights[number].textContent), design.machine);
   network = model.network;
   heads();
-  examples();
+  showExamples(design);
 }
 
 /** A writing of which the prompt is there; a Mistake if it is longer than a page's texts. */
@@ -58,14 +59,6 @@ function calculate(event) {
   now.changed.clear();
   sheet.begin(now.writing, design.machine.formats[now.problem.operator]);
   restart(0);
-}
-
-/** Says why there is nothing to calculate, and leaves nothing of another problem below it. */
-function refuse(message) {
-  at("work").hidden = Boolean(message);
-  at("mistake").textContent = message;
-  at("problem").setAttribute("aria-invalid", String(Boolean(message)));
-  if (message) at("problem").focus();
 }
 
 /** Draws anew from a token on, and goes on writing. */
@@ -148,12 +141,11 @@ function choose(number, focus = false) {
 /** Shows of a written token what else it might have been, and what was looked at for it. */
 function look(number) {
   const { writing } = now, items = at("text").children, { given } = writing;
-  for (const one of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) unmark(one);
+  for (const one of at("text").querySelectorAll(".asked, .seen, [aria-current=true]")) cleared(one);
   const shares = looks(writing, number, Number(at("head").value));
   writing.paper.seen[number - 1].forEach((key, cell) => key >= 0 && seen(items[key].firstChild, shares[cell]));
   items[number - 1].firstChild.classList.add("asked");
-  items[number].firstChild.tabIndex = 0;
-  items[number].firstChild.setAttribute("aria-current", "true");
+  mark(items[number].firstChild);
   sheet.mark(writing, number - 1, shares);
   at("roles").replaceChildren(...rolesOf(writing.paper));
   at("which").textContent = `Token ${number - given + 1} of what it wrote`;
@@ -161,12 +153,10 @@ function look(number) {
   might(number);
 }
 
-function unmark(token) {
-  token.classList.remove("asked", "seen");
+function cleared(token) {
+  unmark(token);
+  token.classList.remove("seen");
   token.style.removeProperty("--look");
-  if (!token.matches("button")) return;
-  token.tabIndex = -1;
-  token.setAttribute("aria-current", "false");
 }
 
 function seen(token, share) {
@@ -175,18 +165,11 @@ function seen(token, share) {
 }
 
 function might(number) {
-  const all = at("more").getAttribute("aria-expanded") === "true", every = design.machine.tokens.length;
-  at("shares").replaceChildren(...alternatives(now.writing, number, all ? every : LIKELIEST));
-  at("more").textContent = all ? `The likeliest ${LIKELIEST}` : `All ${every} tokens`;
-  at("more").hidden = every <= LIKELIEST;
+  showShares(design.machine.tokens.length, (most) => alternatives(now.writing, number, most));
 }
 
 function shownNumber() {
   return numberOf(at("text").querySelector("[aria-current=true]"));
-}
-
-function numberOf(token) {
-  return [...at("text").children].indexOf(token?.closest("li"));
 }
 
 /** The token with that symbol, or that digit, in the role of token `number`; else the likeliest. */
@@ -219,18 +202,6 @@ function heads() {
   at("names").replaceChildren(...cells);
 }
 
-function examples() {
-  const buttons = Object.values(design.operations).map(({ example }) =>
-    make("button", example, { type: "button" }));
-  for (const button of buttons) {
-    button.addEventListener("click", () => {
-      at("problem").value = button.textContent;
-      at("form").requestSubmit();
-    });
-  }
-  at("examples").replaceChildren(...buttons);
-}
-
 function arranged() {
   at("board").classList.toggle("squared", at("squared").checked);
 }
@@ -238,22 +209,16 @@ function arranged() {
 function listen() {
   at("model").addEventListener("change", () => {
     take(Number(at("model").value));
-    if (now.problem) at("form").requestSubmit();
+    if (now.problem || at("mistake").textContent) at("form").requestSubmit();
   });
   at("form").addEventListener("submit", calculate);
   at("squared").addEventListener("change", arranged);
   at("head").addEventListener("change", () => look(shownNumber()));
   at("text").addEventListener("keydown", typed);
-  at("text").addEventListener("click", ({ target }) =>
-    target.matches("button") && choose(numberOf(target), true));
-  at("more").addEventListener("click", () => {
-    at("more").setAttribute("aria-expanded", String(at("more").getAttribute("aria-expanded") !== "true"));
-    might(shownNumber());
-  });
-  at("shares").addEventListener("click", ({ target }) => {
-    const button = target.closest("button");
-    if (button) change(shownNumber(), Number(button.dataset.token));
-  });
+  onButtons("examples", (button) => ask(button.textContent));
+  onButtons("text", (button) => choose(numberOf(button), true));
+  onButtons("shares", (button) => change(shownNumber(), Number(button.dataset.token)));
+  onMore(() => might(shownNumber()));
 }
 
 /** Buttons elsewhere in the page that let a model write a problem of theirs. */
@@ -264,8 +229,7 @@ function watched(button) {
   button.addEventListener("click", () => {
     take(number);
     at("model").value = number;
-    at("problem").value = problem;
-    at("form").requestSubmit();
+    ask(problem);
     at("form").scrollIntoView({ block: "start" });
     at("status").focus({ preventScroll: true });
   });

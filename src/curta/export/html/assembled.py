@@ -13,8 +13,8 @@ from curta.report.document import Part, document, own
 from curta.report.rendering import render
 
 MODULES = (
-    "numbers.js", "elements.js", "pacing.js", "machine.js", "model.js", "writing.js", "compound.js",
-    "problems.js", "sheet.js", "drawing.js", "squares.js", "app.js",
+    "numbers.js", "elements.js", "asking.js", "pacing.js", "machine.js", "model.js", "writing.js",
+    "compound.js", "problems.js", "sheet.js", "drawing.js", "squares.js", "app.js",
 )  # fmt: skip
 """Each after those that it imports."""
 

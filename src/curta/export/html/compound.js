@@ -24,8 +24,13 @@ export function completed(form, operator, text, plain) {
   if (!found || !(plain || within.some(({ sign }) => text.includes(sign)))) return null;
   const places = numbers.map((pieces) => pieces.filter(({ sign }) => !sign).map(({ place }) => place));
   if (places.some((mine) => mine.length && !mine.some((place) => found[place]))) return null;
-  const shown = (piece) => piece.sign ?? turned(found[piece.place] || "0", piece);
-  return wordOf(operator) + numbers.flat().map(shown).join("");
+  return compoundText(form, operator, found.map((digits) => digits || "0"));
+}
+
+/** The problem of operands with these digits. */
+export function compoundText(form, operator, digits) {
+  const shown = (piece) => piece.sign ?? turned(digits[piece.place], piece);
+  return wordOf(operator) + numbersOf(form).flat().map(shown).join("");
 }
 
 /** For each number, or sign between, its pieces as people write them: `{sign}`, `{place, turned}`. */
@@ -61,9 +66,12 @@ function matched(form, operator, text, pattern) {
   return found;
 }
 
-/** A piece of a number that may be missing; a sign between numbers may not. */
+/**
+ * A piece of a number that may be missing; a sign between numbers may not. Digits that stand
+ * together are one piece: of many a browser would try every way to part them, for minutes.
+ */
 function perhaps(piece, at) {
-  if (!piece.sign) return "([0-9]*)";
+  if (!piece.sign) return "([0-9]*)(?![0-9])";
   return at ? `(?:${literal(piece)})?` : literal(piece);
 }
 
@@ -76,6 +84,6 @@ function literal({ sign }) {
 }
 
 /** An operator that is a word stands before the problem. */
-function wordOf(operator) {
+export function wordOf(operator) {
   return /^\p{L}+$/u.test(operator) ? `${operator} ` : "";
 }

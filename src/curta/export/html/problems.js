@@ -1,7 +1,7 @@
 // Problems as people write them, as the model is given them, and their answers: by a machine's
 // prompt and answer formats, which are data.
 
-import { completed, compoundOf, isCompound } from "./compound.js";
+import { completed, compoundOf, compoundText, isCompound, wordOf } from "./compound.js";
 import { keyOf } from "./machine.js";
 
 /** What a person wrote cannot be calculated; the message says why, in one line. */
@@ -157,6 +157,14 @@ export function answerText(answer, operator, machine) {
   return (answer < 0 ? "-" : "") + spelled(size, base);
 }
 
+/** A problem as Python writes it: `0xff-0x1`, `sort 3,1`, `5+6 mod 97`, `3.75+12.5`. */
+export function problemText({ operator, operands }, { formats }) {
+  const form = formats[operator], [sign, modulus] = operator.split(" mod "), word = wordOf(operator);
+  if (isCompound(form)) return compoundText(form, operator, operands.map(String));
+  const numbers = operands.map((value) => spelled(value, givensOf(form)[0].base));
+  return word + numbers.join(word ? "," : sign) + (modulus ? ` mod ${modulus}` : "");
+}
+
 /** A whole number from 0 up: `255`, `0xff`, `3#100110`; in decimal where a base has no signs. */
 function spelled(value, base) {
   if (base === 10 || base > DIGITS) return String(value);
@@ -274,9 +282,19 @@ function givensOf({ parts }) {
   return parts.filter(({ kind }) => kind === "given");
 }
 
+/** How many digits each operand has, in its own base. */
+export function lengthsOf({ operator, operands }, { formats }) {
+  return partsOf(operands, givensOf(formats[operator])).map(({ base }, n) => digitsIn(operands[n], BigInt(base)).length);
+}
+
+/** The part of the prompt that each operand is: the last one is that of all further ones. */
+function partsOf(operands, givens) {
+  return operands.map((_, n) => givens[Math.min(n, givens.length - 1)]);
+}
+
 /** Digits of each operand, least significant first, with the zeros that its part asks for. */
 function digitsOf(operands, givens) {
-  const mine = operands.map((_, n) => givens[Math.min(n, givens.length - 1)]);
+  const mine = partsOf(operands, givens);
   const found = operands.map((value, n) => digitsIn(value, BigInt(mine[n].base)));
   const filled = found.filter((_, n) => mine[n].filled);
   const longest = Math.max(...filled.map((digits) => digits.length));

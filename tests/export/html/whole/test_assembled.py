@@ -8,6 +8,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.export.html import Carried, at_work, reason, render_page
+from curta.export.html.assembled import MODULES as WINDOWED
 from curta.export.html.scripts import PACKAGE
 from curta.export.html.whole.assembled import MODULES, POSITIONS
 from curta.export.html.whole.weights import PARAMETERS
@@ -55,10 +56,11 @@ def test_every_encoding_is_in_the_page() -> None:
     assert set(POSITIONS) == known | {"base", "registry"}
 
 
-def test_what_modules_call_their_own_is_called_so_once() -> None:
+@pytest.mark.parametrize("modules", [MODULES, WINDOWED], ids=["whole texts", "under a window"])
+def test_what_modules_call_their_own_is_called_so_once(modules: tuple[str, ...]) -> None:
     """All modules of a page are one script: a name that two of them have would be an error."""
     pattern = r"^(?:export )?(?:function|class|const|let) (\w+)"
-    names = [name for one in MODULES for name in re.findall(pattern, own(one, PACKAGE), re.M)]
+    names = [name for one in modules for name in re.findall(pattern, own(one, PACKAGE), re.M)]
     assert sorted(set(names)) == sorted(names)
 
 

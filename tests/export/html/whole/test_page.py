@@ -7,11 +7,13 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from curta.export.html.whole import render_page as whole_page
 from curta.frontends.api import train
 from curta.frontends.cli import main
 from curta.frontends.run import Run
 from tests import tiny
 
+from ..made import shipped
 from ..tabs import fits, numbers, screens
 from .made import Made
 
@@ -82,6 +84,26 @@ def test_a_sum_longer_than_those_of_training_is_said_to_be_so(opened: Page) -> N
     expect(opened.locator("#status")).to_have_text(said)
 
 
+def test_modulo_a_number_no_operand_is_too_long(tab: Page, tmp_path: Path) -> None:
+    task = [{"operator": "+ mod 97", "digits": [1, 2]}]
+    show(tab, tmp_path, layout="residues-97", task=task, positions__name="learned")
+    calculate(tab, "200+5 mod 97")
+    expect(tab.locator("#status")).to_have_text(re.compile(r"Right is 11\.\s*$"))
+
+
+def test_digits_are_counted_in_the_base_of_the_operands(tab: Page, tmp_path: Path) -> None:
+    of, model = shipped("own", model__norm="none")  # its differences are in base 16
+    path = tmp_path / "page.html"
+    path.write_text(whole_page(of, model, "made", 0), encoding="utf-8")
+    tab.goto(path.as_uri())
+    always_ends(tab)
+    calculate(tab, "0xfff-0x1")  # 4095
+    expect(tab.locator("#status")).to_have_text(re.compile(r"Right is 0xffe\.$"))
+    calculate(tab, "0x1000-0x1")
+    said = re.compile(r"Right is 0xfff\. It was trained on numbers of 1 to 3 digits\.$")
+    expect(tab.locator("#status")).to_have_text(said)
+
+
 def always_ends(tab: Page) -> None:
     """The end sign is the likeliest token everywhere."""
     tab.evaluate(
@@ -105,7 +127,7 @@ def test_a_head_is_taken_away_by_a_press_and_given_back_by_another(opened: Page)
     assert answers(opened)["changed"] == shown(opened, zeroed)
     assert answers(opened)["as trained"] == shown(opened, {})
     expect(opened.locator("#command")).to_have_text(
-        "curta activations made '12+34' --zero layer.0.attention.heads:head=1"
+        "curta activations made '12+34' --member 0 --zero layer.0.attention.heads:head=1"
     )
     opened.keyboard.press("Space")
     over(opened)
@@ -154,8 +176,8 @@ def test_a_state_of_another_problem_is_put_in(opened: Page) -> None:
     expect(opened.locator("#changes")).to_have_text(said)
     patch = "{patch: {site: 'layer.0.after', positions: [3], source: '9+75'}}"
     assert answers(opened)["changed"] == shown(opened, patch)
-    command = "curta activations made '12+34' --patch 'layer.0.after:position=3=9+75'"
-    expect(opened.locator("#command")).to_have_text(command)
+    options = "--member 0 --patch 'layer.0.after:position=3=9+75'"
+    expect(opened.locator("#command")).to_have_text(f"curta activations made '12+34' {options}")
 
 
 def test_a_problem_that_is_none_is_announced_beside_its_field(opened: Page) -> None:
@@ -184,6 +206,33 @@ def test_a_reload_shows_the_same_and_says_what_is_changed(opened: Page) -> None:
     expect(opened.locator("#changes")).to_have_text(said)
     expect(opened.locator("#parts [aria-pressed=true]")).to_have_count(1)
     expect(opened.locator("#places [aria-pressed=true]")).to_have_count(1)
+
+
+def test_what_is_typed_is_not_asked_before_it_is_calculated(opened: Page) -> None:
+    calculate(opened, "57+68")
+    opened.get_by_role("textbox", name="Problem", exact=True).fill("1+1")
+    part(opened, "head 1 of layer 0").click()
+    over(opened)
+    assert unquote(opened.url.partition("#")[2]).startswith("problem=57+68&")
+    expect(opened.locator("#command")).to_have_text(
+        re.compile(r"^curta activations made '57\+68' ")
+    )
+
+
+def test_an_address_without_a_problem_shows_the_field_alone(opened: Page) -> None:
+    calculate(opened, "12+34")
+    part(opened, "head 1 of layer 0").click()
+    put_in(opened)
+    opened.evaluate("location.hash = ''")
+    expect(opened.locator("#work")).to_be_hidden()
+    opened.get_by_label("Speed").select_option("slow")
+    opened.get_by_role("textbox", name="Problem", exact=True).fill("12+34")
+    opened.keyboard.press("Enter")
+    opened.evaluate("location.hash = ''")
+    expect(opened.locator("#work")).to_be_hidden()
+    calculate(opened, "12+34")
+    expect(opened.locator("#parts [aria-pressed=true]")).to_have_count(0)
+    expect(opened.locator("#changes")).to_have_text(re.compile("^Nothing is changed"))
 
 
 def test_an_address_that_names_what_there_is_not_changes_nothing(opened: Page) -> None:

@@ -1,6 +1,6 @@
 // What a text comes to: its answer, whether that is right, and how both are said.
 
-import { answerText, truth } from "../problems.js";
+import { answerText, lengthsOf, truth } from "../problems.js";
 
 /** What there is to say of a finished text. */
 export class Verdict {
@@ -29,10 +29,13 @@ export class Verdict {
   }
 }
 
-/** Whether a problem is longer or shorter than those of training, in words; else nothing. */
-function trainedOn({ operator, operands }, { operations }) {
-  const [least, most] = operations[operator].trained;
-  const lengths = operands.map((value) => String(value).length);
+/**
+ * Whether a problem is longer or shorter than those of training, in words; else nothing. Modulo a
+ * number no operand is long: it stands for its residue.
+ */
+function trainedOn(problem, { operations, machine }) {
+  const { operator } = problem, [least, most] = operations[operator].trained;
+  const lengths = operator.includes(" mod ") ? [] : lengthsOf(problem, machine);
   if (lengths.every((length) => length >= least && length <= most)) return "";
   return ` It was trained on numbers of ${least} to ${most} digits.`;
 }

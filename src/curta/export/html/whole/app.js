@@ -1,10 +1,13 @@
 // The page of a model over whole texts: a problem comes in, an answer is written token by token,
 // parts are taken away or values put in, and it is written anew.
 
+import {
+  ask, at, mark, numberOf, onButtons, onMore, refuse, showExamples, showShares, unmark,
+} from "../asking.js";
 import { make } from "../elements.js";
 import { tensorsOf } from "../numbers.js";
 import { Pace } from "../pacing.js";
-import { Mistake, answerText, parse } from "../problems.js";
+import { Mistake, answerText, parse, problemText } from "../problems.js";
 import { Verdict } from "./answers.js";
 import { addressOf, addressed } from "./changes.js";
 import { alternatives, answerRows, attentionRows, symbolOf, tokenOf } from "./drawing.js";
@@ -13,15 +16,16 @@ import { layoutOf } from "./layouts.js";
 import { Transformer } from "./transformer.js";
 import { Writing } from "./text.js";
 
-const at = (id) => document.getElementById(id);
-const { run, design } = JSON.parse(at("designs").textContent);
+const { run, member, design } = JSON.parse(at("designs").textContent);
 const model = new Transformer(design, tensorsOf(document.querySelector("script.weights").textContent));
 const layout = layoutOf(design);
-const LIKELIEST = 8; // tokens that are shown unless all are asked for
 
-/** What is asked, what is changed, and the text; `plain` is that of the model as it was trained. */
+/**
+ * What is asked, as it was typed too, what is changed, and the text; `plain` is that of the model as
+ * it was trained, `other` the problem of which values are put in.
+ */
 const now = {
-  problem: null, zeroed: new Set(), patch: null, source: null, writing: null, plain: null,
+  problem: null, asked: "", zeroed: new Set(), patch: null, other: null, source: null, writing: null, plain: null,
   drawn: 0, chosen: -1, forced: new Set(),
 };
 const pace = new Pace(at, { writing: () => now.writing, draw, finish, wrote: () => choose(now.writing.length - 1) });
@@ -42,6 +46,7 @@ function calculate(event) {
   pace.stop();
   try {
     now.problem = parse(at("problem").value, design);
+    now.asked = at("problem").value.trim();
     now.plain = begun(now.problem);
   } catch (mistake) {
     if (!(mistake instanceof Mistake)) throw mistake;
@@ -52,12 +57,11 @@ function calculate(event) {
   anew();
 }
 
-/** Says why there is nothing to calculate, and leaves nothing of another problem below it. */
-function refuse(message) {
-  at("work").hidden = Boolean(message);
-  at("mistake").textContent = message;
-  at("problem").setAttribute("aria-invalid", String(Boolean(message)));
-  if (message) at("problem").focus();
+/** Shows nothing below the field: nothing is asked. */
+function empty() {
+  pace.stop();
+  refuse("");
+  at("work").hidden = true;
 }
 
 /** Writes the answer from its beginning, with the changes as they are now. */
@@ -137,8 +141,7 @@ function look() {
   const { writing, chosen } = now, items = at("text").children;
   for (const one of at("text").querySelectorAll(".asked, [aria-current=true]")) unmark(one);
   items[writing.asked(chosen)].firstChild.classList.add("asked");
-  items[chosen].firstChild.tabIndex = 0;
-  items[chosen].firstChild.setAttribute("aria-current", "true");
+  mark(items[chosen].firstChild);
   const [head, rows] = attentionRows(writing, chosen, Number(at("recurrence").value));
   at("seen").replaceChildren(head);
   at("looks").replaceChildren(...rows);
@@ -147,22 +150,8 @@ function look() {
   at("inside").hidden = false;
 }
 
-function unmark(token) {
-  token.classList.remove("asked");
-  if (!token.matches("button")) return;
-  token.tabIndex = -1;
-  token.setAttribute("aria-current", "false");
-}
-
 function might() {
-  const all = at("more").getAttribute("aria-expanded") === "true", every = design.layout.characters.length;
-  at("shares").replaceChildren(...alternatives(now.writing, now.chosen, all ? every : LIKELIEST));
-  at("more").textContent = all ? `The likeliest ${LIKELIEST}` : `All ${every} tokens`;
-  at("more").hidden = every <= LIKELIEST;
-}
-
-function numberOf(token) {
-  return [...at("text").children].indexOf(token?.closest("li"));
+  showShares(design.layout.characters.length, (most) => alternatives(now.writing, now.chosen, most));
 }
 
 function typed(event) {
@@ -198,7 +187,8 @@ function patched() {
   at("unread").textContent = "";
   if (text) {
     try {
-      now.source = sourceOf(model, layout.prompt(parse(text, design)), tokens);
+      now.other = parse(text, design);
+      now.source = sourceOf(model, layout.prompt(now.other), tokens);
     } catch (mistake) {
       if (!(mistake instanceof Mistake)) throw mistake;
       at("unread").textContent = mistake.message;
@@ -241,16 +231,23 @@ function tell() {
   at("places").replaceChildren(...placeButtons(tokens, places, now.patch?.positions ?? new Set(), design.layout));
   if (focused) at("places").querySelector(`[data-place="${focused}"]`)?.focus();
   at("changes").textContent = changed ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
-  at("command").textContent = changed ? command(run, { ...now, problem: at("problem").value.trim() }) : "";
+  at("command").textContent = changed ? sameCommand() : "";
   at("changes").classList.toggle("note", changed);
   at("same").hidden = at("undo").hidden = !changed;
   at("where").hidden = at("places").hidden = !now.source;
 }
 
+/** What does the same on the command line, with both problems as Python writes them. */
+function sameCommand() {
+  const [problem, source] = [now.problem, now.other].map((one) => one && problemText(one, design.machine));
+  const patch = now.patch && { ...now.patch, source };
+  return command({ run, member }, { problem, zeroed: now.zeroed, patch });
+}
+
 /** Keeps problem and changes in the address, so that a link or a reload shows the same. */
 function remember() {
   const patch = now.patch?.positions.size ? now.patch : null;
-  history.replaceState(null, "", `#${addressOf({ problem: at("problem").value.trim(), zeroed: now.zeroed, patch })}`);
+  history.replaceState(null, "", `#${addressOf({ problem: now.asked, zeroed: now.zeroed, patch })}`);
 }
 
 function recall() {
@@ -260,11 +257,11 @@ function recall() {
   at("other").value = patch?.source ?? "";
   if (patch) at("site").value = patch.site;
   if (problem) calculate();
+  else empty();
 }
 
 function prepared() {
-  const examples = Object.values(design.operations).map(({ example }) => make("button", example, { type: "button" }));
-  at("examples").replaceChildren(...examples);
+  showExamples(design);
   at("parts").replaceChildren(...partsTable(design.config));
   at("site").replaceChildren(...siteOptions(design.config));
   const { num_recurrences: count } = design.config;
@@ -272,14 +269,6 @@ function prepared() {
   at("recurrence").value = count - 1;
   at("recurrences").hidden = count < 2;
   at("keys").hidden = !design.config.causal;
-}
-
-/** Lets a function answer clicks on the buttons within an element. */
-function onButtons(id, answer) {
-  at(id).addEventListener("click", ({ target }) => {
-    const button = target.closest("button");
-    if (button && !button.disabled) answer(button);
-  });
 }
 
 function listen() {
@@ -290,18 +279,12 @@ function listen() {
   at("recurrence").addEventListener("change", look);
   at("text").addEventListener("keydown", typed);
   addEventListener("hashchange", recall);
-  onButtons("examples", (button) => {
-    at("problem").value = button.textContent;
-    at("form").requestSubmit();
-  });
+  onButtons("examples", (button) => ask(button.textContent));
   onButtons("text", (button) => choose(numberOf(button), true));
   onButtons("shares", (button) => change(now.chosen, Number(button.dataset.token)));
   onButtons("parts", toggle);
   onButtons("places", place);
-  at("more").addEventListener("click", () => {
-    at("more").setAttribute("aria-expanded", String(at("more").getAttribute("aria-expanded") !== "true"));
-    might();
-  });
+  onMore(might);
 }
 
 prepared();

@@ -15,7 +15,10 @@ POSITIONS = (
 )  # fmt: skip
 """The files of encodings."""
 
-SHARED = ("numbers.js", "elements.js", "pacing.js", "machine.js", "compound.js", "problems.js")
+SHARED = (
+    "numbers.js", "elements.js", "asking.js", "pacing.js", "machine.js", "compound.js",
+    "problems.js",
+)  # fmt: skip
 """What pages under a window have too."""
 
 MODULES = SHARED + tuple(

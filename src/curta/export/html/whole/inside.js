@@ -1,6 +1,6 @@
 // The controls by which parts are taken away and values put in.
 
-import { make } from "../elements.js";
+import { coloured, make } from "../elements.js";
 import { Mistake } from "../problems.js";
 import {
   counterparts, headName, mlpName, patchable, patchName, patching, spokenOf, zeroing,
@@ -34,7 +34,7 @@ export function placeButtons(tokens, places, chosen, layout) {
   return tokens.map((token, index) => {
     const symbol = symbolOf(layout, token), has = places.has(index), told = standing(layout, token);
     const label = `${has ? "Put in" : "Nothing to put in"} at ${symbol}, ${told}`;
-    const settings = { type: "button", class: `token role-${token.role % 8}`, title: label, "aria-label": label };
+    const settings = { type: "button", class: `token ${coloured(token.role)}`, title: label, "aria-label": label };
     const button = make("button", symbol, { ...settings, "data-place": index });
     button.setAttribute("aria-pressed", String(has && chosen.has(index)));
     button.disabled = !has;
@@ -71,10 +71,15 @@ export function changeWords({ zeroed, patch }, symbols) {
   return found.join("; ");
 }
 
-export function command(run, { problem, zeroed, patch }) {
+export function command({ run, member }, { problem, zeroed, patch }) {
   const options = [...zeroed].map((name) => ` --zero ${name}`);
-  if (patch?.positions.size) options.push(` --patch '${patchName(patch)}'`);
-  return `curta activations ${run} '${problem}'${options.join("")}`;
+  if (patch?.positions.size) options.push(` --patch ${quoted(patchName(patch))}`);
+  return `curta activations ${quoted(run)} ${quoted(problem)} --member ${member}${options.join("")}`;
+}
+
+/** A word of a command, in quotes where a shell would read anything else than itself. */
+function quoted(word) {
+  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function listed(words) {
