@@ -162,5 +162,18 @@ def test_commands_of_a_text_are_letters(text: str) -> None:
     assert typeset(escaped(text)) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("-0.300 to -0.100", "$-$0.300 to $-$0.100"),
+        ("-0.5\n-1..2", "$-$0.5 $-$1..2"),
+        ("-", "$-$"),
+        ("0-9, a-b, -x", "0-9, a-b, -x"),
+    ],
+)
+def test_a_minus_before_a_number_is_no_hyphen_in_latex(text: str, latex: str) -> None:
+    assert escaped(text) == latex
+
+
 def test_a_line_break_of_a_cell_is_a_space_in_latex() -> None:
     assert escaped("0.750\n0.25..1.00") == "0.750 0.25..1.00"

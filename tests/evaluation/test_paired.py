@@ -17,6 +17,7 @@ from curta.evaluation.paired import Asked
 from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from tests import tiny
 from tests.made_once import Shared
 
@@ -135,6 +136,33 @@ def test_held_out_problems_are_asked_where_both_hold_them_out() -> None:
     assert (held_out.slice_name, held_out.size, len(held_out.problems)) == ("held out", "0..9", 30)
     other = untrained(table(split=7))
     assert sizes(first, other, replace(SETTINGS, digits=(1,))) == [("+", "1")]
+
+
+def trained_on(recipe: Recipe) -> set[tuple[int, ...]]:
+    task = recipe.tasks[0]
+    return {one.operands for one in tasks.trained_problems(task, tasks.trained_count(task))}
+
+
+def test_no_problem_is_called_held_out_that_either_was_trained_on() -> None:
+    """Twins together or apart: the counts are the same, and the problems are not."""
+    together, apart = (table(twins_together=value) for value in (True, False))
+    held_out = {one.operands for one in tasks.held_out(together.tasks[0], range(50))}
+    assert held_out & trained_on(apart)
+    for pair in ((together, apart), (apart, together)):
+        assert sizes(*map(untrained, pair), replace(SETTINGS, digits=(1,))) == [("+", "1")]
+
+
+def test_a_run_without_a_table_holds_nothing_out() -> None:
+    pair = untrained(table()), untrained(tiny.dense(layout="plain"))
+    assert sizes(*pair, replace(SETTINGS, digits=(1,))) == [("+", "1")]
+
+
+def test_a_size_of_more_operands_than_a_program_takes_is_left_out() -> None:
+    program, layout = untrained(tiny.recipe()), untrained(tiny.dense(layout="plain"))
+    settings = replace(SETTINGS, digits=(1, "5x3"), count=2)
+    for pair in ((program, layout), (layout, program), (program, program)):
+        assert sizes(*pair, settings) == [("+", "1")]
+    assert sizes(layout, layout, settings) == [("+", "1"), ("+", "5x3")]
 
 
 def test_problems_are_the_same_for_all_layouts() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from curta.config.errors import UserError
-from curta.report import write_comparison
+from curta.report import write_comparison, write_together
 from curta.report.compared import read_comparison
 from curta.report.comparison import draw, render_comparison
 from curta.report.document import Part
@@ -238,6 +239,29 @@ def test_trained_and_held_out_problems_stand_beside_each_other(tmp_path: Path) -
     assert page.rows[start + 1 : start + 3] == [
         ["plain", *known, "—"], ["window", *known, "50.0 37.5 to 62.5"],
     ]  # fmt: skip
+
+
+def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -> None:
+    """A gap of the recipe's evaluation, and another one of an evaluation with other settings."""
+    rows = sample.write_comparison(tmp_path, members=2)[:1]
+    run = tmp_path / rows[0]["run"]
+    for path, held_out in (("evaluation.json", 0.25), ("evaluations/count-2.json", 0.75)):
+        (run / path).parent.mkdir(exist_ok=True)
+        gap = {
+            "operator": "+",
+            "problems": "0..99",
+            "trained": {"count": 1000, "exact_match": [1.0, 1.0]},
+            "held_out": {"count": 900, "exact_match": [held_out] * 2},
+            "gap": [1 - held_out] * 2,
+        }
+        sample.write_json(run / path, sample.evaluation(2, 5) | {"gaps": [gap]})
+    results = read_comparison(tmp_path).results
+    results = replace(results, rows=results.rows[:1])
+    for name, told in (("", ["25.0", "75.0"]), ("count-2", ["75.0", "25.0"])):
+        path = write_together(tmp_path / "out", results, {"plain": run}, Part(), name)
+        found = Page(path.read_text(encoding="utf-8")).rows
+        start = found.index(["Entry", "Problems", "Trained", "Held out", "Gap"])
+        assert found[start + 1] == ["plain", "+, 0..99", "100.0", *told]
 
 
 def test_where_nothing_is_known_of_training_there_is_no_such_table(page: Page) -> None:

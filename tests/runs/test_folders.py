@@ -231,3 +231,22 @@ def test_a_run_keeps_the_recipe_it_was_made_of_whatever_happens_to_the_shipped_o
     path.write_text("")
     assert folder.name == "mine"
     assert folder.read_recipe() == tiny.recipe()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        ("runs/one", "runs/two", ("one", "two")),
+        ("rope/sum", "abacus/sum", ("rope/sum", "abacus/sum")),
+        ("rope/sum", "sum", ("rope/sum", "here/sum")),
+        ("a/seeds/sum", "b/seeds/sum", ("a/seeds/sum", "b/seeds/sum")),
+        ("sum", "sum", ("sum", "sum")),
+    ],
+)
+def test_two_folders_are_told_apart_by_the_ends_of_their_paths(
+    first: str, second: str, names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert folders.told_apart(Path(first), Path(second)) == names

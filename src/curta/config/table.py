@@ -202,10 +202,9 @@ SPECIAL = {letter: rf"\{letter}" for letter in "&%$#_{}"} | {
 def escaped(text: str) -> str:
     r"""A text as LaTeX prints it. A first * or [ would be taken for an option of the \\ before it.
 
-    >>> escaped("50%"), escaped("a_b"), escaped("*"), escaped("-0.125")
-    ('50\\%', 'a\\_b', '{*}', '$-$0.125')
+    >>> escaped("50%"), escaped("a_b"), escaped("*"), escaped("-0.3 to -0.1")
+    ('50\\%', 'a\\_b', '{*}', '$-$0.3 to $-$0.1')
     """
     found = "".join(SPECIAL.get(letter, letter) for letter in text)
-    if re.match(r"-(\d|$)", found):
-        return f"$-${found[1:]}"
+    found = re.sub(r"(?<!\S)-(?=\d|$)", "$-$", found)
     return f"{{{found[0]}}}{found[1:]}" if found[:1] in ("*", "[") else found

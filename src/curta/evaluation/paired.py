@@ -72,7 +72,7 @@ class PairedSlice:
 
 @dataclass(frozen=True)
 class Paired:
-    """Two runs by their names, asked the same problems, which `seed` draws.
+    """Two runs by names that tell them apart, asked the same problems, which `seed` draws.
 
     `paired` says whether both have the same seeds, so that they are compared seed by seed;
     `member_seeds` are those of the members that are compared problem by problem.
@@ -139,7 +139,7 @@ def common(first: Asked, second: Asked, settings: sections.Evaluation) -> Iterat
         for size in settings.sizes(task.operator):
             if not any(_refusal(asked, task.operator, size) for asked in (first, second)):
                 yield _drawn(first.models.layout, task.operator, size, settings)
-        if task.held_out and _table(task) == _table(other):
+        if task.held_out and other.values and tasks.table(task) == tasks.table(other):
             found = _held_out(task, [first.recipe, second.recipe], settings)
             yield from [[found]] if found.problems else []
 
@@ -169,12 +169,12 @@ def _held_out(task: Task, recipes: Sequence[Recipe], settings: sections.Evaluati
     return Set("{}..{}".format(*task.values), "held out", problems)
 
 
-def _table(task: Task) -> tuple[object, ...]:
-    """What says which of its problems are held out."""
-    return task.values, task.held_out, task.split
-
-
 def _refusal(asked: Asked, operator: str, size: int | str) -> str | None:
+    """Why a run cannot be asked problems of this size, of a program or of a layout."""
+    try:
+        asked.models.layout.accept(operator, len(tasks.as_size(size, operator)))
+    except UserError as error:
+        return str(error)
     return evaluation_set.refusal(asked.recipe, operator, size)
 
 

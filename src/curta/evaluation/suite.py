@@ -8,14 +8,15 @@ from typing import Any
 
 from curta.config import sections
 from curta.config.errors import UserError
-from curta.config.recipe import Recipe
+from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.task import Task
 from curta.evaluation import exact_match, exhaustive, gap
 from curta.evaluation.results import Evaluation, Example, Gap, SliceResult
 from curta.evaluation.scoring import Models
+from curta.layouts import Layout
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
-from curta.problems.tasks import split
+from curta.problems.tasks import as_size, split
 
 Say = Callable[[str], None]
 
@@ -32,6 +33,15 @@ Keep = Callable[[str, Find], Any]
 def fresh(name: str, find: Find) -> Found:
     """Keeps nothing."""
     return find()
+
+
+def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> sections.Evaluation:
+    """The recipe's section with fields changed; UserError for what cannot be written at a size."""
+    settings = changed_evaluation(recipe.evaluation, changes)
+    for task in recipe.tasks:
+        for size in settings.sizes(task.operator):
+            layout.accept(task.operator, len(as_size(size, task.operator)))
+    return settings
 
 
 def evaluate(

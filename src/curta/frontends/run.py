@@ -28,7 +28,7 @@ from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
 from curta.report.summary import counted, hardest
 from curta.report.tables import of_comparison, of_run, statistics_of
-from curta.runs import checkpoints, comparison, interrupts, life, ownership
+from curta.runs import checkpoints, comparison, folders, interrupts, life, ownership
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import Folder
 from curta.runs.record import Show
@@ -150,7 +150,8 @@ class Run(Session):
         mine, its = (one._asked(member) for one in (self, other))
         settings = changed_evaluation(self.recipe.evaluation, changes)
         say = interrupts.checked(progress)
-        return paired.paired(mine, its, (self.name, other.name), settings, member, say)
+        names = folders.told_apart(self.folder.path, other.folder.path)
+        return paired.paired(mine, its, names, settings, member, say)
 
     def _asked(self, member: int | None) -> Asked:
         """What `paired` is given; UserError where new problems need code that is not known."""

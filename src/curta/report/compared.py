@@ -72,10 +72,15 @@ def read_comparison(folder: Path) -> Compared:
     return compared_of(found, {row.name: folder / row.run for row in found.rows})
 
 
-def compared_of(results: ComparisonResults, folders: Mapping[str, Path]) -> Compared:
-    """The results of a comparison with its runs; one that has not begun is left out."""
+def compared_of(
+    results: ComparisonResults, folders: Mapping[str, Path], evaluation: str = ""
+) -> Compared:
+    """The results of a comparison with its runs; one that has not begun is left out.
+
+    The runs have the recipes' evaluations, or those of a name.
+    """
     begun = {name: path for name, path in folders.items() if (path / "run.json").exists()}
-    return Compared(results, {name: read_run(path) for name, path in begun.items()})
+    return Compared(results, {name: read_run(path, evaluation) for name, path in begun.items()})
 
 
 def asked(row: ComparisonRow) -> list[SliceSummary | Unplaced]:

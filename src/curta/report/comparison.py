@@ -98,7 +98,7 @@ def write_together(
     `folders` are those of its rows by their names, `work` is the models that calculate in the
     page. `evaluation` names one to show in place of the recipes'.
     """
-    compared = compared_of(results, folders)
+    compared = compared_of(results, folders, evaluation)
     shown = {name: show(folders[name], evaluation) for name in compared.runs}
     return _write(folder, compared, shown, work)
 

@@ -346,6 +346,20 @@ def checked(name: str) -> str:
     return name
 
 
+def told_apart(first: Path, second: Path) -> tuple[str, str]:
+    """The names of two folders; where these are the same, the shortest ends of their paths.
+
+    >>> told_apart(Path("/runs/rope/addition"), Path("/runs/abacus/addition"))
+    ('rope/addition', 'abacus/addition')
+    """
+    paths = [path.absolute().parts for path in (first, second)]
+    for count in range(1, max(map(len, paths)) + 1):
+        one, other = ("/".join(parts[-count:]) for parts in paths)
+        if one != other:
+            return one, other
+    return first.name, second.name
+
+
 def numbered(base: str) -> Iterator[str]:
     """Names to choose from: `base`, `base-2`, `base-3`, ..."""
     yield base

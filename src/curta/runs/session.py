@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from curta.config import sections, typed
 from curta.config.errors import UserError, quoted
 from curta.config.positions import Window
-from curta.config.recipe import Recipe, as_table, changed_evaluation
+from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.sampling import named, written
@@ -257,7 +257,7 @@ class Session:
         """
         self._make_known()
         models, at = self._evaluated_at(step)  # first: a run without a checkpoint is refused
-        settings = changed_evaluation(self.recipe.evaluation, changes)
+        settings = suite.settings_of(self.recipe, self.layout, changes)
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)

@@ -1,6 +1,7 @@
 """Trackers, each by its real library: it has kept just what metrics.jsonl says."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ import pytest
 import curta
 from curta.config import optional
 from curta.config.errors import UserError
+from curta.evaluation.results import Evaluation
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.runs import trackers
+from curta.runs.trackers.findings import of_evaluation
 from tests import tiny
+from tests.report import sample
 from tests.runs.trackers.readers import Kept, in_tensorboard, in_trackio, in_wandb
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries that are not ours
@@ -116,6 +120,38 @@ def test_a_resumed_run_goes_on_with_its_trackers(heard: list[Any]) -> None:
     curta.load("tracked").train()
     begun, went_on = ("tracked", 0, 16), ("tracked", 10, 16)
     assert heard == [begun, [(10, 0)], "closed", went_on, [(20, 0)], "closed"]
+
+
+def test_trackers_are_closed_where_a_later_one_cannot_begin(
+    heard: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Refusing(Remembering):
+        def __init__(self, run: trackers.Tracked) -> None:
+            raise OSError("nobody there")
+
+    monkeypatch.setitem(trackers.TRACKERS, "refusing", Refusing)
+    settings = {"model": {"width": 16}}
+    run = trackers.Tracked("tracked", "today", tmp_path, [0], settings, step=0)
+    with (
+        pytest.raises(OSError, match="nobody there"),
+        trackers.opened(["remembering", "refusing"], run),
+    ):
+        pytest.fail("the second cannot begin")
+    assert heard == [("tracked", 0, 16), "closed"]
+
+
+def test_names_of_findings_have_no_sign_that_boards_do_not_know() -> None:
+    names = ("random", "held out", "held out, plain")
+    lengths = [sample.length("+", "10", "random", 2) | {"slice": name} for name in names]
+    found = sample.of(Evaluation, {"seed": 1, "lengths": lengths, "examples": []})
+    whole = replace(found.lengths[1], size="0..9")
+    figures = of_evaluation(replace(found, lengths=[*found.lengths, whole])).figures
+    assert list(figures) == [
+        "evaluation/addition/10/random",
+        "evaluation/addition/10/held-out",
+        "evaluation/addition/10/held-out-plain",
+        "evaluation/addition/0-9/held-out",
+    ]
 
 
 def test_a_tracker_that_is_not_installed_is_refused_before_anything_is_made(

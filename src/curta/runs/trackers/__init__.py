@@ -51,7 +51,9 @@ def opened(names: Sequence[str], run: Tracked) -> Iterator[list[Tracker]]:
     """Trackers of a run, closed at the end whatever happens."""
     checked(names)
     with ExitStack() as stack:
-        trackers = [TRACKERS[name](run) for name in names]
-        for tracker in trackers:
+        trackers = list[Tracker]()
+        for name in names:
+            tracker = TRACKERS[name](run)
             stack.callback(tracker.close)
+            trackers.append(tracker)
         yield trackers

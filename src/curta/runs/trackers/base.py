@@ -75,9 +75,17 @@ def values(row: Metric) -> dict[str, float]:
 
 
 def _name(watched: str) -> str:
-    """Boards group by `/`, and know few other signs."""
     operator, _, what = watched.partition(" ")
-    return f"evaluated/{OPERATIONS[operator].name}/{re.sub(r'[^0-9A-Za-z]+', '-', what)}"
+    return f"evaluated/{OPERATIONS[operator].name}/{cleaned(what)}"
+
+
+def cleaned(part: str) -> str:
+    """A part of a name, for boards: they group by `/`, and know few other signs.
+
+    >>> cleaned("50/25"), cleaned("held out, plain")
+    ('50-25', 'held-out-plain')
+    """
+    return re.sub(r"\W+", "-", part, flags=re.ASCII)
 
 
 def by_step(rows: Sequence[Metric], seeds: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:

@@ -1,11 +1,9 @@
 """What trackers are given of an evaluation and of a certificate."""
 
-import re
-
 from curta.evaluation.results import Certificate, Evaluation
 from curta.problems.operations import OPERATIONS
 from curta.runs.summary import slice_summary, summary_statistics
-from curta.runs.trackers.base import Findings
+from curta.runs.trackers.base import Findings, cleaned
 
 
 def of_evaluation(found: Evaluation) -> Findings:
@@ -39,6 +37,5 @@ def of_certificate(found: Certificate) -> Findings:
 
 
 def _name(operator: str, size: str, slice_name: str) -> str:
-    """Such as `evaluation/division/50-25/random`: boards group by `/`, and know few other signs."""
-    size = re.sub(r"\W+", "-", size)
-    return f"evaluation/{OPERATIONS[operator].name}/{size}/{slice_name}"
+    """Such as `evaluation/division/50-25/random`."""
+    return f"evaluation/{OPERATIONS[operator].name}/{cleaned(size)}/{cleaned(slice_name)}"
