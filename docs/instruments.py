@@ -14,8 +14,8 @@ Shares = Sequence[float]
 
 COUNT = 1000
 """Sums that are asked of a length."""
-LOOKED = 300
-"""Sums of which the attention is looked at."""
+LOOKED, TOGETHER = 300, 100
+"""Sums of which the attention is looked at, and how many at once."""
 NEAR = 100
 """Problems whose answers are written out."""
 FAR = 30
@@ -106,8 +106,15 @@ class Places(NamedTuple):
 
 def places(run: Any, size: int = FAR) -> Places:
     """Each digit of the answer asked for after the true ones before it, in one pass."""
-    asked = list(map(str, random_sums(size, LOOKED)))
-    found = run.activations(asked, "*.attention.weights")
+    asked = random_sums(size, LOOKED)
+    parts = [_part(run, asked[n : n + TOGETHER], size) for n in range(0, LOOKED, TOGETHER)]
+    right, looked = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
+    return Places(right, looked.max(axis=2).T)
+
+
+def _part(run: Any, problems: Sequence[Any], size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of some sums: right (members, places), looked at (places, members, heads)."""
+    found = run.activations(list(map(str, problems)), "*.attention.weights")
     text = found.about.positions[0]
     first = next(n for n, token in enumerate(text) if token.after is not None)
     right = (found.likeliest == found.goals)[:, :, first : first + size].mean(axis=1)
@@ -116,7 +123,7 @@ def places(run: Any, size: int = FAR) -> Places:
     looked = np.stack(
         [weights[:, :, :, first + n, key].sum(axis=3).mean(axis=1) for n, key in enumerate(keys)]
     )
-    return Places(right, looked.max(axis=2).T)
+    return right, looked
 
 
 def digits_of(text: Sequence[Any], at: Sequence[int]) -> list[int]:

@@ -69,6 +69,7 @@ def test_places_are_those_of_asking_digit_by_digit(
 ) -> None:
     """Right is what each member would write after the true text; looked adds up two weights."""
     monkeypatch.setattr(instruments, "LOOKED", 40)
+    monkeypatch.setattr(instruments, "TOGETHER", 20)
     found, layout = instruments.places(run, size=3), run.layout
     assert found.right.shape == found.looked.shape == (2, 3)
     problems = instruments.random_sums(3, instruments.LOOKED)
