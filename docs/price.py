@@ -301,12 +301,12 @@ def order(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
 
 
 def entries(results: Results) -> dict[str, list[dict[str, Any]]]:
-    """What was measured of each, seed by seed, with its rate."""
+    """What was measured of each, seed by seed, with its rate; of those of which all seeds are."""
     known = results.read(FILE)
     found = {}
     for name in GIVEN:
         seeds = [known[f"{name}: seed {s}"] for s in SEEDS if f"{name}: seed {s}" in known]
-        if seeds:
+        if len(seeds) == len(SEEDS):
             found[name] = [one | {"rate": best_rate(known[f"{name}: rates"])} for one in seeds]
     return found
 

@@ -41,12 +41,12 @@ FILES: dict[str, dict[str, Any]] = {
     "profiling": profile(),
     "price": {
         "order: rates": rates(6400, None, 640),
+        **{f"order: seed {seed}": one_of_price(12_800, 0.5) for seed in price.SEEDS},
         "order: seed 0": one_of_price(6400, 1.0),
-        "order: seed 1": one_of_price(12_800, 0.5),
         "nothing: rates": rates(None, None, None),
-        "nothing: seed 0": one_of_price(None, 0.0),
+        **{f"nothing: seed {seed}": one_of_price(None, 0.0) for seed in price.SEEDS},
         "trace: rates": rates(None, None, 640),
-        "trace: seed 0": one_of_price(640, 0.25),
+        **{f"trace: seed {seed}": one_of_price(640, 0.25) for seed in price.SEEDS},
     },
 }
 
@@ -93,7 +93,8 @@ def test_what_a_hint_is_worth_is_drawn_seed_by_seed_the_least_above(tmp_path: Pa
     }
     short, far, never = plots.KINDS
     assert found == {
-        (short, 0): [640.0], (short, 1): [12_800.0], (far, 1): [6400.0], (never, 2): [1_536_000.0],
+        (short, 0): [640.0] * 8, (short, 1): [12_800.0] * 7, (far, 1): [6400.0],
+        (never, 2): [1_536_000.0] * 8,
     }  # fmt: skip
 
 

@@ -67,11 +67,13 @@ def test_the_rate_with_the_fewest_sums_is_taken_and_else_the_most_right() -> Non
 
 def test_tables_count_every_seed_and_say_who_never_was(tmp_path: Path) -> None:
     known = {"order: rates": searched(FOUND)}
-    known |= {f"order: seed {s}": one(n, 0.99) for s, n in enumerate((640, None, 1280))}
+    sums = (640, None, 1280, 1280, 640, 1920, 1280, None)
+    known |= {f"order: seed {s}": one(n, 0.99) for s, n in enumerate(sums)}
+    known |= {"padding: rates": searched(FOUND), "padding: seed 0": one(640, 1.0)}
     records = {name: {"header": {}, "numbers": numbers} for name, numbers in known.items()}
     (tmp_path / "price.json").write_text(json.dumps(records), "utf-8")
     (line,) = list(price.tables(Results(tmp_path))["price"])[2:]
-    assert line.startswith("| order | 0.003 | 2 of 3 | 1,280 (640 to more than 1,024,000) |")
+    assert line.startswith("| order | 0.003 | 6 of 8 | 1,280 (640 to more than 1,024,000) |")
 
 
 @pytest.mark.slow
