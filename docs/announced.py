@@ -7,6 +7,8 @@ many steps each (about six minutes of one core a seed):
 subtraction, multiplication     of numbers from 0 to 99
 numeric                         sums of numbers from 0 to 99, with the numeric loss
 
+The recipe's RoPE turns by heads, as the source writes it, so in effect these models have no
+positions. The mirror image of a sum that is asked may be trained on: tables are split by pairs.
 Of each table of pairs 72 in 100 are trained on; validation asks one part of the others, the
 figures are of another part. Runs are trained in the runs folder, or gone on with.
 """

@@ -1,7 +1,8 @@
 """The ladder's last rung at four sizes: `make results-sizes`.
 
-`sources/ladder-5-answers`, sums up to 99 + 99, with 0.5 to 10 million parameters. They differ in
-width alone: four layers, heads of width 8, as in the recipe. Each has three seeds of as many steps
+`sources/ladder-5-answers`, sums up to 99 + 99, with 0.5 to 10 million parameters. In effect they
+have no positions: the recipe's RoPE turns by heads, as the source writes it. They differ in width
+alone: four layers, heads of width 8, as in the recipe. Each has three seeds of as many steps
 as three seeds of the largest take in less than an hour of one core, so steps are of 64 problems.
 
 Its learning rate is found first: those of `RATES`, the range that the source gives, are tried for

@@ -20,7 +20,8 @@ def logits_of_windows(
 
     The one attention layer is the first, so keys and values of a token depend on nothing
     but the token: they are calculated once for the vocabulary and looked up. The tap is given
-    the sites of `inspection` from `layer.0.attention.heads` on, a row for each window.
+    the sites of `inspection` from `layer.0.attention.heads` on, a row for each window, and before
+    them `layer.0.before`, a row for each token of the vocabulary.
     """
     entry = vocabulary(model)
     context, attend = BlockContext(None, None, entry), partial(_attend, model, rows=rows)

@@ -1,7 +1,7 @@
 """What a model would write if it ended early: the logit lens.
 
-The state after each layer, of each recurrence, is given to the last norm and the head, as if it
-were the last, where each digit of the answer is asked for.
+The embedding, and the states amid and after each layer, of each recurrence, are given to the last
+norm and the head, each as if it were the last, where each digit of the answer is asked for.
 
 Source: nostalgebraist, "interpreting GPT: the logit lens", 2020.
 """

@@ -78,7 +78,7 @@ class Activations:
     about: About
     arrays: Mapping[str, np.ndarray]
     likeliest: Int[np.ndarray, "members problems positions"]
-    """The token that each member would write after each position."""
+    """The token that each member would write after each position, padding included."""
     goals: Int[np.ndarray, "problems positions"]
     """The token that is right there; -1 where the model is not asked."""
     neighbours: Int[np.ndarray, "problems queries neighbours"] | None = None
