@@ -9,12 +9,14 @@ Every rung and training is a result of its own in docs/results/components.json; 
 folder, where a training that was broken off goes on.
 """
 
-import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
+from docs.announced import asked, cell, final_losses
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import finished, markdown, recipe_fields, spread
 
@@ -26,7 +28,9 @@ RANGES: dict[str, dict[str, Any]] = {
 }
 
 
-HEAD = ("rung", "training loss", "loss on held-out answers", "exact match")
+HEAD = (
+    "rung", "training loss", "loss on held-out texts", "loss on their answers", "exact match",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -60,36 +64,57 @@ def _ranges() -> dict[str, tuple[str, dict[str, Any]]]:
 def tables(results: Results) -> dict[str, Iterable[str]]:
     known = results.read(NAME)
     ladder = {name: found for name, found in known.items() if name not in RANGES}
-    asked = {name: known[name]["shares"] for name in RANGES if name in known}
+    ranges = {name: known[name]["shares"] for name in RANGES if name in known}
     found: dict[str, Iterable[str]] = {}
     if ladder:
         found["components"] = markdown(HEAD, [_rung(name, ladder[name]) for name in ladder])
-    if asked:
-        head = ["trained on", *next(iter(asked.values()))]
-        found["range"] = markdown(head, [[n, *map(spread, s.values())] for n, s in asked.items()])
+    if ranges:
+        head = ["trained on", *next(iter(ranges.values()))]
+        rows = [[name, *map(spread, shares.values())] for name, shares in ranges.items()]
+        found["range"] = markdown(head, rows)
     return found
 
 
 def _of_rung(name: str, recipe: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """By member: losses of the last steps and of held-out answers, exact match."""
+    """By member: losses at the end, of held-out texts and of their answers alone, exact match."""
+    from curta.evaluation.scoring import scores
+
     run = finished(_slug(name), recipe, SEEDS, changes)
-    (held_out,) = (
-        row for row in run.folder.read_evaluation().lengths if row.slice_name == "held out"
-    )
-    lines, info = run.folder.read_metrics(), run.folder.read_info()
-    last = [line.loss for line in lines if line.step == run.step]
+    models, problems = run.load_models(), asked(run)
+    found = scores(models, problems, run.layout.bounds_of(problems))
     return {
-        "parameters": info.parameters,
-        "training loss": last,
-        "held-out loss": [round(math.log(p), 7) for p in held_out.perplexity],
-        "exact match": held_out.exact_match,
-        "problems": held_out.count,
+        "parameters": run.folder.read_info().parameters,
+        "training loss": final_losses(run),
+        "held-out loss, whole text": _short(whole_loss(models, problems)),
+        "held-out loss": _short(found.loss),
+        "exact match": found.exact_match.mean(axis=1).round(5).tolist(),
+        "problems": len(problems),
         "curve": [
             [line.step, line.member, line.loss, line.validation_loss]
-            for line in lines
+            for line in run.folder.read_metrics()
             if line.validation_loss is not None
         ],
     }
+
+
+def _short(losses: Iterable[float]) -> list[float]:
+    return [float(f"{loss:.3g}") for loss in losses]
+
+
+def whole_loss(models: Any, problems: Sequence[Any]) -> np.ndarray:
+    """Cross entropy of every token but the first, padding aside: a mean for each member."""
+    import jax
+
+    from curta.probes.inside.activations import Question
+
+    question = Question(models, problems)
+    logits = np.asarray(question.values(question.whole, ["logits"])["logits"])
+    following = np.full(logits.shape[1:3], -1)
+    for row, (tokens, _) in zip(following, question.written, strict=True):
+        row[: len(tokens) - 1] = tokens[1:]
+    chances = np.asarray(jax.nn.log_softmax(logits))
+    right = np.take_along_axis(chances, np.maximum(following, 0)[None, ..., None], axis=3)
+    return -right[..., 0][:, following >= 0].mean(axis=1)
 
 
 def _of_range(name: str, recipe: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -109,8 +134,8 @@ def _slug(name: str) -> str:
 
 
 def _rung(name: str, of: dict[str, Any]) -> list[str]:
-    losses = [spread(of[measure], 4) for measure in ("training loss", "held-out loss")]
-    return [name, *losses, spread(of["exact match"])]
+    measures = ("training loss", "held-out loss, whole text", "held-out loss")
+    return [name, *(cell(of[measure], "loss") for measure in measures), spread(of["exact match"])]
 
 
 if __name__ == "__main__":
