@@ -25,6 +25,18 @@ def test_without_dropout_or_without_a_key_nothing_is_drawn() -> None:
     assert dropout.drawn(None, ModelConfig(dropout=0.5), 2, 3) == dropout.NOTHING
 
 
+@pytest.mark.parametrize("share", [1e-3, 0.1, 0.5, 0.999])
+def test_the_share_is_exact_and_neighbours_know_nothing_of_each_other(share: float) -> None:
+    config = ModelConfig(dropout=share)
+    mask = dropout.mask(jax.random.key(1), config, "output", 1001, 999)
+    assert mask is not None
+    left_out = ~np.asarray(mask).ravel()  # an odd number of them
+    spread = (share * (1 - share) / left_out.size) ** 0.5
+    assert left_out.mean() == pytest.approx(share, abs=5 * spread)
+    both = (left_out[:-1] & left_out[1:]).mean()
+    assert both == pytest.approx(share**2, abs=5 * (share**2 / left_out.size) ** 0.5)
+
+
 @pytest.mark.parametrize("site", SITES)
 def test_only_the_sites_of_a_recipe_are_drawn(site: DropoutSite) -> None:
     config = ModelConfig(dropout=0.5, dropout_sites=(site,))

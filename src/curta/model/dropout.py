@@ -6,6 +6,7 @@ Source: Srivastava et al., JMLR 15, 2014.
 """
 
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
 import jax
@@ -65,11 +66,22 @@ def drawn(key: PRNGKeyArray | None, config: ModelConfig, batch: int, time: int) 
 def mask(
     key: PRNGKeyArray | None, config: ModelConfig, site: DropoutSite, *shape: int
 ) -> DropoutMask:
-    """One draw for all numbers of a site; None if the recipe leaves out none of them."""
+    """One draw for all numbers of a site; None if the recipe leaves out none of them.
+
+    Half a random word decides on each: that is exact to 1 / 131,072, in half the time.
+    """
     if key is None or not config.dropout or site not in config.dropout_sites:
         return None
     key = jax.random.fold_in(key, _NUMBER[site])
-    return jax.random.bernoulli(key, 1 - config.dropout, shape)
+    return halves(key, shape) >= round(config.dropout * 2**16)
+
+
+def halves(key: PRNGKeyArray, shape: tuple[int, ...]) -> Int[Array, "..."]:
+    """Random numbers below 2^16 of that shape: two of each word, 9 and 7 of 0x00070009."""
+    count = prod(shape)
+    words = jax.random.bits(key, (-(-count // 2),))
+    found = jax.lax.bitcast_convert_type(words, jnp.uint16)
+    return found.reshape(-1)[:count].reshape(shape).astype(jnp.int32)
 
 
 _NUMBER: dict[DropoutSite, int] = {"embedding": 0, "output": 1, "attention": 2, "mlp": 3}
