@@ -108,9 +108,7 @@ def of_curta() -> dict[str, Any]:
 
 def of_trl() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.perf_counter()
-        saved, losses = trained_by_trl(Path(folder))
-        seconds = time.perf_counter() - begun
+        saved, losses, seconds = trained_by_trl(Path(folder))
         model = HuggingFace().read(saved).model
     stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
     found = scored(recipe(), Models(stacked, layout_of(recipe()), 1))
@@ -142,8 +140,8 @@ def _blank() -> Transformer:
     return Transformer.init(of.model, of.positions, layout_of(of), key=jax.random.key(SEED))
 
 
-def trained_by_trl(folder: Path) -> tuple[Path, list[tuple[int, float]]]:
-    """Where TRL has left the model that it trained, and its losses by step."""
+def trained_by_trl(folder: Path) -> tuple[Path, list[tuple[int, float]], float]:
+    """Where TRL has left the model that it trained, its losses by step, seconds of training."""
     from datasets import load_dataset
     from transformers import AutoTokenizer, GPT2LMHeadModel, set_seed
     from trl import SFTConfig, SFTTrainer
@@ -165,10 +163,12 @@ def trained_by_trl(folder: Path) -> tuple[Path, list[tuple[int, float]]]:
         train_dataset=rows.select_columns(["prompt", "completion"]),
         processing_class=AutoTokenizer.from_pretrained(at, trust_remote_code=True),
     )  # fmt: skip
+    begun = time.perf_counter()
     trainer.train()
+    seconds = time.perf_counter() - begun
     trainer.save_model(str(folder / "saved"))
     log = [(row["step"], row["loss"]) for row in trainer.state.log_history if "loss" in row]
-    return folder / "saved", log
+    return folder / "saved", log, seconds
 
 
 def write_csv(found: dict[str, Any]) -> None:
