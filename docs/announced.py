@@ -8,14 +8,17 @@ subtraction, multiplication     of numbers from 0 to 99
 numeric                         sums of numbers from 0 to 99, with the numeric loss
 
 The recipe's RoPE turns by heads, as the source writes it, so in effect these models have no
-positions. The mirror image of a sum that is asked may be trained on: tables are split by pairs.
-Of each table of pairs 72 in 100 are trained on; validation asks one part of the others, the
-figures are of another part. Runs are trained in the runs folder, or gone on with.
+positions. The twin of a problem that is asked, b + a of a + b, may be trained on, since tables are
+split by pairs: problems whose twin is not are told apart. Of each table of pairs 72 in 100 are
+trained on; validation asks one part of the others, the figures are of another part. Runs are
+trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import finished, markdown, recipe_fields, spread
@@ -98,11 +101,22 @@ def scored(run: Any) -> dict[str, Any]:
         "training loss": final_losses(run),
         "held-out loss": [float(f"{loss:.3g}") for loss in found.loss],
         "exact match": found.exact_match.mean(axis=1).round(5).tolist(),
+        **without_twin(task, sets[0], found.exact_match),
         "token accuracy": found.token_accuracy.round(5).tolist(),
         "exact match in training": again.exact_match.mean(axis=1).round(5).tolist(),
         "enough": reached(run),
         "seconds": info.training_seconds,
     }
+
+
+def without_twin(task: Any, problems: Sequence[Any], right: np.ndarray) -> dict[str, Any]:
+    """How many problems have no twin in training, and what is right of these, by member."""
+    from curta.problems import tasks
+
+    known = {problem.operands for problem in tasks.with_trained_twin(task, problems)}
+    alone = [problem.operands not in known for problem in problems]
+    shares = right[:, alone].mean(axis=1).round(5).tolist() if any(alone) else [None] * len(right)
+    return {"without twin": sum(alone), "exact match without twin": shares}
 
 
 def final_losses(run: Any) -> list[float | None]:
@@ -151,11 +165,13 @@ PAIRS: tuple[Column, ...] = (
     ("pairs", "pairs"),
     ("trained on", "pairs in training"),
     ("held out, asked", "asked"),
+    ("of these without a trained twin", "without twin"),
     ("steps", "steps"),
 )
 LEARNED: tuple[Column, ...] = (
     ("loss on held-out answers", "held-out loss"),
     ("exact match, held out", "exact match"),
+    ("of those without a trained twin", "exact match without twin"),
     ("exact match, trained on", "exact match in training"),
 )
 NUMBERS: tuple[Column, ...] = (

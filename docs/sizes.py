@@ -144,6 +144,7 @@ HEAD = (
     "training loss",
     "loss on held-out answers",
     "exact match, held out",
+    "of those without a trained twin",
     "exact match, {} to {}".format(*BEYOND),
     "token accuracy there",
     "seconds a seed",
@@ -157,7 +158,7 @@ def _row(name: str, of: dict[str, Any]) -> list[str]:
         f"{of['parameters']:,}",
         str(of["rate"]),
         *(cell(of[loss], loss) for loss in ("training loss", "held-out loss")),
-        spread(of["exact match"]),
+        *(spread(of[measure]) for measure in ("exact match", "exact match without twin")),
         *(spread(of["beyond"][measure]) for measure in ("exact match", "token accuracy")),
         f"{of['seconds'] / SEEDS:,.0f}",
     ]

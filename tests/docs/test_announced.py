@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from curta.config.errors import UserError
 from curta.frontends import api
+from curta.problems import tasks
 from curta.problems.problem import Problem
 from docs import announced
 from docs.evidence import Results
@@ -26,9 +28,11 @@ def contender(**changed: Any) -> dict[str, Any]:
         "pairs": 10_000,
         "pairs in training": 7200,
         "asked": 1400,
+        "without twin": 400,
         "steps": 2800,
         "held-out loss": [0.5, 0.25, 0.125],
         "exact match": [0.9, 1.0, 0.95],
+        "exact match without twin": [0.8, 0.9, 0.7],
         "exact match in training": [1.0, 1.0, 1.0],
         "absolute error": [None, 1.5, 2.5],
         "malformed": [1400, 0, 3],
@@ -47,12 +51,13 @@ def test_the_tables_have_what_is_measured(tmp_path: Path) -> None:
     made = {name: list(lines) for name, lines in found.items()}
     assert [len(lines) - 2 for lines in made.values()] == [2, 2, 1]
     assert made["announced, operands"][2] == (
-        "| 0 to 9 | 100 | 7,200 | 1,400 | 2,800 | 0.25000 (0.12500 to 0.50000)"
-        " | 0.950 (0.900 to 1.000) | 1.000 (all) | 302 |"
+        "| 0 to 9 | 100 | 7,200 | 1,400 | 400 | 2,800 | 0.25000 (0.12500 to 0.50000)"
+        " | 0.950 (0.900 to 1.000) | 0.800 (0.700 to 0.900) | 1.000 (all) | 302 |"
     )
     assert made["announced, losses"][2] == (
-        "| cross entropy | 0.25000 (0.12500 to 0.50000) | 0.950 (0.900 to 1.000) | 1.000 (all)"
-        " | 2.000 (1.500 to 2.500) | 0 to 1,400 | 2 of 3: 980 to 1,120 | 302 |"
+        "| cross entropy | 0.25000 (0.12500 to 0.50000) | 0.950 (0.900 to 1.000)"
+        " | 0.800 (0.700 to 0.900) | 1.000 (all) | 2.000 (1.500 to 2.500)"
+        " | 0 to 1,400 | 2 of 3: 980 to 1,120 | 302 |"
     )
 
 
@@ -117,6 +122,18 @@ def test_what_was_broken_off_is_no_result() -> None:
         ended(run)
     run.train()
     ended(run)
+
+
+def test_problems_are_told_apart_by_whether_their_twin_is_trained_on() -> None:
+    (task,) = api.resolve(announced.RECIPE, announced.changes("9")).tasks
+    problems = tasks.held_out(task, range(28))
+    trained = {(a, b) for a in range(10) for b in range(10)} - {p.operands for p in problems}
+    alone = np.array([p.operands[::-1] not in trained or len({*p.operands}) == 1 for p in problems])
+    right = np.stack([alone, ~alone])
+    found = announced.without_twin(task, problems, right)
+    assert found == {"without twin": alone.sum(), "exact match without twin": [1.0, 0.0]}
+    assert 0 < alone.sum() < 28
+    assert announced.without_twin(task, [], right[:, :0])["exact match without twin"] == [None] * 2
 
 
 @pytest.mark.slow
