@@ -2,8 +2,9 @@
 
 The rungs are those of the comparison `ladder`: three seeds of each, 300 epochs; where there is
 RoPE, as the source writes it (over heads, without effect) and as it is meant. Then the last rung is
-trained on operands below 50 or up to 50, and asked fourteen sums with 50 and larger ones, both
-readings of RoPE. `python -m docs.components SGD` measures one rung.
+trained on operands below 50 or up to 50, and asked larger ones and the source's fourteen sums with
+50, those that it was trained on apart; both readings of RoPE. `python -m docs.components SGD`
+measures one rung.
 
 Every rung and training is a result of its own in docs/results/components.json; runs lie in the runs
 folder, where a training that was broken off goes on.
@@ -26,7 +27,8 @@ RANGES: dict[str, dict[str, Any]] = {
     for words, high in (("below 50", 49), ("up to 50", 50))
     for reading, over in (("as written", "heads"), ("as meant", "tokens"))
 }
-
+LIMIT = 50
+"""The number that the source asks."""
 
 HEAD = (
     "rung", "training loss", "loss on held-out texts", "loss on their answers", "exact match",
@@ -64,15 +66,24 @@ def _ranges() -> dict[str, tuple[str, dict[str, Any]]]:
 def tables(results: Results) -> dict[str, Iterable[str]]:
     known = results.read(NAME)
     ladder = {name: found for name, found in known.items() if name not in RANGES}
-    ranges = {name: known[name]["shares"] for name in RANGES if name in known}
+    ranges = {name: known[name] for name in RANGES if name in known}
     found: dict[str, Iterable[str]] = {}
     if ladder:
         found["components"] = markdown(HEAD, [_rung(name, ladder[name]) for name in ladder])
     if ranges:
-        head = ["trained on", *next(iter(ranges.values()))]
-        rows = [[name, *map(spread, shares.values())] for name, shares in ranges.items()]
-        found["range"] = markdown(head, rows)
+        head = ["trained on", *FOURTEEN, *next(iter(ranges.values()))["shares"]]
+        found["range"] = markdown(head, (_range(name, of) for name, of in ranges.items()))
     return found
+
+
+FOURTEEN = (
+    "of the fourteen sums, trained on either way round", "right of these", "right of the others",
+)  # fmt: skip
+
+
+def _range(name: str, of: dict[str, Any]) -> list[str]:
+    fourteen = [cell(of[part], part) for part in ("trained on", "right of these", "of the others")]
+    return [name, *fourteen, *map(spread, of["shares"].values())]
 
 
 def _of_rung(name: str, recipe: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -122,11 +133,28 @@ def _of_range(name: str, recipe: str, changes: dict[str, Any]) -> dict[str, Any]
     from curta.frontends import api
 
     run = finished(_slug(name), recipe, SEEDS, changes)
-    rows = api.probe(run, "operand-range", limit=50)
+    rows = api.probe(run, "operand-range", limit=LIMIT)
     shares = {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows}
     lengths = run.folder.read_evaluation().lengths
     (held_out,) = (one.exact_match for one in lengths if one.slice_name == "held out")
-    return {"shares": {"held out": held_out, **shares}}
+    return fourteen(run) | {"shares": {"held out": held_out, **shares}}
+
+
+def fourteen(run: Any) -> dict[str, Any]:
+    """How many of the sums with 50 are trained on, either way round, and what is right of both."""
+    from curta.evaluation.scoring import scores
+    from curta.probes.values import edge
+    from curta.problems import tasks
+
+    (task,), models = run.recipe.tasks, run.load_models()
+    sums = edge(task, LIMIT)
+    trained = tasks.trained_problems(task, tasks.trained_count(task))
+    known = {either for one in trained for either in (one.operands, one.operands[::-1])}
+    right = scores(models, sums, run.layout.bounds_of(sums)).exact_match
+    met = np.array([one.operands in known for one in sums])
+    parts = (right[:, of] for of in (met, ~met))
+    shares = [part.mean(axis=1).tolist() if part.size else [None] * len(right) for part in parts]
+    return {"trained on": int(met.sum()), "right of these": shares[0], "of the others": shares[1]}
 
 
 def _slug(name: str) -> str:

@@ -1,13 +1,16 @@
 """The ladder of components: its rungs, and losses over whole texts and over answers."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from curta.frontends import api
+from curta.problems import tasks
 from docs import components
 from docs.evidence import Results
+from docs.shared import own_run
 from tests.docs.handmade import kept
 
 SMALL = {
@@ -55,3 +58,31 @@ def test_the_table_tells_small_losses_apart(tmp_path: Any) -> None:
     (line,) = [*components.tables(kept(tmp_path, "components", {"Adam": known}))["components"]][2:]
     assert "| 0.00002 (0.00001 to 0.00003) | 1.000 (all) |" in line
     assert components.tables(Results(tmp_path / "none")) == {}
+
+
+@pytest.mark.parametrize("high", [49, 50])
+def test_the_fourteen_sums_are_told_apart_by_training(high: int) -> None:
+    table = {"task.values": [0, high], "task.held_out": 2000}
+    run = own_run("range", components.LAST, 2, SMALL | table)
+    run.train()
+    found, (task,) = components.fourteen(run), run.recipe.tasks
+    trained = {p.operands for p in tasks.trained_problems(task, tasks.trained_count(task))}
+    sums = [(50, k) for k in range(1, 9)] + [(k, 50) for k in range(1, 7)]
+    met = [pair in trained or pair[::-1] in trained for pair in sums]
+    assert found["trained on"] == sum(met)
+    assert (sum(met) > 0) == (high == 50)
+    for part, wanted in (("right of these", True), ("of the others", False)):
+        asked = [pair for pair, known in zip(sums, met, strict=True) if known == wanted]
+        for member in range(2):
+            right = [run.ask(f"{a}+{b}", member) == a + b for a, b in asked]
+            assert found[part][member] == (sum(right) / len(right) if right else None)
+
+
+def test_the_table_of_ranges_has_the_fourteen_first(tmp_path: Path) -> None:
+    known = {
+        "trained on": 9, "right of these": [1.0, 0.5], "of the others": [None, None],
+        "shares": {"held out": [0.5, 0.5]},
+    }  # fmt: skip
+    name = next(iter(components.RANGES))
+    lines = [*components.tables(kept(tmp_path, "components", {name: known}))["range"]]
+    assert lines[2] == f"| {name} | 9 | 0.750 (0.500 to 1.000) | none | 0.500 (all) |"
