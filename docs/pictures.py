@@ -44,11 +44,6 @@ def addition() -> curta.Run:
     return run("pictures-addition", "addition", 8, overrides)
 
 
-def looped() -> curta.Run:
-    """One member of a looped model, trained on at most 8 digits."""
-    return run("pictures-looped", "sources/looped-abacus-small", 1, {})
-
-
 def run(name: str, recipe: str, seeds: int, overrides: dict[str, Any]) -> curta.Run:
     """The finished run of that name, with a report as it is drawn today, or a new one."""
     if name not in folders.existing():
@@ -84,11 +79,6 @@ def grid() -> bytes:
 def attention() -> bytes:
     """What the first member looks at while it writes one sum."""
     return probed(addition(), "attention", [0], problem="57+68")
-
-
-def recurrences() -> bytes:
-    """Exact match by the number of recurrences at test time."""
-    return probed(looped(), "recurrences", [0])
 
 
 def drawn(of: curta.Run, name: str) -> bytes:
@@ -158,6 +148,12 @@ def spaced() -> bytes | None:
     return png(plots.spaced(known)) if {*plots.CONTENDERS} & {*known} else None
 
 
+def looped() -> bytes | None:
+    """Exact match by recurrences, and every grid, from what `docs/looped.py` kept."""
+    known = RESULTS.read("looped")
+    return png(plots.looped(known)) if known else None
+
+
 def sizes() -> bytes | None:
     """The ladder's last rung at several sizes, from what `docs/sizes.py` kept."""
     known = trained(RESULTS)
@@ -208,7 +204,7 @@ def photographed(browser: Any, written: Path) -> bytes:
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
-        learning, lengths, grid, attention, encodings, recurrences, phases, price, spaced, sizes,
+        learning, lengths, grid, attention, encodings, looped, phases, price, spaced, sizes,
         roofline, grokking, findings, page,
     )
 }  # fmt: skip

@@ -16,8 +16,11 @@ from curta.report.figures import (
     MEDIAN,
     MUTED,
     WIDTH,
+    band,
     column,
+    draw_bands,
     legend,
+    name_bands,
     percent_axis,
     style,
 )
@@ -25,6 +28,7 @@ from curta.report.figures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
     from docs.profiling import Profile, Roof
 
@@ -155,6 +159,56 @@ KINDS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], bool]]] = {
 def longer(one: Mapping[str, Any]) -> bool:
     """Whether a seed that was right is so on nearly all of the longest sums that were asked."""
     return bool(one["sums"]) and max(one["lengths"].items(), key=lambda of: int(of[0]))[1] >= 0.99
+
+
+def looped(known: Mapping[str, Any]) -> Figure:
+    """Exact match by recurrences, and the grid of each number of them (docs/looped.py)."""
+    from matplotlib.figure import Figure
+
+    asked = sorted(known, key=int)
+    wide = max(1, -(-len(asked) // 2))
+    upper, lower = asked[:wide], asked[wide:]
+    rows: list[Any] = [
+        [CURVES] * wide,
+        upper,
+        *([lower + ["."] * (wide - len(lower))] if lower else []),
+    ]
+    with style():
+        figure = Figure(figsize=(WIDTH, 6.6), layout="constrained")
+        panels = figure.subplot_mosaic(rows)
+        _draw_recurrences(panels[CURVES], {name: known[name]["equal"] for name in asked})
+        for name in asked:
+            image = _draw_grid(panels[name], known[name]["grid"])
+            panels[name].set_title(f"{name} recurrence{'s' * (name != '1')}")
+        grids = [panels[name] for name in asked]
+        name_bands(figure, image, "exact match, median of the seeds", beside=grids)
+        legend(figure, panels[CURVES], columns=2)
+    return figure
+
+
+CURVES = "curves"
+
+
+def _draw_recurrences(axes: Axes, found: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
+    """A line for each size through the medians, a dot for each seed."""
+    sizes = list(next(iter(found.values())))
+    for colour, size in zip((MUTED, *COLOURS), sizes, strict=False):
+        of = {int(name): equal[size] for name, equal in found.items()}
+        _draw_sizes(axes, of, colour, f"two numbers of {size} digits")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([int(name) for name in found], list(found))
+    axes.set(xlabel="recurrences asked")
+    percent_axis(axes)
+
+
+def _draw_grid(axes: Axes, members: Sequence[Sequence[Sequence[float]]]) -> AxesImage:
+    """Median of the seeds by the digits of both numbers; 1 digit is the first row and column."""
+    lines = [zip(*rows, strict=True) for rows in zip(*members, strict=True)]
+    image = draw_bands(axes, [[band(median(cell)) for cell in line] for line in lines])
+    ticks = range(3, len(lines), 4)
+    axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
+    axes.set_yticks(ticks, [str(tick + 1) for tick in ticks])
+    return image
 
 
 def findings(known: Mapping[str, Any]) -> Figure:

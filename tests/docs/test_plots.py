@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -38,6 +39,13 @@ FILES: dict[str, dict[str, Any]] = {
         },
     },
     "sizes": {"0.5M": size(520_936), "2M": size(2_080_208)},
+    "looped": {
+        name: {
+            "equal": {"4": [1.0, 0.5], "8": [0.25, 0.75]},
+            "grid": [[[1.0, 0.5], [0.5, low]]] * 2,
+        }
+        for name, low in (("1", 0.0), ("4", 0.25), ("8", 1.0))
+    },
     "profiling": profile(),
     "price": {
         "order: rates": rates(6400, None, 640),
@@ -96,6 +104,17 @@ def test_what_a_hint_is_worth_is_drawn_seed_by_seed_the_least_above(tmp_path: Pa
         (short, 0): [640.0] * 8, (short, 1): [12_800.0] * 7, (far, 1): [6400.0],
         (never, 2): [1_536_000.0] * 8,
     }  # fmt: skip
+
+
+def test_loops_have_every_seed_and_a_grid_of_each_number() -> None:
+    figure = plots.looped(FILES["looped"])
+    assert dots(figure)[:2] == [[1.0, 0.5] * 3, [0.25, 0.75] * 3]
+    grids = {
+        axes.get_title("left"): axes.images[0].get_array() for axes in figure.axes if axes.images
+    }
+    assert list(grids) == ["1 recurrence", "4 recurrences", "8 recurrences"]
+    wanted = [[plots.band(1.0), plots.band(0.5)], [plots.band(0.5), plots.band(0.25)]]
+    np.testing.assert_array_equal(grids["4 recurrences"], wanted)
 
 
 def test_the_roofline_has_every_round_below_its_roof(tmp_path: Path) -> None:

@@ -347,9 +347,15 @@ def draw_bands(axes: Axes, bands: Sequence[Sequence[float]]) -> AxesImage:
     )
 
 
-def name_bands(figure: Figure, image: AxesImage, label: str, shrink: float = 0.8) -> None:
-    """A bar beside the cells that says what their colours are."""
-    bar = figure.colorbar(image, shrink=shrink, ticks=range(len(BANDS)))
+def name_bands(
+    figure: Figure,
+    image: AxesImage,
+    label: str,
+    shrink: float = 0.8,
+    beside: Sequence[Axes] | None = None,
+) -> None:
+    """A bar that says what the colours of cells are; beside them, or those panels."""
+    bar = figure.colorbar(image, ax=beside, shrink=shrink, ticks=range(len(BANDS)))
     bar.set_ticklabels([name for _, name, _ in BANDS])
     bar.set_label(label)
 
