@@ -1,12 +1,12 @@
-"""The ladder's last rung at four sizes: `make results-sizes`.
+"""The ladder's last rung at four sizes, an hour of a core each: `make results-sizes`.
 
 `sources/ladder-5-answers`, sums up to 99 + 99, with 0.5 to 10 million parameters. In effect they
 have no positions: the recipe's RoPE turns by heads, as the source writes it. They differ in width
-alone: four layers, heads of width 8, as in the recipe. Each has three seeds of as many steps
-as three seeds of the largest take in less than an hour of one core, so steps are of 64 problems.
+alone: four layers, heads of width 8, as in the recipe. Each has three seeds of as many steps of 64
+problems as 20 minutes of one core hold, so the larger a model is, the fewer it meets.
 
 Its learning rate is found first: those of `RATES`, the range that the source gives, are tried for
-a quarter of the steps each, and that with the least training loss is taken. The search and the
+a tenth of the steps each, and that with the least training loss is taken. The search and the
 trainings of a size are results of their own; runs are trained in the runs folder, or gone on with.
 """
 
@@ -18,42 +18,50 @@ from typing import Any
 
 from docs.announced import cell, final_losses, scored
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import ended, finished, markdown, own_run, recipe_fields, spread
+from docs.shared import (
+    affordable,
+    ended,
+    finished,
+    markdown,
+    on_one_core,
+    own_run,
+    recipe_fields,
+    spread,
+)
 
 NAME, RECIPE, SEEDS = "sizes", "sources/ladder-5-answers", 3
 WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
 """Width of each size, by about how many parameters it has."""
 RATES = (0.0003, 0.001, 0.003)
-STEPS, BATCH, SEARCH = 1500, 64, 4
-"""Steps and problems of a step; a learning rate is tried for one in four steps.
-
-Of 0.5M, 0.001 and 0.003 are still alike after 180 steps, and after 600 no longer (1.03 and 1.13).
-"""
+BUDGET, BATCH, SEARCH = 20 * 60.0, 64, 10
+"""Seconds of one core for a seed, problems of a step, and the part of the steps to try a rate."""
 BEYOND, COUNT, SEED = (100, 999), 1000, 1
 """Operands out of range, how many sums of them are asked, and what they are drawn from."""
 EACH = 200
 """Sums that are asked of each range of the operand-range probe."""
+BESIDES: dict[str, Any] = {"beyond": BEYOND, "count": COUNT, "each": EACH}
 
 
 def main() -> None:
     options = arguments(__doc__, WIDTHS)
+    on_one_core()
     for name in options.names:
         search(name, options)
-        rate = best_rate(RESULTS.read(NAME)[f"{name}: rates"])
-        fields = recipe_fields(RECIPE, changes(name, rate))
-        settings = {"recipe": fields, "beyond": BEYOND, "count": COUNT, "each": EACH}
-        RESULTS.keep(NAME, name, partial(measured, name, rate), range(SEEDS), settings, options)
+        found = RESULTS.read(NAME)[f"{name}: rates"]
+        asked = changes(name, best_rate(found["rates"]), found["steps"])
+        settings = {"recipe": recipe_fields(RECIPE, asked), **BESIDES}
+        RESULTS.keep(NAME, name, partial(measured, name, asked), range(SEEDS), settings, options)
 
 
-def changes(name: str, rate: float, part: int = 1) -> dict[str, Any]:
-    """What is changed in the recipe, for one in so many of the steps."""
+def changes(name: str, rate: float, steps: int) -> dict[str, Any]:
+    """What is changed in the recipe."""
     return design(name) | {
         "optimizer.learning_rate": rate,
-        "training.steps": STEPS // part,
+        "training.steps": steps,
         "training.batch": BATCH,
-        "training.checkpoint_every": STEPS // 4,
+        "training.checkpoint_every": max(1, steps // 4),
         "training.checkpoints": 1,
-        "training.validate_every": STEPS // 3,
+        "training.validate_every": max(1, steps // 10),
         "evaluation.count": 50,
     }
 
@@ -64,21 +72,21 @@ def design(name: str) -> dict[str, Any]:
 
 
 def search(name: str, options: argparse.Namespace) -> None:
-    """Keeps the training loss that comes of every learning rate in a quarter of the steps."""
-    asked = {"recipe": recipe_fields(RECIPE, changes(name, RATES[0], SEARCH))}
-    measure = partial(searched, name)
-    RESULTS.keep(NAME, f"{name}: rates", measure, [0], asked | {"rates": RATES}, options)
+    """Keeps the size's steps, and the training loss of every learning rate in a tenth of them."""
+    asked = {"recipe": recipe_fields(RECIPE, changes(name, RATES[0], 1))}
+    besides = {"rates": RATES, "budget": BUDGET}
+    RESULTS.keep(NAME, f"{name}: rates", partial(searched, name), [0], asked | besides, options)
 
 
-def searched(name: str) -> dict[str, float | None]:
-    losses = {}
+def searched(name: str) -> dict[str, Any]:
+    steps, losses = affordable(RECIPE, changes(name, RATES[0], 1000), BUDGET, chunk=10), {}
     for rate in RATES:
         own = f"{NAME}-{name}-{rate}".replace(".", "_")
-        run = own_run(own, RECIPE, 1, changes(name, rate, SEARCH))
+        run = own_run(own, RECIPE, 1, changes(name, rate, steps // SEARCH))
         run.train()
         ended(run)
         (losses[str(rate)],) = final_losses(run)
-    return losses
+    return {"steps": steps, "rates": losses}
 
 
 def best_rate(losses: dict[str, float | None]) -> float:
@@ -87,14 +95,14 @@ def best_rate(losses: dict[str, float | None]) -> float:
     return float(min(known, key=lambda rate: known[rate]))
 
 
-def measured(name: str, rate: float) -> dict[str, Any]:
+def measured(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     from curta.frontends import api
 
-    run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, changes(name, rate))
+    run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, asked)
     rows = api.probe(run, "operand-range", count=EACH)
     return scored(run) | {
         "width": WIDTHS[name],
-        "rate": rate,
+        "rate": asked["optimizer.learning_rate"],
         "beyond": beyond(run),
         "range": {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows},
     }
@@ -132,7 +140,9 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {
         NAME: markdown(HEAD, (_row(name, one) for name, one in known.items())),
         f"{NAME}, range": markdown(head, _ranges(ranges)),
-        f"{NAME}, rates": markdown(["", *map(str, RATES)], _rates(results.read(NAME))),
+        f"{NAME}, rates": markdown(
+            ["", "steps tried", *map(str, RATES)], _rates(results.read(NAME))
+        ),
     }
 
 
@@ -140,6 +150,7 @@ HEAD = (
     "",
     "width",
     "parameters",
+    "steps",
     "learning rate",
     "training loss",
     "loss on held-out answers",
@@ -156,6 +167,7 @@ def _row(name: str, of: dict[str, Any]) -> list[str]:
         name,
         str(of["width"]),
         f"{of['parameters']:,}",
+        f"{of['steps']:,}",
         str(of["rate"]),
         *(cell(of[loss], loss) for loss in ("training loss", "held-out loss")),
         *(spread(of[measure]) for measure in ("exact match", "exact match without twin")),
@@ -172,8 +184,10 @@ def _ranges(known: dict[str, dict[str, list[float]]]) -> Iterator[list[str]]:
 
 def _rates(known: dict[str, Any]) -> Iterator[list[str]]:
     for name in WIDTHS:
-        if losses := known.get(f"{name}: rates"):
-            yield [name, *("diverged" if one is None else f"{one:.4f}" for one in losses.values())]
+        if found := known.get(f"{name}: rates"):
+            losses = found["rates"].values()
+            told = ["diverged" if one is None else f"{one:.4f}" for one in losses]
+            yield [name, f"{found['steps'] // SEARCH:,}", *told]
 
 
 if __name__ == "__main__":

@@ -19,12 +19,14 @@ SMALL = {
     "training.validation": 14, "evaluation.held_out": 14,
 }  # fmt: skip
 RATES = {"0.0003": 1.5, "0.001": 1.125, "0.003": None}
+SEARCHED = {"steps": 12_340, "rates": RATES}
 
 
 def size(parameters: int) -> dict[str, Any]:
     return {
         "width": 104,
         "parameters": parameters,
+        "steps": 2000,
         "rate": 0.001,
         "training loss": [0.5, 0.25, 0.125],
         "held-out loss": [0.4, 0.2, 0.1],
@@ -42,7 +44,7 @@ def size(parameters: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", sizes.WIDTHS)
 def test_a_size_has_as_many_parameters_as_it_says(name: str) -> None:
-    recipe = api.resolve(sizes.RECIPE, sizes.changes(name, 0.001))
+    recipe = api.resolve(sizes.RECIPE, sizes.changes(name, 0.001, 1000))
     rows = model_cost.layers(recipe, layout_of(recipe), keys=1)
     millions = sum(row.parameters for row in rows) / 1e6
     assert millions == pytest.approx(float(name.removesuffix("M")), rel=0.1)
@@ -51,22 +53,22 @@ def test_a_size_has_as_many_parameters_as_it_says(name: str) -> None:
 
 def test_nothing_measured_makes_no_table(tmp_path: Path) -> None:
     assert sizes.tables(Results(tmp_path)) == {}
-    searched = kept(tmp_path, "sizes", {"2M: rates": RATES})
+    searched = kept(tmp_path, "sizes", {"2M: rates": SEARCHED})
     assert sizes.tables(searched) == {}
 
 
 def test_the_tables_have_every_size_in_order(tmp_path: Path) -> None:
-    known = {"2M": size(2_080_208), "2M: rates": RATES, "0.5M": size(520_936)}
+    known = {"2M": size(2_080_208), "2M: rates": SEARCHED, "0.5M": size(520_936)}
     found = sizes.tables(kept(tmp_path, "sizes", known))
     made = {name: list(lines) for name, lines in found.items()}
     assert made["sizes"][2:] == [
-        f"| {name} | 104 | {parameters} | 0.001 | 0.25000 (0.12500 to 0.50000)"
+        f"| {name} | 104 | {parameters} | 2,000 | 0.001 | 0.25000 (0.12500 to 0.50000)"
         " | 0.20000 (0.10000 to 0.40000) | 0.950 (0.900 to 1.000)"
         " | 0.800 (0.700 to 0.900) | 0.000 (all) | 0.400 (0.300 to 0.500) | 302 |"
         for name, parameters in (("0.5M", "520,936"), ("2M", "2,080,208"))
     ]
     assert made["sizes, range"][2] == "| 0.5M | 0.950 | 0.000 |"
-    assert made["sizes, rates"][2:] == ["| 2M | 1.5000 | 1.1250 | diverged |"]
+    assert made["sizes, rates"][2:] == ["| 2M | 1,234 | 1.5000 | 1.1250 | diverged |"]
 
 
 def test_the_rate_is_that_of_least_training_loss() -> None:
@@ -79,9 +81,11 @@ def test_what_is_kept_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sizes, "RESULTS", Results(tmp_path / "results"))
     monkeypatch.setattr(sizes, "WIDTHS", {"0.5M": 8})
     monkeypatch.setattr(sizes, "design", lambda name: SMALL)
-    monkeypatch.setattr(sizes, "STEPS", 40)
+    monkeypatch.setattr(sizes, "on_one_core", lambda: None)
+    monkeypatch.setattr(sizes, "affordable", lambda *asked, chunk: 40)
     monkeypatch.setattr(sizes, "COUNT", 20)
     monkeypatch.setattr(sizes, "EACH", 20)
+    monkeypatch.setattr(sizes, "BESIDES", {"count": 20, "each": 20})
     monkeypatch.setattr("sys.argv", ["sizes"])
     sizes.main()
     found = sizes.trained(sizes.RESULTS)["0.5M"]
