@@ -29,7 +29,6 @@ TO_COME = {
         "Five operations of three digits, in one decoder",
         "An encoder that writes all digits at once",
         "Sums with spaces",
-        "Abacus and a looped decoder",
         "One component after the other",
     )
 }
