@@ -1,0 +1,69 @@
+"""Sums with spaces: what the splits hold, the tables and the file of figures."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs import spaced
+from docs.evidence import Results
+from tests.docs.handmade import kept
+
+
+def contender(*shares: float, seconds: float = 3000.0) -> dict[str, Any]:
+    of = {"exact": [*shares], "spaces left out": [1.0] * len(shares)}
+    of["token accuracy"] = [0.5] * len(shares)
+    return {"id": of, "ood": of | {"exact": [0.0] * len(shares)}, "seconds": seconds}
+
+
+KNOWN = {"curta": contender(0.25, 0.5, 0.75), "trl": contender(0.625, seconds=2000.0)}
+
+
+def test_the_table_has_both_spacings_of_both_contenders(tmp_path: Path) -> None:
+    lines = [*spaced.tables(kept(tmp_path, "spaced", KNOWN | {"data": {}}))["spaced"]]
+    assert lines[0] == "|  | curta, 3 seeds | trl, 1 seed |"
+    assert lines[2] == (
+        "| spaces as in training: exact | 0.5000 (0.2500 to 0.7500) | 0.6250 (all) |"
+    )
+    assert lines[5] == "| spaces elsewhere: exact | 0.0000 (all) | 0.0000 (all) |"
+    assert lines[-1] == "| seconds of training a seed | 1,000 | 2,000 |"
+    assert spaced.tables(kept(tmp_path, "spaced", {"data": {}})) == {}
+    assert spaced.tables(Results(tmp_path / "none")) == {}
+
+
+def test_the_file_has_a_line_for_each_contender_spacing_and_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spaced, "RESULTS", Results(tmp_path))
+    spaced.write_csv(KNOWN)
+    with (tmp_path / "spaced.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * (3 + 1)
+    assert rows[1] == {
+        "contender": "curta", "spacing": "id", "seed": "1", "exact": "0.5",
+        "spaces left out": "1.0", "token accuracy": "0.5",
+    }  # fmt: skip
+    spaced.write_csv({})
+    assert (tmp_path / "spaced.csv").read_text("utf-8").splitlines() == [
+        "contender,spacing,seed,exact,spaces left out,token accuracy"
+    ]
+
+
+def test_sums_are_described_by_their_range_mean_and_counts() -> None:
+    import numpy as np
+
+    found = spaced._sums(np.array([2000, 2999, 3000, 19_998]))
+    assert (found["least"], found["most"], found["mean"]) == (2000, 19_998, 6999.2)
+    assert found["histogram"][2000] == 2
+    assert found["histogram"][3000] == 1
+    assert sum(found["histogram"].values()) == 4
+
+
+@pytest.mark.slow
+def test_no_problem_that_is_asked_is_trained_on_but_for_some_twins() -> None:
+    found = spaced.data()
+    assert {name: of["problems"] for name, of in found.items()} == {
+        "train": 50_000, "validation": 1000, "test_id": 10_000, "test_ood": 10_000,
+    }  # fmt: skip
+    assert found["test_id"]["in training too, either way round"] < 10
