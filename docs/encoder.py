@@ -1,8 +1,8 @@
 """An encoder that writes all digits at once, as its source has it: `make results-encoder`.
 
-Three seeds of each recipe, three epochs of 200,000 fixed problems: token accuracy on 1,000 test
-problems after each epoch, on the training set scored again, and the source's probes. Runs are
-trained in the runs folder, or gone on with.
+Three seeds of each recipe, three epochs of 200,000 fixed problems, of products and of sorting nine:
+token accuracy on 1,000 test problems after each epoch, on the training set scored again, and the
+source's probes. Runs are trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +19,11 @@ RECIPES = (
     "digit-encoder-multiplication",
     "digit-encoder-sorting-small",
 )
+LONGER: dict[str, dict[str, Any]] = {
+    name: {"training.steps": 9 * 6250}
+    for name in ("digit-encoder-multiplication", "digit-encoder-sorting-small")
+}
+"""What three epochs say nothing of."""
 AGAIN = 20_000
 """Problems of the training set that are scored again."""
 
@@ -26,7 +31,8 @@ AGAIN = 20_000
 def main() -> None:
     options = arguments(__doc__, RECIPES)
     for name in options.names:
-        settings = {"recipe": recipe_fields(f"sources/{name}", {}), "again": AGAIN}
+        fields = recipe_fields(f"sources/{name}", LONGER.get(name, {}))
+        settings = {"recipe": fields, "again": AGAIN}
         RESULTS.keep(NAME, name, partial(measured, name), range(SEEDS), settings, options)
 
 
@@ -43,7 +49,7 @@ def measured(name: str) -> dict[str, Any]:
     from curta.evaluation.scoring import scores
     from curta.problems import tasks
 
-    run = finished(f"{NAME}-{name}", f"sources/{name}", SEEDS)
+    run = finished(f"{NAME}-{name}", f"sources/{name}", SEEDS, LONGER.get(name))
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
     again = scores(models, tasks.trained_problems(task, AGAIN))
     probed = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
@@ -96,7 +102,10 @@ def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
     for number in range(3):
         shares = [spread(of["epochs"][number]["token accuracy"]) for of in known]
         yield [f"token accuracy on test problems, epoch {number + 1}", *shares]
-    yield ["exact match on them", *(spread(of["epochs"][-1]["exact match"]) for of in known)]
+    yield ["epochs", *(str(len(of["epochs"])) for of in known)]
+    last = (spread(of["epochs"][-1]["token accuracy"]) for of in known)
+    yield ["token accuracy after the last", *last]
+    yield ["exact match after the last", *(spread(of["epochs"][-1]["exact match"]) for of in known)]
     yield [
         "token accuracy, training set again",
         *(spread(of["training set again"]) for of in known),

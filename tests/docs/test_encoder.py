@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from curta.frontends import api
 from docs import encoder
 from docs.evidence import Results
 from tests.docs.handmade import kept
@@ -28,6 +29,13 @@ def contender(**changed: Any) -> dict[str, Any]:
     } | changed
 
 
+def test_longer_trainings_are_whole_epochs() -> None:
+    for name, changes in encoder.LONGER.items():
+        recipe = api.resolve(f"sources/{name}", changes)
+        assert recipe.training.steps * recipe.training.batch == 9 * recipe.tasks[0].rows
+        assert recipe.training.steps % recipe.training.validate_every == 0
+
+
 def test_the_table_has_a_column_for_each_recipe(tmp_path: Path) -> None:
     products = contender(sizes={"20, random": [0.0] * 3}) | {"both orders": None}
     known = {"digit-encoder-multiplication": products, "digit-encoder": contender()}
@@ -36,7 +44,9 @@ def test_the_table_has_a_column_for_each_recipe(tmp_path: Path) -> None:
     cells = {line.split(" | ")[0].removeprefix("| "): line.split(" | ")[1:] for line in lines[2:]}
     assert cells["parameters"] == ["104,206", "104,206 |"]
     assert cells["token accuracy on test problems, epoch 2"][0] == "0.500 (0.250 to 0.750)"
-    assert cells["exact match on them"][0] == "0.250 (0.000 to 0.500)"
+    assert cells["exact match after the last"][0] == "0.250 (0.000 to 0.500)"
+    assert cells["epochs"] == ["3", "3 |"]
+    assert cells["token accuracy after the last"][0] == "0.500 (0.250 to 0.750)"
     assert cells["single-digit pairs in both orders"] == ["0.500 (all)", " |"]
     assert cells["exact match at 21 digits"] == ["0.000 (all)", " |"]
     assert cells["seconds of training a seed"][0] == "300"
