@@ -51,9 +51,22 @@ def main() -> None:
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     known = results.read(NAME)
-    told = [name for name in ("curta", "trl") if name in known]
-    if not told:
-        return {}
+    made: dict[str, Iterable[str]] = {}
+    if "data" in known:
+        made["spaced, data"] = _splits(known["data"])
+    if told := [name for name in ("curta", "trl") if name in known]:
+        made["spaced"] = _contenders(known, told)
+    return made
+
+
+def _splits(known: dict[str, Any]) -> Iterable[str]:
+    """A line for each part of the data."""
+    measures = list(next(iter(known.values())))[:-1]  # all but the histogram
+    rows = [[f"`{name}`", *(f"{of[m]:,}" for m in measures)] for name, of in known.items()]
+    return markdown(["", *measures], rows)
+
+
+def _contenders(known: dict[str, Any], told: list[str]) -> Iterable[str]:
     head = ["", *(f"{name}, {len(SEEDS[name])} seed{'s' * (name == 'curta')}" for name in told)]
     rows = [
         [f"{words}: {measure}", *(spread(known[name][spacing][measure], 4) for name in told)]
@@ -61,7 +74,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         for measure in MEASURES
     ]
     seconds = [f"{known[name]['seconds'] / len(SEEDS[name]):,.0f}" for name in told]
-    return {"spaced": markdown(head, [*rows, ["seconds of training a seed", *seconds]])}
+    return markdown(head, [*rows, ["seconds of training a seed", *seconds]])
 
 
 def data() -> dict[str, Any]:

@@ -21,14 +21,22 @@ KNOWN = {"curta": contender(0.25, 0.5, 0.75), "trl": contender(0.625, seconds=20
 
 
 def test_the_table_has_both_spacings_of_both_contenders(tmp_path: Path) -> None:
-    lines = [*spaced.tables(kept(tmp_path, "spaced", KNOWN | {"data": {}}))["spaced"]]
+    lines = [*spaced.tables(kept(tmp_path, "spaced", KNOWN))["spaced"]]
     assert lines[0] == "|  | curta, 3 seeds | trl, 1 seed |"
     assert lines[2] == (
         "| spaces as in training: exact | 0.5000 (0.2500 to 0.7500) | 0.6250 (all) |"
     )
     assert lines[5] == "| spaces elsewhere: exact | 0.0000 (all) | 0.0000 (all) |"
     assert lines[-1] == "| seconds of training a seed | 1,000 | 2,000 |"
-    assert spaced.tables(kept(tmp_path, "spaced", {"data": {}})) == {}
+    part = {"problems": 50_000, "mean": 10_994.5, "histogram": {"2000": 1}}
+    of_data = spaced.tables(kept(tmp_path, "spaced", {"data": {"train": part}}))
+    assert {name: list(lines) for name, lines in of_data.items()} == {
+        "spaced, data": [
+            "|  | problems | mean |",
+            "|---|---|---|",
+            "| `train` | 50,000 | 10,994.5 |",
+        ]
+    }
     assert spaced.tables(Results(tmp_path / "none")) == {}
 
 
