@@ -139,9 +139,9 @@ def trained(name: str, stage: str, seed: int, rate: float, steps: int) -> tuple[
     own = f"{slug}-{rate}-{seed}".replace(".", "_")
     run = own_run(own, recipe, [seed], changes)
     spent = Spent(run)
-    run.train(spent)
+    run.train(spent.keep)
     ended(run)
-    return run, spent.seconds
+    return run, spent.keep()
 
 
 def _final_loss(run: Any) -> float | None:

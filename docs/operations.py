@@ -83,9 +83,9 @@ def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict
     """The run of that name, trained as far as it is not, and how it answers what is held out."""
     run = own_run(name, recipe, [seed], changes)
     spent = Spent(run)
-    run.train(spent)
+    run.train(spent.keep)
     ended(run)
-    seconds = spent.seconds
+    seconds = spent.keep()
     rows = run.evaluate().lengths
     held_out = {row.operator: row for row in rows if row.slice_name == "held out"}
     return {

@@ -158,14 +158,15 @@ class Spent:
     def __init__(self, run: Any) -> None:
         self.path = run.folder.path.with_name(f"{run.folder.path.name}.seconds.json")
         self.before, self.begun = _read(self.path), time.process_time()
+        self.over = run.folder.read_info().over
 
-    @property
-    def seconds(self) -> float:
-        return round(self.before + time.process_time() - self.begun, 1)
-
-    def __call__(self, progress: Any) -> None:
-        """Keeps them, for a training that is broken off."""
-        files.write(self.path, files.json_text(self.seconds))
+    def keep(self, progress: Any = None) -> float:
+        """What they are by now, written down for a training that goes on in another process."""
+        if self.over:
+            return self.before
+        seconds = round(self.before + time.process_time() - self.begun, 1)
+        files.write(self.path, files.json_text(seconds))
+        return seconds
 
 
 def _read(path: Path) -> float:

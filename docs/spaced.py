@@ -13,7 +13,7 @@ trl     one seed
 import csv
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def _splits(known: dict[str, Any]) -> Iterable[str]:
     return markdown(["", *measures], rows)
 
 
-def _contenders(known: dict[str, Any], told: list[str]) -> Iterable[str]:
+def _contenders(known: dict[str, Any], told: Sequence[str]) -> Iterable[str]:
     head = ["", *(f"{name}, {len(SEEDS[name])} seed{'s' * (name == 'curta')}" for name in told)]
     rows = [
         [f"{words}: {measure}", *(spread(known[name][spacing][measure], 4) for name in told)]
