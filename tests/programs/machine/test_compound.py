@@ -1,5 +1,6 @@
 """Numbers of several operands: written and read as people write them."""
 
+import time
 from decimal import Decimal
 
 import pytest
@@ -92,3 +93,12 @@ def test_a_line_is_completed_where_all_numbers_have_a_digit_and_one_its_point(
 @pytest.mark.parametrize("line", ["3+12.5", "3.5+.5", "3. 5+1.5", "a.5+1.5", "3.5+1.5=", "1.5"])
 def test_other_lines_are_no_problem(line: str) -> None:
     assert compound.read(SUM, "+.", line) is None
+
+
+@pytest.mark.parametrize("tail", ["x", "+", ".5x", ".5+1.x", " x"])
+def test_long_lines_that_are_no_problem_are_refused_at_once(tail: str) -> None:
+    line = "1" * 20_000
+    begun = time.process_time()
+    assert compound.read(SUM, "+.", line + tail) is None
+    assert compound.completed(SUM, "+.", f"{line}.5+{line}{tail}") is None
+    assert time.process_time() - begun < 1  # hours, if every way to divide the digits were tried

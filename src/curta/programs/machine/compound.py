@@ -87,10 +87,13 @@ def _exact(piece: str | Operand) -> str:
 
 
 def _perhaps(at: int, piece: str | Operand) -> str:
-    """A piece of a number that may be missing; a sign between numbers may not."""
+    """A piece of a number that may be missing; a sign between numbers may not.
+
+    Nothing is given back: what follows begins otherwise, and long lines would take hours.
+    """
     if isinstance(piece, Operand):
-        return "([0-9]*)"
-    return f"(?:{re.escape(piece)})?" if at else re.escape(piece)
+        return "([0-9]*+)"
+    return f"(?:{re.escape(piece)})?+" if at else re.escape(piece)
 
 
 def _turned(digits: str, operand: Operand) -> str:
