@@ -31,6 +31,7 @@ from docs.evidence import RESULTS, ROOT
 from docs.grokking import draw as draw_grokking
 from docs.price import entries
 from docs.sizes import trained
+from docs.spaced import contenders
 
 IMAGES = ROOT / "docs" / "images"
 MOST = 300_000
@@ -144,8 +145,8 @@ def grokking() -> bytes | None:
 
 def spaced() -> bytes | None:
     """Held-out sums with spaces, in and out of distribution, from what `docs/spaced.py` kept."""
-    known = RESULTS.read("spaced")
-    return png(plots.spaced(known)) if {*plots.CONTENDERS} & {*known} else None
+    known = contenders(RESULTS.read("spaced"))
+    return png(plots.spaced(known)) if known else None
 
 
 def looped() -> bytes | None:

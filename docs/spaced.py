@@ -5,16 +5,18 @@ it, from random weights, with the source's settings: completions alone, 20 epoch
 AdamW at 5e-4 falling linearly. What it saves is read back, and both models answer the same held-out
 problems, with the spaces of training and with others. Needs `pip install 'curta[trl,data]'`.
 
-data    what the splits hold
-curta   three seeds; the run is trained in the runs folder, or gone on with
-trl     one seed
+data               what the splits hold
+curta              three seeds; the run is trained in the runs folder, or gone on with
+trl; trl, seed 1   by transformers with TRL, a seed each
 """
 
 import csv
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import jax
@@ -36,7 +38,7 @@ from docs.evidence import RESULTS, Results, arguments
 from docs.shared import finished, markdown, recipe_fields, spread
 
 NAME, RECIPE = "spaced", "sources/spaced-addition"
-EPOCHS, BATCH, SEED = 20, 64, 0
+EPOCHS, BATCH = 20, 64
 SPACINGS = {"id": "spaces as in training", "ood": "spaces elsewhere"}
 
 
@@ -54,9 +56,31 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     made: dict[str, Iterable[str]] = {}
     if "data" in known:
         made["spaced, data"] = _splits(known["data"])
-    if told := [name for name in ("curta", "trl") if name in known]:
-        made["spaced"] = _contenders(known, told)
+    if told := contenders(known):
+        made["spaced"] = _told(told)
     return made
+
+
+def contenders(known: dict[str, Any]) -> dict[str, Any]:
+    """What is measured of Curta and of TRL, seed by seed; seconds are those of a seed."""
+    found = {}
+    if "curta" in known:
+        of = known["curta"]
+        found["curta"] = of | {"seconds": of["seconds"] / len(SEEDS["curta"])}
+    if trl := [known[name] for name in TRL if name in known]:
+        found["trl"] = _together(trl)
+    return found
+
+
+def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Seeds that were trained on their own: shares [0.5] and [0.25] are [0.5, 0.25]."""
+    shares = {
+        spacing: {
+            name: [share for one in each for share in one[spacing][name]] for name in MEASURES
+        }
+        for spacing in SPACINGS
+    }
+    return shares | {"seconds": median(one["seconds"] for one in each)}
 
 
 def _splits(known: dict[str, Any]) -> Iterable[str]:
@@ -66,15 +90,20 @@ def _splits(known: dict[str, Any]) -> Iterable[str]:
     return markdown(["", *measures], rows)
 
 
-def _contenders(known: dict[str, Any], told: Sequence[str]) -> Iterable[str]:
-    head = ["", *(f"{name}, {len(SEEDS[name])} seed{'s' * (name == 'curta')}" for name in told)]
+def _told(known: dict[str, Any]) -> Iterable[str]:
+    head = ["", *(f"{name}, {_seeds(of)}" for name, of in known.items())]
     rows = [
-        [f"{words}: {measure}", *(spread(known[name][spacing][measure], 4) for name in told)]
+        [f"{words}: {measure}", *(spread(of[spacing][measure], 4) for of in known.values())]
         for spacing, words in SPACINGS.items()
         for measure in MEASURES
     ]
-    seconds = [f"{known[name]['seconds'] / len(SEEDS[name]):,.0f}" for name in told]
+    seconds = [f"{of['seconds']:,.0f}" for of in known.values()]
     return markdown(head, [*rows, ["seconds of training a seed", *seconds]])
+
+
+def _seeds(of: dict[str, Any]) -> str:
+    count = len(of["id"]["exact"])
+    return f"{count} seed{'s' * (count > 1)}"
 
 
 def data() -> dict[str, Any]:
@@ -119,9 +148,9 @@ def of_curta() -> dict[str, Any]:
     return named | {"seconds": info.training_seconds, "parameters": info.parameters}
 
 
-def of_trl() -> dict[str, Any]:
+def of_trl(seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        saved, losses, seconds = trained_by_trl(Path(folder))
+        saved, losses, seconds = trained_by_trl(Path(folder), seed)
         model = HuggingFace().read(saved).model
     stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
     found = scored(recipe(), Models(stacked, layout_of(recipe()), 1))
@@ -148,24 +177,24 @@ def _row(row: SliceResult) -> dict[str, Any]:
     }
 
 
-def _blank() -> Transformer:
+def _blank(seed: int) -> Transformer:
     of = recipe()
-    return Transformer.init(of.model, of.positions, layout_of(of), key=jax.random.key(SEED))
+    return Transformer.init(of.model, of.positions, layout_of(of), key=jax.random.key(seed))
 
 
-def trained_by_trl(folder: Path) -> tuple[Path, list[tuple[int, float]], float]:
+def trained_by_trl(folder: Path, seed: int) -> tuple[Path, list[tuple[int, float]], float]:
     """Where TRL has left the model that it trained, its losses by step, seconds of training."""
     from datasets import load_dataset
     from transformers import AutoTokenizer, GPT2LMHeadModel, set_seed
     from trl import SFTConfig, SFTTrainer
 
-    set_seed(SEED)
+    set_seed(seed)
     api.write_data(RECIPE, recipe().tasks[0].rows, folder / "sums", form="jsonl")
     at = folder / "blank"
-    HuggingFace().write(Exported("blank", SEED, recipe(), _blank()), at)
+    HuggingFace().write(Exported("blank", seed, recipe(), _blank(seed)), at)
     rows = load_dataset(str(folder / "sums"), split="train", cache_dir=str(folder / "cache"))
     settings = SFTConfig(
-        output_dir=str(folder / "out"), num_train_epochs=EPOCHS, seed=SEED,
+        output_dir=str(folder / "out"), num_train_epochs=EPOCHS, seed=seed,
         per_device_train_batch_size=BATCH, learning_rate=5e-4, lr_scheduler_type="linear",
         warmup_steps=0, weight_decay=0.0, max_grad_norm=1.0, completion_only_loss=True,
         bf16=False, use_cpu=True, gradient_checkpointing=False, dataloader_pin_memory=False,
@@ -189,20 +218,21 @@ def write_csv(found: dict[str, Any]) -> None:
     with (RESULTS.folder / f"{NAME}.csv").open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
         lines.writerow(["contender", "spacing", "seed", *MEASURES])
-        for contender in ("curta", "trl"):
-            of = found.get(contender, {})
-            for spacing in SPACINGS if of else ():
+        for contender, of in contenders(found).items():
+            for spacing in SPACINGS:
                 columns = zip(*(of[spacing][name] for name in MEASURES), strict=True)
-                for seed, values in zip(SEEDS[contender], columns, strict=True):
+                for seed, values in enumerate(columns):
                     lines.writerow([contender, spacing, seed, *values])
 
 
 MEASURES = ("exact", "spaces left out", "token accuracy")
-SEEDS = {"data": [], "curta": [0, 1, 2], "trl": [SEED]}
+TRL = {"trl": 0, "trl, seed 1": 1, "trl, seed 2": 2}
+"""Seeds of TRL, by the names of their results."""
+SEEDS = {"data": [], "curta": [0, 1, 2], **{name: [seed] for name, seed in TRL.items()}}
 MEASURED: dict[str, Callable[[], dict[str, Any]]] = {
     "data": data,
     "curta": of_curta,
-    "trl": of_trl,
+    **{name: partial(of_trl, seed) for name, seed in TRL.items()},
 }
 
 if __name__ == "__main__":

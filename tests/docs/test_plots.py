@@ -27,15 +27,21 @@ def rates(*sums: int | None) -> dict[str, Any]:
     return {str(rate): {"sums": found, "exact match": 0.5} for rate, found in tried}
 
 
+def of_spacing(exact: list[float], without: list[float]) -> dict[str, list[float]]:
+    return {"exact": exact, "spaces left out": without, "token accuracy": exact}
+
+
 FILES: dict[str, dict[str, Any]] = {
     "spaced": {
         "curta": {
-            "id": {"exact": [0.875, 1.0, 0.75], "spaces left out": [1.0, 1.0, 1.0]},
-            "ood": {"exact": [0.0, 0.0, 0.125], "spaces left out": [0.0, 0.5, 0.25]},
+            "id": of_spacing([0.875, 1.0, 0.75], [1.0, 1.0, 1.0]),
+            "ood": of_spacing([0.0, 0.0, 0.125], [0.0, 0.5, 0.25]),
+            "seconds": 60.0,
         },
         "trl": {
-            "id": {"exact": [0.625], "spaces left out": [0.875]},
-            "ood": {"exact": [0.0], "spaces left out": [0.0625]},
+            "id": of_spacing([0.625], [0.875]),
+            "ood": of_spacing([0.0], [0.0625]),
+            "seconds": 20.0,
         },
     },
     "sizes": {"0.5M": size(520_936), "2M": size(2_080_208)},

@@ -17,17 +17,21 @@ def contender(*shares: float, seconds: float = 3000.0) -> dict[str, Any]:
     return {"id": of, "ood": of | {"exact": [0.0] * len(shares)}, "seconds": seconds}
 
 
-KNOWN = {"curta": contender(0.25, 0.5, 0.75), "trl": contender(0.625, seconds=2000.0)}
+KNOWN = {
+    "curta": contender(0.25, 0.5, 0.75),
+    "trl, seed 2": contender(0.5, seconds=3000.0),
+    "trl": contender(0.625, seconds=2000.0),
+}
 
 
 def test_the_table_has_both_spacings_of_both_contenders(tmp_path: Path) -> None:
     lines = [*spaced.tables(kept(tmp_path, "spaced", KNOWN))["spaced"]]
-    assert lines[0] == "|  | curta, 3 seeds | trl, 1 seed |"
+    assert lines[0] == "|  | curta, 3 seeds | trl, 2 seeds |"
     assert lines[2] == (
-        "| spaces as in training: exact | 0.5000 (0.2500 to 0.7500) | 0.6250 (all) |"
+        "| spaces as in training: exact | 0.5000 (0.2500 to 0.7500) | 0.5625 (0.5000 to 0.6250) |"
     )
     assert lines[5] == "| spaces elsewhere: exact | 0.0000 (all) | 0.0000 (all) |"
-    assert lines[-1] == "| seconds of training a seed | 1,000 | 2,000 |"
+    assert lines[-1] == "| seconds of training a seed | 1,000 | 2,500 |"
     part = {"problems": 50_000, "mean": 10_994.5, "histogram": {"2000": 1}}
     of_data = spaced.tables(kept(tmp_path, "spaced", {"data": {"train": part}}))
     assert {name: list(lines) for name, lines in of_data.items()} == {
@@ -47,7 +51,7 @@ def test_the_file_has_a_line_for_each_contender_spacing_and_seed(
     spaced.write_csv(KNOWN)
     with (tmp_path / "spaced.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * (3 + 1)
+    assert len(rows) == 2 * (3 + 2)
     assert rows[1] == {
         "contender": "curta", "spacing": "id", "seed": "1", "exact": "0.5",
         "spaces left out": "1.0", "token accuracy": "0.5",
