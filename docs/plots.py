@@ -20,6 +20,7 @@ from curta.report.figures import (
     column,
     draw_bands,
     legend,
+    median_cells,
     name_bands,
     percent_axis,
     style,
@@ -203,8 +204,8 @@ def _draw_recurrences(axes: Axes, found: Mapping[str, Mapping[str, Sequence[floa
 
 def _draw_grid(axes: Axes, members: Sequence[Sequence[Sequence[float]]]) -> AxesImage:
     """Median of the seeds by the digits of both numbers; 1 digit is the first row and column."""
-    lines = [zip(*rows, strict=True) for rows in zip(*members, strict=True)]
-    image = draw_bands(axes, [[band(median(cell)) for cell in line] for line in lines])
+    lines = median_cells(members)
+    image = draw_bands(axes, [[band(share) for share in line] for line in lines])
     ticks = range(3, len(lines), 4)
     axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
     axes.set_yticks(ticks, [str(tick + 1) for tick in ticks])

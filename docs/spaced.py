@@ -7,7 +7,7 @@ problems, with the spaces of training and with others. Needs `pip install 'curta
 
 data               what the splits hold
 curta              three seeds; the run is trained in the runs folder, or gone on with
-trl; trl, seed 1   by transformers with TRL, a seed each
+trl                by transformers with TRL, seed 0; `trl, seed 1` and `trl, seed 2` as well
 """
 
 import csv

@@ -348,16 +348,11 @@ def draw_bands(axes: Axes, bands: Sequence[Sequence[float]]) -> AxesImage:
 
 
 def name_bands(
-    figure: Figure,
-    image: AxesImage,
-    label: str,
-    shrink: float = 0.8,
-    beside: Sequence[Axes] | None = None,
+    figure: Figure, image: AxesImage, label: str, shrink: float = 0.8, beside: Sequence[Axes] = ()
 ) -> None:
     """A bar that says what the colours of cells are; beside them, or those panels."""
-    bar = figure.colorbar(image, ax=beside, shrink=shrink, ticks=range(len(BANDS)))
-    bar.set_ticklabels([name for _, name, _ in BANDS])
-    bar.set_label(label)
+    bar = figure.colorbar(image, ax=beside or None, shrink=shrink, label=label)
+    bar.set_ticks(range(len(BANDS)), labels=[name for _, name, _ in BANDS])
 
 
 def _name_cells(axes: Axes, digits: Sequence[int]) -> None:
