@@ -116,7 +116,7 @@ def whole_loss(models: Any, problems: Sequence[Any]) -> np.ndarray:
     """Cross entropy of every token but the first, padding aside: a mean for each member."""
     import jax
 
-    from curta.probes.inside.activations import Question
+    from curta.probes.inside.question import Question
 
     question = Question(models, problems)
     logits = np.asarray(question.values(question.whole, ["logits"])["logits"])

@@ -13,9 +13,10 @@ from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NONE, Ablation
-from curta.probes.inside.activations import Question, find
+from curta.probes.inside.activations import find
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.interventions import Intervention
+from curta.probes.inside.question import Question
 from curta.problems import tasks
 from curta.problems.problem import parse
 from curta.problems.tasks import RANDOM, problems

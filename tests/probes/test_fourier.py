@@ -11,7 +11,7 @@ from curta.frontends import api
 from curta.frontends.run import Run
 from curta.probes import examine, fourier
 from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
-from curta.probes.inside.activations import Question
+from curta.probes.inside.question import Question
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
 from tests import tiny

@@ -11,8 +11,8 @@ from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.probes.direct import BIASES, DirectLogits, contributions
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
+from curta.probes.inside.question import Question
 from curta.probes.lens import LogitLens
 from curta.problems import tasks
 from curta.problems.problem import parse

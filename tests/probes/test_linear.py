@@ -13,8 +13,8 @@ from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.frontends.run import Run
 from curta.layouts import layout_named
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
+from curta.probes.inside.question import Question
 from curta.probes.linear import Linear, carry_into, digit_positions, inputs
 from curta.problems.problem import Problem, parse
 from tests import tiny

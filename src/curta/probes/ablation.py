@@ -18,10 +18,10 @@ from curta.evaluation.scoring import Models
 from curta.model.positions.window import WindowEncoding
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits, right
 from curta.probes.inside.interventions import Intervention
 from curta.probes.inside.parts import by_digit
+from curta.probes.inside.question import Question
 from curta.probes.inside.selection import neighbours, seen_as
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject

@@ -24,9 +24,9 @@ from curta.model.layers import Flat
 from curta.model.transformer import Transformer
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import by_digit, named
+from curta.probes.inside.question import Question
 from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
 

@@ -30,9 +30,9 @@ from curta.config.task import Task
 from curta.model.inspection import kind
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import named
+from curta.probes.inside.question import Question
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.probes.tokens import checkpointed, remembered

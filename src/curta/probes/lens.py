@@ -20,9 +20,9 @@ from curta.model.inspection import kind
 from curta.model.transformer import Transformer
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import STATES, by_digit, named
+from curta.probes.inside.question import Question
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 

@@ -29,10 +29,10 @@ from curta.layouts import Layout
 from curta.model.inspection import kind
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
-from curta.probes.inside.activations import Question
 from curta.probes.inside.answers import Digits, numbers
 from curta.probes.inside.logistic import PENALTY, Scale, fitted, told
 from curta.probes.inside.parts import STATES, named
+from curta.probes.inside.question import Question
 from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
 from curta.problems import tasks

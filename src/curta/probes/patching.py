@@ -23,9 +23,9 @@ from curta.layouts import Layout
 from curta.model.inspection import kind
 from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
-from curta.probes.inside.activations import Question
 from curta.probes.inside.interventions import Intervention
 from curta.probes.inside.parts import named
+from curta.probes.inside.question import Question
 from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
 from curta.problems.problem import Problem

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.probes.inside.activations import Question
+from curta.probes.inside.question import Question
 from curta.training.records import padded_texts
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from curta.evaluation.scoring import Models
-from curta.probes.inside.activations import Question
 from curta.probes.inside.interventions import Intervention
+from curta.probes.inside.question import Question
 from curta.probes.inside.texts import Tokens
 from curta.problems.problem import Problem
 
