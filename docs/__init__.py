@@ -2,6 +2,6 @@
 
 STUDIES = (
     "programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "ladder", "findings",
-    "grokking", "price", "looped", "encoder",
+    "grokking", "price", "looped", "encoder", "spaced",
 )  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""

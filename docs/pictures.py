@@ -107,8 +107,8 @@ def encodings() -> bytes:
     sizes = list(next(iter(rows.values()))[0]["sizes"])
     values = [[middle(found), *(middle(found, size) for size in sizes)] for found in rows.values()]
     heat: Heat = {
-        "form": "heat", "title": "median of the seeds", "exact_match": True,
-        "across": "exact match in training, and on random sums of so many digits", "down": "",
+        "form": "heat", "title": "exact match, median of the seeds", "exact_match": True,
+        "across": "in training, and on random sums by digits", "down": "",
         "columns": ["training", *sizes], "rows": list(rows),
         "values": values, "texts": [[shown(value) for value in line] for line in values],
     }  # fmt: skip

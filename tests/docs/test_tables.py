@@ -28,7 +28,6 @@ TO_COME = {
     for heading in (
         "Five operations of three digits, in one decoder",
         "An encoder that writes all digits at once",
-        "Sums with spaces",
         "One component after the other",
     )
 }
