@@ -1,7 +1,7 @@
 """Gives every published encoding a fair chance: `make results-ladder`.
 
-All entries have the same transformer, optimiser and problems, of 1 to 10 digits; what differs
-stands in `ENTRIES`. Each is given as many steps as 20 minutes of one core hold. Its learning rate
+All entries have the same transformer, optimiser and problems, of 1 to 10 digits except where the
+name says another length; what differs stands in `ENTRIES`. Each is given as many steps as 20 minutes of one core hold. Its learning rate
 is found first: those of `RATES` are tried for a tenth of these steps each, and that with the least
 training loss is taken. Then three seeds are trained until exact match of problems like those of
 training is at least 0.99, or to the end of the steps (`until`). `whole` trains to the end in any
@@ -39,7 +39,7 @@ SEARCH = 10
 """A learning rate is tried for this part of the steps: one in ten."""
 ENOUGH = 0.99
 """Exact match of problems like those of training at which a training ends."""
-SIZES = (10, 15, 20, 30, 40, 100)
+SIZES = (10, 15, 20, 30, 40, 60, 100)
 COUNT = 100
 """Problems of a size and slice."""
 
@@ -65,6 +65,8 @@ EQUAL = {
 MUON = {"optimizer.name": "muon"}
 FAR = {"positions.rows": 256, "positions.max_offset": 90}
 """Abacus, with offsets as far as sums of a hundred digits."""
+THIRTY = {"task.digits": [1, 30]}
+"""As long as the sums that the authors of Position Coupling train on."""
 
 ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "Position Coupling": ("position-coupling", BLOCK),
@@ -86,6 +88,9 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "Position Coupling, width 64": ("position-coupling", BLOCK | {"model.width": 64}),
     "Position Coupling, Muon": ("position-coupling", BLOCK | MUON),
     "reversed (RoPE), Muon": ("reversed", MUON),
+    "Position Coupling, up to 30 digits": ("position-coupling", BLOCK | THIRTY),
+    "Abacus, up to 30 digits": ("abacus", FAR | THIRTY),
+    "reversed (RoPE), up to 30 digits": ("reversed", THIRTY),
 }
 """Recipe and changes of each, in the order in which they are trained.
 
