@@ -1,11 +1,12 @@
 """Gives every published encoding a fair chance: `make results-ladder`.
 
 All entries have the same transformer, optimiser and problems, of 1 to 10 digits except where the
-name says another length; what differs stands in `ENTRIES`. Each is given as many steps as 20 minutes of one core hold. Its learning rate
-is found first: those of `RATES` are tried for a tenth of these steps each, and that with the least
-training loss is taken. Then three seeds are trained until exact match of problems like those of
-training is at least 0.99, or to the end of the steps (`until`). `whole` trains to the end in any
-case. `python -m docs.ladder until Abacus` does that of one entry.
+name says another length; what differs stands in `ENTRIES`. Each is given as many steps as 20
+minutes of one core hold. Its learning rate is found first: those of `RATES` are tried for a tenth
+of these steps each, and that with the least training loss is taken. Then three seeds are trained
+until exact match of problems like those of training is at least 0.99, or to the end of the steps
+(`until`). `whole` trains to the end in any case. `python -m docs.ladder until Abacus` does that of
+one entry.
 
 The search and every seed of an entry are results of their own in docs/results/encodings.json; runs
 lie in the runs folder, where a training that was broken off goes on.
