@@ -7,7 +7,7 @@ import pytest
 from tests.docs.test_tables import DIARY, PAGES, ROOT, TO_COME
 
 FIGURE = re.compile(r"(?<![\w.])\d{0,3}\.\d+(?![\w.]*\d)( ?%)?")
-"""A decimal, with a sign of percent where it has one; no part of a version or of a paper's number."""
+"""A decimal, with a sign of percent where it has one; not of a version or a paper's number."""
 ASIDE = (
     re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE),
     re.compile(r"`[^`]*`"),
