@@ -85,17 +85,12 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "index hints (FIRE, random positions)": ("hints", {"positions.max_length": 1024}),
     "Position Coupling, block as in the others": ("position-coupling", EQUAL),
     "coupled waves": ("coupled", {"positions.name": "coupled-sinusoidal"}),
-    "Abacus, offsets up to 30": ("abacus", FAR | {"positions.max_offset": 30}),
-    "Position Coupling, width 64": ("position-coupling", BLOCK | {"model.width": 64}),
-    "Position Coupling, Muon": ("position-coupling", BLOCK | MUON),
-    "reversed (RoPE), Muon": ("reversed", MUON),
     "Position Coupling, up to 30 digits": ("position-coupling", BLOCK | THIRTY),
     "Abacus, up to 30 digits": ("abacus", FAR | THIRTY),
-    "reversed (RoPE), up to 30 digits": ("reversed", THIRTY),
 }
 """Recipe and changes of each, in the order in which they are trained.
 
-Random positions and starts reach as far as sums of a hundred digits need, except where said.
+Random positions and starts reach as far as sums of a hundred digits need.
 """
 
 
