@@ -26,6 +26,18 @@ LONGER: dict[str, dict[str, Any]] = {
 """What three epochs say nothing of."""
 AGAIN = 20_000
 """Problems of the training set that are scored again."""
+SHOWN = {
+    "20 digits": "20, random",
+    "20 digits, one operand 0": "20, zero",
+    "20 digits, one operand 1": "20, one",
+    "21 digits": "21, random",
+    "30 digits": "30, random",
+    "3 numbers of 3 digits": "3x3, random",
+    "5 numbers of 5 digits": "5x5, random",
+    "6 numbers of 5 digits": "6x5, random",
+    "5 numbers of 6 digits": "5x6, random",
+}
+"""Sizes and slices that the table has, by their names in it."""
 
 
 def main() -> None:
@@ -59,7 +71,7 @@ def measured(name: str) -> dict[str, Any]:
         "epochs": _epochs(run),
         "training set again": again.token_accuracy.round(4).tolist(),
         "probes": {name: _probe(run, name) for name in probed},
-        "both orders": _both_orders(models) if probed else None,
+        "both orders": both_orders(models) if probed else None,
         "sizes": {
             f"{row.size}, {row.slice_name}": row.exact_match
             for row in run.folder.read_evaluation().lengths
@@ -86,7 +98,7 @@ def _probe(run: Any, name: str) -> list[dict[str, Any]]:
     return [dict(row) for row in api.probe(run, name)]
 
 
-def _both_orders(models: Any) -> list[float]:
+def both_orders(models: Any) -> list[float]:
     """The share right of the 110 sums of two single digits in both orders, doubles twice."""
     from curta.evaluation.scoring import exact_match
     from curta.problems.problem import Problem
@@ -111,9 +123,8 @@ def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
         *(spread(of["training set again"]) for of in known),
     ]
     yield ["single-digit pairs in both orders", *(_or_none(of["both orders"]) for of in known)]
-    for size in ("20", "21", "30"):
-        name = f"{size}, random"
-        yield [f"exact match at {size} digits", *(_or_none(of["sizes"].get(name)) for of in known)]
+    for shown, name in SHOWN.items():
+        yield [f"exact match, {shown}", *(_or_none(of["sizes"].get(name)) for of in known)]
     yield ["seconds of training a seed", *(_each(of["seconds of training"]) for of in known)]
 
 

@@ -48,7 +48,7 @@ def test_the_table_has_a_column_for_each_recipe(tmp_path: Path) -> None:
     assert cells["epochs"] == ["3", "3 |"]
     assert cells["token accuracy after the last"][0] == "0.500 (0.250 to 0.750)"
     assert cells["single-digit pairs in both orders"] == ["0.500 (all)", " |"]
-    assert cells["exact match at 21 digits"] == ["0.000 (all)", " |"]
+    assert cells["exact match, 21 digits"] == ["0.000 (all)", " |"]
     assert cells["seconds of training a seed"][0] == "300"
     assert encoder.tables(Results(tmp_path / "none")) == {}
 
