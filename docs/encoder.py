@@ -122,10 +122,28 @@ def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
         "token accuracy, training set again",
         *(spread(of["training set again"]) for of in known),
     ]
+    yield ["all 100 single-digit sums", *(_or_none(_singles(of["probes"])) for of in known)]
     yield ["single-digit pairs in both orders", *(_or_none(of["both orders"]) for of in known)]
+    yield ["the five named patterns", *(_or_none(_patterns(of["probes"])) for of in known)]
     for shown, name in SHOWN.items():
         yield [f"exact match, {shown}", *(_or_none(of["sizes"].get(name)) for of in known)]
     yield ["seconds of training a seed", *(_each(of["seconds of training"]) for of in known)]
+
+
+def _singles(probes: dict[str, Any]) -> list[float] | None:
+    """Of every seed, from what the probe `single-digits` found."""
+    if not probes:
+        return None
+    found: list[float] = probes["single-digits"][0]["members"]
+    return found
+
+
+def _patterns(probes: dict[str, Any]) -> list[float] | None:
+    """The share of the named problems that each seed answers."""
+    if not probes:
+        return None
+    verdicts = [row["verdicts"] for row in probes["patterns"]]
+    return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)]
 
 
 def _or_none(values: list[float] | None) -> str:

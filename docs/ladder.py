@@ -73,6 +73,7 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "Position Coupling": ("position-coupling", BLOCK),
     "Abacus": ("abacus", FAR),
     "Abacus, Muon": ("abacus", FAR | MUON),
+    "Abacus, not padded": ("abacus", FAR | {"layout": "reversed"}),
     "reversed (RoPE)": ("reversed", {}),
     "plain (learned positions)": ("plain", {"positions.length": 512}),
     "coupled vectors": ("coupled", {"positions.rows": 256, "positions.max_start": 90}),

@@ -5,8 +5,10 @@ just this recipe and these seeds is taken as it is; else it is trained. Without 
 pictures are made: `python -m docs.pictures learning page` makes two.
 """
 
+import hashlib
 import io
 import itertools
+import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import curta
 from curta.config.recipe import Recipe
@@ -100,7 +103,7 @@ def encodings() -> bytes:
     known = ladder.entries(RESULTS)
     rows = {
         f"{name}{words}": [*entry[stage].values()]
-        for stage, words in {"until": "", "whole": ", trained on"}.items()
+        for stage, words in {"until": "", "whole": ", all steps"}.items()
         for name, entry in known.items()
         if stage in entry
     }
@@ -211,12 +214,27 @@ PICTURES: dict[str, Callable[[], bytes | None]] = {
 }  # fmt: skip
 """What makes each picture; None where it cannot be made, as before its study has kept anything."""
 
+DRAWN = {
+    "encodings": "encodings", "looped": "looped", "phases": "phase-diagram", "price": "price",
+    "spaced": "spaced", "sizes": "sizes", "roofline": "profiling", "grokking": "grokking",
+    "findings": "findings",
+}  # fmt: skip
+"""The file of results that a picture is drawn of, and of nothing else: it carries its digest."""
 
-def small(image: bytes) -> bytes:
-    """The same picture with as few colours as its curves need."""
-    buffer = io.BytesIO()
+
+def digest(file: str) -> str:
+    """That of the numbers of docs/results/FILE.json, whenever and wherever they were measured."""
+    numbers = json.dumps(RESULTS.read(file), sort_keys=True)
+    return hashlib.sha256(numbers.encode()).hexdigest()
+
+
+def small(image: bytes, of: str = "") -> bytes:
+    """The same picture with as few colours as its curves need, and what it is drawn of."""
+    buffer, told = io.BytesIO(), PngInfo()
+    told.add_text("results", of)
     flat = Image.open(io.BytesIO(image)).convert("RGB")
-    flat.quantize(256, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    few = flat.quantize(256, dither=Image.Dither.NONE)
+    few.save(buffer, "PNG", optimize=True, pnginfo=told)
     assert len(buffer.getvalue()) < MOST
     return buffer.getvalue()
 
@@ -225,7 +243,8 @@ def main(names: list[str]) -> None:
     for name in names or PICTURES:
         image = PICTURES[name]()
         if image is not None:
-            (IMAGES / f"{name}.png").write_bytes(small(image))
+            of = digest(DRAWN[name]) if name in DRAWN else ""
+            (IMAGES / f"{name}.png").write_bytes(small(image, of))
             print(f"docs/images/{name}.png")
 
 

@@ -1,6 +1,6 @@
 """What the authors of the five earlier systems report; nothing of it was measured here.
 
-docs/results/sources.json holds it by recipe, so that tables with a source beside a recipe are
+docs/results/sources.json holds it by source, so that tables with a source beside a recipe are
 made from files on both sides.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 from docs.evidence import Results
 from docs.shared import markdown
 
-HEADS = ("recipe", "figure", "as its author reports it")
+HEADS = ("source", "figure", "as its author reports it")
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -19,9 +19,9 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 def _rows(found: dict[str, Any]) -> Iterator[list[str]]:
-    for recipe, figures in found.items():
+    for source, figures in found.items():
         for figure, value in figures.items():
-            yield [f"`sources/{recipe}`", figure, shown(value)]
+            yield [source, figure, shown(value)]
 
 
 def shown(value: Any) -> str:

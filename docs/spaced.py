@@ -122,11 +122,18 @@ def data() -> dict[str, Any]:
     return {
         name: {
             "problems": len(of),
+            "in another split": sum(_shared(pairs, name)),
             "in training too, either way round": len(either[name] & either["train"]),
             **_sums(of.sum(axis=1)),
         }
         for name, of in pairs.items()
     }
+
+
+def _shared(pairs: dict[str, np.ndarray], name: str) -> Iterable[int]:
+    """How many pairs of a split, in their order, stand in each of the others too."""
+    sets = {name: {tuple(pair) for pair in of.tolist()} for name, of in pairs.items()}
+    return (len(sets[name] & of) for other, of in sets.items() if other != name)
 
 
 def _sums(sums: np.ndarray) -> dict[str, Any]:

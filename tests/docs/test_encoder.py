@@ -17,6 +17,12 @@ TINY = {
 }  # fmt: skip
 
 
+PROBES = {
+    "single-digits": [{"members": [0.25, 0.5, 1.0]}],
+    "patterns": [{"verdicts": [1.0, 0.0, 1.0]}, {"verdicts": [1.0, 0.0, 0.0]}],
+}
+
+
 def contender(**changed: Any) -> dict[str, Any]:
     epoch = {"token accuracy": [0.5, 0.25, 0.75], "exact match": [0.0, 0.5, 0.25]}
     return {
@@ -25,6 +31,7 @@ def contender(**changed: Any) -> dict[str, Any]:
         "epochs": [{"step": 6250, **epoch}] * 3,
         "training set again": [0.75, 0.5, 0.25],
         "both orders": [0.5, 0.5, 0.5],
+        "probes": PROBES,
         "sizes": {"20, random": [0.25] * 3, "21, random": [0.0] * 3, "30, random": [0.0] * 3},
     } | changed
 
@@ -37,7 +44,7 @@ def test_longer_trainings_are_whole_epochs() -> None:
 
 
 def test_the_table_has_a_column_for_each_recipe(tmp_path: Path) -> None:
-    products = contender(sizes={"20, random": [0.0] * 3}) | {"both orders": None}
+    products = contender(sizes={"20, random": [0.0] * 3}, probes={}) | {"both orders": None}
     known = {"digit-encoder-multiplication": products, "digit-encoder": contender()}
     lines = [*encoder.tables(kept(tmp_path, "encoder", known))["encoder"]]
     assert lines[0] == "|  | `digit-encoder` | `digit-encoder-multiplication` |"
@@ -48,6 +55,8 @@ def test_the_table_has_a_column_for_each_recipe(tmp_path: Path) -> None:
     assert cells["epochs"] == ["3", "3 |"]
     assert cells["token accuracy after the last"][0] == "0.500 (0.250 to 0.750)"
     assert cells["single-digit pairs in both orders"] == ["0.500 (all)", " |"]
+    assert cells["all 100 single-digit sums"] == ["0.500 (0.250 to 1.000)", " |"]
+    assert cells["the five named patterns"] == ["0.500 (0.000 to 1.000)", " |"]
     assert cells["exact match, 21 digits"] == ["0.000 (all)", " |"]
     assert cells["seconds of training a seed"][0] == "300"
     assert encoder.tables(Results(tmp_path / "none")) == {}

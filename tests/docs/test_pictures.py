@@ -5,14 +5,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from docs import pictures
 
 ROOT = Path(__file__).parents[2]
 
-OF_RESULTS = {"findings", "grokking", "price", "spaced", "sizes", "roofline"}
-"""Pictures that are made, and shown, as soon as their studies have kept something."""
+THERE = sorted(path.stem for path in pictures.IMAGES.iterdir())
 
 
 def test_every_picture_is_made_by_the_script_and_shown_in_a_text() -> None:
@@ -25,8 +25,15 @@ def test_every_picture_is_made_by_the_script_and_shown_in_a_text() -> None:
     assert shown == set(pictures.IMAGES.iterdir())
     assert {path.stem for path in shown} <= set(pictures.PICTURES)
     missing = set(pictures.PICTURES) - {path.stem for path in shown}
-    assert missing <= OF_RESULTS
+    assert missing <= set(pictures.DRAWN)
     assert [name for name in missing if pictures.PICTURES[name]() is not None] == []
+
+
+@pytest.mark.parametrize("name", [name for name in THERE if name in pictures.DRAWN])
+def test_a_picture_is_drawn_of_the_results_as_they_are(name: str) -> None:
+    with Image.open(pictures.IMAGES / f"{name}.png") as image:
+        drawn = image.info.get("results")
+    assert drawn == pictures.digest(pictures.DRAWN[name]), f"python -m docs.pictures {name}"
 
 
 def test_none_is_large() -> None:

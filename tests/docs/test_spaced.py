@@ -78,4 +78,5 @@ def test_no_problem_that_is_asked_is_trained_on_but_for_some_twins() -> None:
     assert {name: of["problems"] for name, of in found.items()} == {
         "train": 50_000, "validation": 1000, "test_id": 10_000, "test_ood": 10_000,
     }  # fmt: skip
+    assert {of["in another split"] for of in found.values()} == {0}
     assert found["test_id"]["in training too, either way round"] < 10
