@@ -52,6 +52,11 @@ def test_the_mean_weighs_operations_alike() -> None:
     assert operations._share(shares, "-") == 0.5
 
 
+def test_a_long_curve_is_shown_at_ten_points() -> None:
+    assert operations._points([[n, 1.0, 0.5] for n in range(1, 21)]) == [*range(2, 21, 2)]
+    assert operations._points([[5, 1.0, 0.5], [7, 1.0, 0.5]]) == [5, 7]
+
+
 @pytest.mark.slow
 def test_what_is_kept_is_of_the_held_out_problems() -> None:
     found = operations.measured("tiny", operations.SMALL, TINY, 3)
