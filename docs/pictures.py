@@ -152,6 +152,12 @@ def spaced() -> bytes | None:
     return png(plots.spaced(known)) if known else None
 
 
+def sums() -> bytes | None:
+    """How those sums lie, in training and of those that are asked."""
+    known = RESULTS.read("spaced")
+    return png(plots.sums(known["data"])) if "data" in known else None
+
+
 def looped() -> bytes | None:
     """Exact match by recurrences, and every grid, from what `docs/looped.py` kept."""
     known = RESULTS.read("looped")
@@ -208,7 +214,7 @@ def photographed(browser: Any, written: Path) -> bytes:
 PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
-        learning, lengths, grid, attention, encodings, looped, phases, price, spaced, sizes,
+        learning, lengths, grid, attention, encodings, looped, phases, price, spaced, sums, sizes,
         roofline, grokking, findings, page,
     )
 }  # fmt: skip
@@ -216,8 +222,8 @@ PICTURES: dict[str, Callable[[], bytes | None]] = {
 
 DRAWN = {
     "encodings": "encodings", "looped": "looped", "phases": "phase-diagram", "price": "price",
-    "spaced": "spaced", "sizes": "sizes", "roofline": "profiling", "grokking": "grokking",
-    "findings": "findings",
+    "spaced": "spaced", "sums": "spaced", "sizes": "sizes", "roofline": "profiling",
+    "grokking": "grokking", "findings": "findings",
 }  # fmt: skip
 """The file of results that a picture is drawn of, and of nothing else: it carries its digest."""
 

@@ -57,6 +57,23 @@ def spaced(known: Mapping[str, Any]) -> Figure:
     return figure
 
 
+def sums(splits: Mapping[str, Any]) -> Figure:
+    """How the sums of each part of the data of docs/spaced.py lie: shares of a thousand each."""
+    with style():
+        figure, (axes,) = column(1, height=2.8)
+        for number, (name, of) in enumerate(splits.items()):
+            counts = of["histogram"]
+            first = [int(edge) for edge in counts]
+            edges = [*first, 2 * first[-1] - first[-2]]
+            shares = [count / of["problems"] for count in counts.values()]
+            colour = (MUTED, *COLOURS)[number]
+            axes.stairs(shares, edges, color=colour, linewidth=1.4, label=name)
+        axes.set(xlabel="sum", title="Share of the sums in each thousand")
+        axes.set_ylim(bottom=0)
+        legend(figure, axes, columns=4)
+    return figure
+
+
 CONTENDERS = {"curta": "Curta", "trl": "transformers with TRL"}
 MATCHES = {"exact": "to the letter", "spaces left out": "without spaces"}
 SPACES = {"id": "as in training", "ood": "elsewhere"}

@@ -86,6 +86,14 @@ def test_one_contender_is_drawn_alone() -> None:
     assert [len(bars) for bars in axes.containers] == [4]
 
 
+def test_sums_are_shares_of_each_part_between_the_edges_of_their_thousands() -> None:
+    counts = {"2000": 1, "3000": 3}
+    (axes,) = plots.sums({"train": {"problems": 4, "histogram": counts}}).axes
+    (stairs,) = axes.patches
+    values, edges, _ = stairs.get_data()
+    assert (values.tolist(), edges.tolist()) == ([0.25, 0.75], [2000, 3000, 4000])
+
+
 def test_sizes_have_every_seed_in_both_panels() -> None:
     figure = plots.sizes(FILES["sizes"])
     loss, exact, tokens = dots(figure)
