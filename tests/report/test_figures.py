@@ -52,8 +52,11 @@ def test_learning_curves_draw_every_member_and_a_single_one_once(members: int) -
 
 
 def test_loss_is_on_a_log_axis() -> None:
-    loss, exact = figures.learning_curves(sample.read_metrics(sample.metrics(2, 100))).axes
+    lines = sample.metrics(2, 100)
+    loss, exact = figures.learning_curves(sample.read_metrics(lines)).axes
     assert (loss.get_yscale(), exact.get_yscale()) == ("log", "linear")
+    loss, exact = figures.learning_curves(sample.read_metrics(lines), log=False).axes
+    assert (loss.get_yscale(), exact.get_yscale()) == ("linear", "linear")
 
 
 def test_curve_of_stopped_member_ends_where_it_stopped() -> None:

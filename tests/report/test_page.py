@@ -24,7 +24,7 @@ from curta.runs.results import RunInfo
 from . import sample
 from .parsed import Page, report, told, visible, written
 
-NAMES = ("learning", "lengths", "grid")
+NAMES = ("learning", "learning-linear", "lengths", "grid")
 PICTURES = {f"{name}.{form}" for name in NAMES for form in ("png", "svg")}
 
 
@@ -83,7 +83,7 @@ def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
 def test_figures_and_tables_can_be_understood_unseen(page: Page) -> None:
     plots = [attrs for attrs in page.all("svg") if attrs["role"] == "img"]
     assert [attrs["aria-label"] for attrs in plots] == [
-        DESCRIPTIONS[name] for name in ("lengths", "grid", "learning")
+        DESCRIPTIONS[name] for name in ("lengths", "grid", "learning", "learning-linear")
     ]
     assert len(page.all("caption")) == len(page.all("table")) > 0
     assert page.all("html") == [{"lang": "en"}]
@@ -340,8 +340,10 @@ def test_run_without_evaluation_has_learning_curves_only_and_says_so(tmp_path: P
     page = written(sample.write_young_run(tmp_path, status="created"))
     assert "no evaluation yet: only its learning curves are shown" in visible(page)
     assert "Training had not finished" in visible(page)
-    assert [attrs["aria-label"] for attrs in page.all("svg")] == [DESCRIPTIONS["learning"]]
-    assert files(tmp_path) & PICTURES == {"learning.png", "learning.svg"}
+    curves = ("learning", "learning-linear")
+    labels = [attrs["aria-label"] for attrs in page.all("svg")]
+    assert labels == [DESCRIPTIONS[name] for name in curves]
+    assert files(tmp_path) & PICTURES == {f"{n}.{form}" for n in curves for form in ("png", "svg")}
     assert not page.all("script")
 
 
@@ -350,7 +352,7 @@ def test_evaluation_without_grid_and_examples(tmp_path: Path) -> None:
     data = sample.evaluation(3, 5)
     del data["grids"]
     sample.write_json(tmp_path / "evaluation.json", data | {"examples": []})
-    assert len(written(tmp_path).all("svg")) == 2
+    assert len(written(tmp_path).all("svg")) == 3
     assert "grid.png" not in files(tmp_path)
 
 
@@ -434,7 +436,7 @@ def test_what_was_trained_on_is_read_from_the_recipe(tmp_path: Path) -> None:
 
 def test_every_line_of_a_member_says_whose_it_is(page: Page) -> None:
     told = re.findall(r'class="told-of"><title>(.*?)</title><path', page.source)
-    assert told == [f"member {member}" for _ in range(2 + 2) for member in range(3)]
+    assert told == [f"member {member}" for _ in range(2 + 2 + 2) for member in range(3)]
 
 
 def test_a_report_says_how_sure_its_figures_are(page: Page, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ BANDS = (
 DESCRIPTIONS = {
     "learning": "Loss on a logarithmic axis and exact match against training step: "
     "one thin line per member and the median as a thick line; validation dashed.",
+    "learning-linear": "The same with the loss on a linear axis.",
     "watched": "Exact match against training step, one panel per operator: on problems of "
     "training, on held-out ones, dashed, and by size; one thin line per member, the median thick.",
     "watched-log": "The same against the logarithm of the step.",
@@ -99,11 +100,15 @@ _STYLE: dict[Any, Any] = {
 
 
 def learning_curves(
-    metrics: Iterable[Metric], stopped: Mapping[int, int] | None = None, counted: str = "problems"
+    metrics: Iterable[Metric],
+    stopped: Mapping[int, int] | None = None,
+    counted: str = "problems",
+    log: bool = True,
 ) -> Figure:
     """Loss and exact match by step, in training and in validation where there is any.
 
-    A stopped member's curve ends. `counted` is what a training step's exact match counts.
+    A stopped member's curve ends. `counted` is what a training step's exact match counts; with
+    `log` the axis of the loss is logarithmic.
     """
     stopped = stopped or {}
     alive = [line for line in metrics if line.step < stopped.get(line.member, math.inf)]
@@ -111,7 +116,8 @@ def learning_curves(
         figure, (upper, lower) = column(2, height=4.4)
         _draw_curves(upper, curves(alive, "loss"), stopped)
         _draw_curves(lower, curves(alive, "exact_match"), stopped)
-        upper.set_yscale("log", nonpositive="clip")
+        if log:
+            upper.set_yscale("log", nonpositive="clip")
         upper.set_title("Loss")
         _draw_validation(upper, curves(alive, "validation_loss"))
         watched = _draw_validation(lower, curves(alive, "validation_exact_match"))

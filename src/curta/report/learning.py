@@ -19,15 +19,16 @@ class Member(NamedTuple):
 
 
 class Learning(NamedTuple):
-    """The plot of the curves, and all members; `validated` if any validation is recorded."""
+    """The curves, on both axes of the loss, and all members; `validated` if any validation is."""
 
     plot: Markup | None
+    linear: Markup | None
     members: list[Member]
     validated: bool
 
 
-def learning(run: Run, plot: Markup | None) -> Learning:
-    """The section's data; without a plot while no step is recorded."""
+def learning(run: Run, plot: Markup | None, linear: Markup | None) -> Learning:
+    """The section's data; without plots while no step is recorded."""
     ordered = sorted(run.metrics, key=lambda line: (line.member, line.step))
     last = {line.member: line for line in ordered}
     validation = {line.member: line for line in ordered if line.validation_loss is not None}
@@ -36,4 +37,4 @@ def learning(run: Run, plot: Markup | None) -> Learning:
         Member(seeds.get(n, MISSING), line, validation.get(n), stopped.get(n))
         for n, line in last.items()
     ]
-    return Learning(plot, members, bool(validation))
+    return Learning(plot, linear, members, bool(validation))

@@ -96,8 +96,9 @@ def show(folder: Path, evaluation: str = "") -> Shown:
     run = read_run(folder, evaluation)
     plots: dict[str, Figure] = {}
     if run.metrics:
-        counted = run.counted_in_training
-        plots["learning"] = figures.learning_curves(run.metrics, run.info.stopped, counted)
+        told = (run.metrics, run.info.stopped, run.counted_in_training)
+        plots["learning"] = figures.learning_curves(*told)
+        plots["learning-linear"] = figures.learning_curves(*told, log=False)
     for name, log in (("watched", False), ("watched-log", True)):
         figure = watched_curves(run.metrics, run.info.stopped, log)
         plots |= {name: figure} if figure is not None else {}
@@ -151,7 +152,7 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
         "tables": evaluation.tables or None,
         "named": evaluation.named or None,
         "watched": watched(plots),
-        "learning": learning(run, plots.get("learning")),
+        "learning": learning(run, plots.get("learning"), plots.get("learning-linear")),
         "trails": trails.section(shown.trails, run.metrics),
         "probes": _probes(shown, prefix) if run.probes else None,
         "examples": examples(evaluation.examples),
