@@ -189,6 +189,12 @@ def entries(results: Results) -> dict[str, dict[str, Any]]:
     return {name: found[name] for name in ENTRIES if name in found}
 
 
+def complete(known: dict[str, dict[str, Any]], stage: str) -> dict[str, list[dict[str, Any]]]:
+    """What every seed of a stage found, of the entries of which no seed is missing."""
+    found = {name: [*one.get(stage, {}).values()] for name, one in known.items()}
+    return {name: each for name, each in found.items() if len(each) == len(SEEDS)}
+
+
 def best_rate(known: dict[str, Any]) -> float:
     """The rate with the least training loss, of those that did not diverge."""
     losses = {rate: loss for rate, loss in known["rates"].items() if loss is not None}
@@ -226,7 +232,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     known = entries(results)
     made: dict[str, Iterable[str]] = {"encodings, rates": _rates(known)}
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
-        seeds = {name: [*one[stage].values()] for name, one in known.items() if stage in one}
+        seeds = complete(known, stage)
         training = [[name, *_training(known[name], found)] for name, found in seeds.items()]
         reach = [[name, *_reach(found)] for name, found in seeds.items()]
         made |= {f"{title}, training": markdown(TRAINING, training)}

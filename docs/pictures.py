@@ -102,10 +102,9 @@ def encodings() -> bytes:
     """Exact match of random problems by encoding and length, from what `docs/ladder.py` kept."""
     known = ladder.entries(RESULTS)
     rows = {
-        f"{name}{words}": [*entry[stage].values()]
+        f"{name}{words}": found
         for stage, words in {"until": "", "whole": ", all steps"}.items()
-        for name, entry in known.items()
-        if stage in entry
+        for name, found in ladder.complete(known, stage).items()
     }
     sizes = list(next(iter(rows.values()))[0]["sizes"])
     values = [[middle(found), *(middle(found, size) for size in sizes)] for found in rows.values()]

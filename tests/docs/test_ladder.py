@@ -66,6 +66,14 @@ def test_the_tables_count_every_seed(tmp_path: Path) -> None:
     assert list(found["encodings, rates"])[-1].endswith("| 0.5000 | 0.2500 | 0.7500 |  | 0.001 |")
 
 
+def test_an_entry_is_shown_once_all_its_seeds_are_there(tmp_path: Path) -> None:
+    two = ladder.entries(kept(tmp_path, seed(0.995, 0.9), seed(0.98, 0.4)))
+    assert ladder.complete(two, "until") == {}
+    three = ladder.entries(kept(tmp_path, *[seed(0.995, 0.9)] * 3))
+    assert ladder.complete(three, "until") == {"Abacus": [seed(0.995, 0.9)] * 3}
+    assert ladder.complete(three, "whole") == {}
+
+
 def test_a_training_that_was_not_stopped_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
