@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from docs.components import LIMIT
-from docs.encoder import both_orders
+from docs.encoder import both_orders, right_of_patterns
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import finished, markdown, recipe_fields, spread
 
@@ -47,6 +47,7 @@ def measured(name: str, recipe: str, ask: Callable[[Any], Found]) -> Found:
 
 def addition(run: Any) -> Found:
     """What the encoder's source asks, and the grid of lengths of the looped decoder's."""
+    from curta.frontends import api
     from curta.problems.problem import Problem
 
     models = run.load_models()
@@ -54,7 +55,7 @@ def addition(run: Any) -> Found:
     return {
         "single digits": _shares(models, singles),
         "both orders": both_orders(models),
-        "patterns": _patterns(run),
+        "patterns": right_of_patterns(api.probe(run, "patterns")),
         "up to 20 digits": _shares(models, list(_drawn("+", range(1, 21), range(1, 21)))),
         "21 to 30 digits": _shares(models, list(_drawn("+", range(21, 31), range(21, 31)))),
         **_grids(models, run.recipe),
@@ -109,8 +110,7 @@ MEASURED: dict[str, tuple[str, Callable[[Any], Found]]] = {
 def _shares(models: Any, problems: Sequence[Any]) -> list[float]:
     from curta.evaluation.scoring import exact_match
 
-    bounds = models.layout.bounds_of(problems)
-    found: list[float] = exact_match(models, problems, bounds).mean(axis=1).round(5).tolist()
+    found: list[float] = exact_match(models, problems).mean(axis=1).round(5).tolist()
     return found
 
 
@@ -120,14 +120,6 @@ def _drawn(operator: str, first: range, second: range) -> Iterator[Any]:
 
     for digits in ((one, other) for one in first for other in second):
         yield from tasks.problems(operator, tasks.RANDOM, digits, EACH, 1)
-
-
-def _patterns(run: Any) -> list[float]:
-    """The share of the named problems that each seed answers, as it writes for itself."""
-    from curta.frontends import api
-
-    verdicts = [row["verdicts"] for row in api.probe(run, "patterns")]
-    return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)]
 
 
 def _grids(models: Any, recipe: Any) -> Found:

@@ -138,12 +138,14 @@ def _singles(probes: dict[str, Any]) -> list[float] | None:
     return found
 
 
-def _patterns(probes: dict[str, Any]) -> list[float] | None:
-    """The share of the named problems that each seed answers."""
-    if not probes:
-        return None
-    verdicts = [row["verdicts"] for row in probes["patterns"]]
+def right_of_patterns(rows: Iterable[dict[str, Any]]) -> list[float]:
+    """The share of the named problems that each seed answers, of rows of the probe `patterns`."""
+    verdicts = [row["verdicts"] for row in rows]
     return [sum(column) / len(verdicts) for column in zip(*verdicts, strict=True)]
+
+
+def _patterns(probes: dict[str, Any]) -> list[float] | None:
+    return right_of_patterns(probes["patterns"]) if probes else None
 
 
 def _or_none(values: list[float] | None) -> str:

@@ -16,7 +16,7 @@ from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
 from curta.report import figures, write_report
-from curta.report.figures import DESCRIPTIONS
+from curta.report.descriptions import DESCRIPTIONS
 from curta.report.run_folder import Trained, read_run
 from curta.report.slices import SLICES
 from curta.runs.results import RunInfo

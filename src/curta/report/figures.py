@@ -53,21 +53,6 @@ BANDS = (
 )
 """Lower edge, name and colour of the steps of a grid: a perfect cell is told from the next best."""
 
-DESCRIPTIONS = {
-    "learning": "Loss on a logarithmic axis and exact match against training step: "
-    "one thin line per member and the median as a thick line; validation dashed.",
-    "learning-linear": "The same with the loss on a linear axis.",
-    "watched": "Exact match against training step, one panel per operator: on problems of "
-    "training, on held-out ones, dashed, and by size; one thin line per member, the median thick.",
-    "watched-log": "The same against the logarithm of the step.",
-    "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
-    "operator: every member in its hardest slice and the median over members. "
-    "The table above holds the values of every slice.",
-    "grid": "Heat map of the median exact match for every pair of operand lengths.",
-    "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
-}
-"""What each figure shows, for readers who cannot see it."""
-
 TOLD = "told: "
 """Begins the id of what a page names when it is pointed at."""
 

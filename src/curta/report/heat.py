@@ -9,7 +9,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from curta.evaluation.results import Grid
-from curta.report.figures import BANDS, DESCRIPTIONS, band, cells_trained_on, median_cells
+from curta.report.descriptions import DESCRIPTIONS
+from curta.report.figures import BANDS, band, cells_trained_on, median_cells
 from curta.report.run_folder import Run, Trained
 
 SIDE, LEFT, BELOW = 400, 52, 44

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from curta.config import files
 from curta.report import certificate, certified, charts, figures, gaps, heat, trails
+from curta.report.descriptions import DESCRIPTIONS
 from curta.report.document import Part, document, own
 from curta.report.errors import errors
 from curta.report.exact_match import further, results
@@ -96,9 +97,9 @@ def show(folder: Path, evaluation: str = "") -> Shown:
     run = read_run(folder, evaluation)
     plots: dict[str, Figure] = {}
     if run.metrics:
-        told = (run.metrics, run.info.stopped, run.counted_in_training)
-        plots["learning"] = figures.learning_curves(*told)
-        plots["learning-linear"] = figures.learning_curves(*told, log=False)
+        asked = (run.metrics, run.info.stopped, run.counted_in_training)
+        plots["learning"] = figures.learning_curves(*asked)
+        plots["learning-linear"] = figures.learning_curves(*asked, log=False)
     for name, log in (("watched", False), ("watched-log", True)):
         figure = watched_curves(run.metrics, run.info.stopped, log)
         plots |= {name: figure} if figure is not None else {}
@@ -173,7 +174,7 @@ def moving(body: Markup) -> list[Part]:
 
 def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:
     return {
-        name: inline_svg(figure, f"{prefix}{name}", figures.DESCRIPTIONS[name])
+        name: inline_svg(figure, f"{prefix}{name}", DESCRIPTIONS[name])
         for name, figure in plots.items()
     }
 
