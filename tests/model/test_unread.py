@@ -12,11 +12,12 @@ from curta.model import recipes
 from curta.model.unread import NEEDS
 from curta.runs.comparison_spec import Draft, Entry, resolve
 
-PLAIN, WINDOW = "addition-plain", "addition"
+PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
 
 UNREAD = [
     (PLAIN, "task.base", 16, "it needs a program"),
     (WINDOW, "task.special_until", 9, "it needs problems drawn anew in every step"),
+    (RANGE, "task.smallest_of", 4, "it needs a layout, and training.order 'drawn'"),
     (WINDOW, "task.weight", 2.0, "it needs a second task"),
     ("isqrt", "task.second", [1, 2], "it needs an operator of several operands"),
     (WINDOW, "task.rows", 8, "it needs task.values, or a layout"),

@@ -116,6 +116,20 @@ def test_rare_problems_fade_with_the_step() -> None:
     np.testing.assert_allclose(found, [0.3, 0.15, 0, 0], atol=0.03)
 
 
+def test_of_several_problems_the_one_with_the_smallest_divisor_is_trained_on() -> None:
+    """9 of 99 divisors have one digit: of the smallest of k, 1 - (90 / 99)^k should have."""
+    asked = {
+        several: Task("//", special=0.0, values=(0, 99), held_out=2000, smallest_of=several)
+        for several in (1, 4)
+    }
+    short = {several: np.mean(drawn(task).lengths[:, 1] == 1) for several, task in asked.items()}
+    assert short[1] == pytest.approx(9 / 99, abs=0.02)
+    assert short[4] == pytest.approx(1 - (90 / 99) ** 4, abs=0.03)
+    held_out = set(map(tuple, tasks.table(asked[4]).pairs(jnp.arange(2000)).tolist()))
+    operands = [p.operands for p in sample(asked[4], BATCH)]
+    assert not held_out & set(operands)
+
+
 def test_a_draw_is_a_pure_function_of_its_key() -> None:
     one, again, other = (drawn(Task(), seed) for seed in (0, 0, 1))
     assert tiny.same(one, again)
@@ -136,6 +150,7 @@ def test_a_draw_is_a_pure_function_of_its_key() -> None:
         ({"operands": (1, 2)}, r"task\.operands 1\.\.2: not what addition takes"),
         ({"operator": "-", "operands": (2, 3)}, r"task\.operands 2\.\.3: not what subtraction"),
         ({"operator": "copy", "operands": (2, 2)}, r"task\.operands 2\.\.2: not what copy takes"),
+        ({"smallest_of": 4}, r"task\.smallest_of chooses from a table: set task\.values"),
         ({"operator": "plus"}, "unknown operator 'plus'"),
     ],
 )

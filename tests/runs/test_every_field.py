@@ -55,6 +55,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "task.operands": [(SEVERAL | {"task__operands": [1, 2]}, [1, 3])],
     "task.special": [(WINDOW, 1.0), (ROPE, 1.0)],
     "task.special_until": [(ROPE, 4)],
+    "task.smallest_of": [(TABLE, 4)],
     "task.weight": [(ROPE | {"task": TASKS}, [TASKS[0], TASKS[1] | {"weight": 3.0}])],
     "task.values": [(TABLE, [0, 50])],
     "task.held_out": [(TABLE, 41)],

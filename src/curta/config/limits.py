@@ -33,6 +33,8 @@ POSITIONS = 1 << 20
 """Rows of a table of positions: a text of a million tokens needs 2**40 scores."""
 DIGITS = 100_000
 """Of an operand: the longest that can be asked."""
+DRAWN = 64
+"""Most problems of a table that are drawn for one that is trained on."""
 OPERANDS = 1_000
 """Of a problem: the most that can be asked."""
 PROBLEMS = 10_000_000

@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from curta.config.errors import UserError
-from curta.config.limits import DIGITS, INT32, OPERANDS, Factor, Name, Seed
+from curta.config.limits import DIGITS, DRAWN, INT32, OPERANDS, Factor, Name, Seed
 
 Rate = Annotated[float, Ge(0.0), Le(1.0)]
 
@@ -17,6 +17,7 @@ Span = tuple[int, int]
 Digits = tuple[Annotated[int, Le(DIGITS)], Annotated[int, Le(DIGITS)]]
 Operands = tuple[Annotated[int, Le(OPERANDS)], Annotated[int, Le(OPERANDS)]]
 Place = Annotated[int, Ge(0), Le(INT32)]
+Drawn = Annotated[int, Ge(1), Le(DRAWN)]
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,14 @@ class Task:
     values: tuple[Place, Place] | None = None
     """Lowest and highest operand of a table of all pairs, to draw from it; not set: no table.
 
-    Each pair comes equally often. A table takes the place of `digits`, `second` and `operands`,
-    and `special` must then be 0.
+    Each pair comes equally often, unless `smallest_of` says otherwise. A table takes the place of
+    `digits`, `second` and `operands`, and `special` must then be 0.
+    """
+    smallest_of: Drawn = 1
+    """Of so many problems drawn from a table that with the smallest last operand is trained on.
+
+    1: each pair comes equally often. Of divisions up to 999 one in ten has a divisor below 100, and
+    with 4 one in three: these have long quotients, and are learned last. Training alone draws so.
     """
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
@@ -79,6 +86,8 @@ class Task:
                 raise UserError(f"task.{name} must be two counts, 1 <= low <= high: {low}..{high}")
         if self.values is None and self.held_out:
             raise UserError("task.held_out is a part of a table: set task.values")
+        if self.smallest_of > 1 and not self.values:
+            raise UserError("task.smallest_of chooses from a table: set task.values")
         if self.values and (self.digits != (1, 10) or self.second or self.operands):
             raise UserError(
                 "task.digits, task.second and task.operands have no meaning with task.values"
@@ -86,9 +95,7 @@ class Task:
         if self.special_until and not self.special:
             raise UserError("task.special_until has no meaning with task.special 0")
         if self.values and self.special:
-            raise UserError(
-                "task.special must be 0 with task.values: every pair comes equally often"
-            )
+            raise UserError("task.special must be 0 with task.values: a table has no special cases")
 
     @property
     def limit(self) -> int:

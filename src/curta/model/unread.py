@@ -55,6 +55,10 @@ NEEDS = {
         "problems drawn anew in every step: a layout, no program, and no task.rows",
         lambda r: not r.programs and not any(t.rows for t in r.tasks),
     ),
+    "task.smallest_of": Need(
+        "a layout, and training.order 'drawn'",
+        lambda r: not r.programs and r.training.order == "drawn",
+    ),
     "task.weight": Need("a second task", lambda r: len(r.tasks) > 1),
     "task.rows": Need(
         "task.values, or a layout", lambda r: not r.programs or any(t.values for t in r.tasks)

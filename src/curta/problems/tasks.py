@@ -80,11 +80,23 @@ def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int =
     to every step, and more to compilation than the rest of this function.
     """
     if count := trained_count(task):
-        return numbered(task, below(jax.random.bits(key, (batch,)), count))
+        numbers = below(jax.random.bits(key, (batch, task.smallest_of)), count)
+        return numbered(task, _smallest(task, numbers))
     bits = jax.random.bits(key, (batch, _bits(task)))
     low, high = jnp.array(spans(task)).T[:, None]
     sizes = low + below(bits[:, 2 : 2 + len(spans(task))], high - low + 1)
     return _from_bits(task, sizes, bits, special_share(task, step))
+
+
+def _smallest(task: Task, numbers: Int[Array, "batch drawn"]) -> Int[Array, " batch"]:
+    """Of each row the number of the table's problem with the smallest last operand.
+
+    Of 712//8, 3//450 and 99//61, drawn for one slot, 712//8.
+    """
+    if task.smallest_of == 1:
+        return numbers[:, 0]
+    last = table(task).pairs(task.held_out + numbers.ravel())[:, 1].reshape(numbers.shape)
+    return jnp.take_along_axis(numbers, jnp.argmin(last, axis=1, keepdims=True), axis=1)[:, 0]
 
 
 def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""] | int) -> Numbers:
