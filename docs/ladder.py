@@ -66,6 +66,8 @@ EQUAL = {
 MUON = {"optimizer.name": "muon"}
 FAR = {"positions.rows": 256, "positions.max_offset": 90}
 """Abacus, with offsets as far as sums of a hundred digits."""
+WAVES = {"positions.name": "coupled-sinusoidal", "positions.period": 256.0}
+"""Waves that do not repeat within a sum of a hundred digits."""
 THIRTY = {"task.digits": [1, 30]}
 """As long as the sums that the authors of Position Coupling train on."""
 
@@ -85,7 +87,7 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "reversed (FIRE)": ("fire", {}),
     "index hints (FIRE, random positions)": ("hints", {"positions.max_length": 1024}),
     "Position Coupling, block as in the others": ("position-coupling", EQUAL),
-    "coupled waves": ("coupled", {"positions.name": "coupled-sinusoidal"}),
+    "coupled waves": ("coupled", WAVES),
     "Position Coupling, up to 30 digits": ("position-coupling", BLOCK | THIRTY),
     "Abacus, up to 30 digits": ("abacus", FAR | THIRTY),
 }
