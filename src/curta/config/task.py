@@ -57,10 +57,11 @@ class Task:
     `digits`, `second` and `operands`, and `special` must then be 0.
     """
     smallest_of: Drawn = 1
-    """Of so many problems drawn from a table that with the smallest last operand is trained on.
+    """In every second place of a batch, the smallest last operand of so many drawn from a table.
 
     1: each pair comes equally often. Of divisions up to 999 one in ten has a divisor below 100, and
-    with 4 one in three: these have long quotients, and are learned last. Training alone draws so.
+    with 16 nearly one in two: these have long quotients, and are learned last. Training alone
+    draws so.
     """
     held_out: Place = 0
     """How many pairs of a table (`values`) are never trained on; 0: none."""
