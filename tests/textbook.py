@@ -96,6 +96,8 @@ def sublayer(
 def loop(model: Transformer, x: Array, entry: Array, kept: Masks = EVERYTHING) -> Array:
     """All blocks."""
     config = model.config
+    if config.input_injection == "recurrence":
+        x = x + entry
     for block in range(config.num_layers):
         if config.input_injection in ("block", "sublayer"):
             x = x + entry
@@ -114,7 +116,7 @@ def entry(model: Transformer, tokens: Array, roles: Array) -> Array:
 
 def begin(model: Transformer, entry: Array) -> Array:
     """The state before the first block; where the input is injected, it is still to be added."""
-    injected = model.config.input_injection in ("block", "sublayer")
+    injected = model.config.input_injection in ("recurrence", "block", "sublayer")
     return jnp.zeros_like(entry) if injected else entry
 
 

@@ -67,7 +67,7 @@ def test_an_impossible_size_is_refused(settings: dict[str, Any], complaint: str)
         ({"model__init_std": 0.0}, "model.init_std should be greater than 0, not 0.0"),
         (
             {"model__input_injection": "blocks"},
-            "model.input_injection should be 'none', 'block', 'sublayer' or 'normed'",
+            "model.input_injection should be 'none', 'recurrence', 'block', 'sublayer' or 'normed'",
         ),
         ({"model__num_kv_heads": 0}, "model.num_kv_heads should be greater than or equal"),
         ({"model__causal": False}, "positions 'window' need model.causal True, not False"),

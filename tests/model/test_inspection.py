@@ -22,6 +22,7 @@ DESIGNS: list[dict[str, Any]] = [
     {"num_layers": 3, "num_kv_heads": 1, "gated": True, "activation": "relu"},
     {"num_recurrences": 2, "input_injection": "block"},
     {"num_recurrences": 3, "input_injection": "sublayer", "num_attention_layers": 2},
+    {"num_recurrences": 2, "input_injection": "recurrence"},
     {"norm": "layer", "biases": ("qkv", "out", "mlp", "norms", "head")},
     {"norm_placement": "post_residual"},
     {"causal": False, "norm": "none"},
@@ -49,11 +50,12 @@ class ByHand:
         assert self.model.roles is not None
         self.entry = self.model.tokens[tokens] + self.model.roles[roles]
         self.seen = np.tri(len(tokens), dtype=bool) | (not self.config.causal)
-        injected = self.config.input_injection in ("block", "sublayer")
+        injected = self.config.input_injection in ("recurrence", "block", "sublayer")
         x, several = self.entry * (not injected), self.config.num_recurrences > 1
         self.found["embedding"] = self.entry
         for number in range(self.config.num_recurrences):
             self.prefix = f"recurrence.{number}." if several else ""
+            x = x + self.entry * (self.config.input_injection == "recurrence")
             for layer in range(self.config.num_layers):
                 x = self.layer(x, layer)
         self.found["final"] = self.norm(x, self.model.gain, self.model.gain_bias)

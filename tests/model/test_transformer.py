@@ -80,6 +80,7 @@ DESIGNS: list[dict[str, Any]] = [
         "tied_scale": False,
     },
     {"num_recurrences": 3, "input_injection": "normed"},
+    {"num_recurrences": 2, "input_injection": "recurrence", "num_attention_layers": 2},
 ]
 """What attends in another way, recurs, or has other weights."""
 

@@ -27,6 +27,12 @@ UNREAD = [
     (WINDOW, "model.qk_input", "positions", "it needs positions that are vectors: learned,"),
     (PLAIN, "model.init_std", 0.1, "it needs model.init 'normal'"),
     ("adderboard", "model.norm_epsilon", 0.1, "it needs a model.norm"),
+    (
+        PLAIN,
+        "model.input_injection",
+        "recurrence",
+        "it needs model.num_recurrences of at least 2",
+    ),
     (PLAIN, "model.dropout_sites", ["mlp"], "it needs model.dropout"),
     (PLAIN, "model.tied_scale", False, "it needs model.tie_embeddings"),
     ("sources/digit-encoder", "optimizer.final", 0.5, "it needs optimizer.schedule 'cosine' or"),

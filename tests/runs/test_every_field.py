@@ -92,6 +92,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "model.input_injection": [
         (ROPE, "block"),
         (ROPE, "normed"),
+        (LOOPED, "recurrence"),
         (ROPE | {"model__input_injection": "block"}, "sublayer"),
     ],
     "model.mlp_ratio": [(WINDOW, 3)],

@@ -29,8 +29,8 @@ class ModelConfig:
     """How many blocks, from the first on, attend; the others see one token at a time."""
     num_recurrences: Layers = 1
     """How many times all blocks are run over, with the same weights; 1: once."""
-    input_injection: Literal["none", "block", "sublayer", "normed"] = "none"
-    """Adds the embedded input again before every block, or sublayer; none: only at first.
+    input_injection: Literal["none", "recurrence", "block", "sublayer", "normed"] = "none"
+    """Adds the embedded input again before each recurrence, block or sublayer; none: only at first.
 
     With `normed` it is added to what a sub-layer is given after its norm, and is no part of the
     state that is passed on. The first recurrence begins with that input as its state.
@@ -185,6 +185,11 @@ class ModelConfig:
     def mlp_width(self) -> int:
         """Inner width of the feed-forward part."""
         return self.width * self.mlp_ratio
+
+    @property
+    def injects_into_state(self) -> bool:
+        """Whether the embedded input is added to the state itself, which then begins at zero."""
+        return self.input_injection in ("recurrence", "block", "sublayer")
 
     @property
     def norms_before(self) -> bool:

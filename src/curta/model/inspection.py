@@ -135,6 +135,7 @@ def _prefixes(num_recurrences: int) -> Iterator[str]:
 
 def _blocks(model: Transformer, x: Flat, context: BlockContext, tap: Tap) -> Flat:
     """All blocks, one after the other."""
+    x = model.entered(x, context.entry)
     for number in range(model.config.num_layers):
         here = below(tap, f"layer.{number}.")
         attends = number < model.config.num_attention_layers

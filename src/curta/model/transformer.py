@@ -177,8 +177,14 @@ class Transformer(eqx.Module):
 
     def begin(self, entry: Flat) -> Flat:
         """The state before the first block, to which an injected input is still to be added."""
-        injected = self.config.input_injection in ("block", "sublayer")
-        return jnp.zeros_like(entry) if injected else entry
+        return jnp.zeros_like(entry) if self.config.injects_into_state else entry
+
+    def entered(self, x: Flat, entry: Flat) -> Flat:
+        """The state with which a recurrence begins: with the embedded input, if it is added here.
+
+        Of [1, 2] and the input [3, 4]: [4, 6] with `recurrence`, and [1, 2] otherwise.
+        """
+        return x + entry if self.config.input_injection == "recurrence" else x
 
     def _dropped(self, key: Key, number: Array | int, shape: tuple[int, ...]) -> Dropout:
         """What is left out of each block in one recurrence."""
@@ -200,7 +206,7 @@ class Transformer(eqx.Module):
     ) -> Going:
         """All blocks; if `last` are given, only they go on after the last keys and values."""
         num_attention_layers = self.config.num_attention_layers
-        count = num_attention_layers - (last is not None)
+        count, x = num_attention_layers - (last is not None), self.entered(x, context.entry)
         x = blocks.scan_blocks(self.block(slice(count), dropped), x, context, self.attend)
         rest = slice(num_attention_layers, None)
         if last is not None:
@@ -213,7 +219,7 @@ class Transformer(eqx.Module):
         self, x: Flat, context: BlockContext, attends: Iterable[Attend]
     ) -> tuple[Flat, Any]:
         """All blocks, written out one after the other, and what each attention layer found."""
-        found = []
+        x, found = self.entered(x, context.entry), []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
             x, one = self.block(number)(x, context, attend)
             found.append(one)

@@ -71,6 +71,10 @@ NEEDS = {
     "model.qk_input": Need(
         f"positions that are vectors: {', '.join(VECTORS)}", lambda r: r.positions.name in VECTORS
     ),
+    "model.input_injection": Need(
+        "model.num_recurrences of at least 2",
+        lambda r: r.model.input_injection != "recurrence" or r.model.num_recurrences > 1,
+    ),
     "model.init_std": Need(
         "model.init 'normal' or 'gpt2'", lambda r: r.model.init in ("normal", "gpt2")
     ),

@@ -44,7 +44,7 @@ class DirectLogits(settings.Sample, Probe):
     def unfit(cls, recipe: Recipe) -> str | None:
         if recipe.model.norms_after:
             return "norms after its sub-layers"
-        if recipe.model.input_injection in ("block", "sublayer"):
+        if recipe.model.injects_into_state:
             return "an input that is injected into the state"
         return None
 

@@ -97,6 +97,10 @@ OWN: dict[str, dict[str, Any]] = {
         "model__num_recurrences": 3, "model__input_injection": "sublayer",
         "model__role_embeddings": False,
     },
+    "learned, input before each recurrence": COUPLED | {
+        "positions__name": "learned", "positions__length": 64, "model__num_recurrences": 2,
+        "model__input_injection": "recurrence", "model__num_attention_layers": 2,
+    },
     "coupled, looped": COUPLED | {
         "positions__name": "coupled", "model__num_recurrences": 2,
         "model__input_injection": "block",

@@ -22,7 +22,7 @@ from .asking_curta import answer, prompt
 from .positions_curta import POSITIONS
 from .reading_curta import Constants, Context, Reading, remembered
 
-INTO_STATE = ("block", "sublayer")
+INTO_STATE = ("recurrence", "block", "sublayer")
 """Injections of the embedded input that become part of the state."""
 
 ACTIVATIONS = {
@@ -182,7 +182,8 @@ class Block(GradientCheckpointingLayer):
         super().__init__()
         self.number, injection = number, settings["input_injection"]
         attends = number < settings["num_attention_layers"]
-        self.before = Injection(injection in INTO_STATE)
+        first = injection == "recurrence" and number == 0
+        self.before = Injection(first or injection in ("block", "sublayer"))
         self.attention = Attention(settings) if attends else None
         self.middle = Injection(injection == "sublayer") if attends else None
         self.mlp = FeedForward(settings)

@@ -33,6 +33,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "values shared with what leaves attention": {"weight_sharing": ["out-value"]},
     "an arc": {"embedding": "arc", "width": 2, "heads": 1},
     "three recurrences": {"num_recurrences": 3},
+    "input before each recurrence": {"num_recurrences": 2, "input_injection": "recurrence"},
     "input before each block": {"num_recurrences": 2, "input_injection": "block"},
     "input before each sub-layer": {"num_recurrences": 2, "input_injection": "sublayer"},
     "input after each norm": {"num_recurrences": 2, "input_injection": "normed"},

@@ -4,11 +4,13 @@ import { added, feedforward, layerOf, linear, normed } from "./layers.js";
 import { atToken } from "./taps.js";
 
 /** Injections of the embedded input that become part of the state. */
-const INTO_STATE = ["block", "sublayer"];
+export const INTO_STATE = ["recurrence", "block", "sublayer"];
 
 export class Block {
   constructor(config, tensors, number) {
     this.config = config;
+    this.injected = number === 0 && config.input_injection === "recurrence"
+      || ["block", "sublayer"].includes(config.input_injection);
     this.attention = number < config.num_attention_layers ? layerOf(tensors, "attention", number) : null;
     this.mlp = layerOf(tensors, "mlp", number);
   }
@@ -66,6 +68,6 @@ export class Block {
   }
 
   inject(x, entry) {
-    return INTO_STATE.includes(this.config.input_injection) ? added(x, entry) : x;
+    return this.injected ? added(x, entry) : x;
   }
 }

@@ -1,7 +1,7 @@
 // The transformer over whole texts, token by token with a cache. See `model/transformer.py`,
 // `model/decoding.py`; sites are named as in `model/inspection.py`.
 
-import { Block } from "./blocks.js";
+import { Block, INTO_STATE } from "./blocks.js";
 import { added, linear, normed, rowOf } from "./layers.js";
 import { ENCODINGS } from "./positions/registry.js";
 import { below, untouched } from "./taps.js";
@@ -26,7 +26,7 @@ export class Transformer {
   read(cache, tokens, tap = untouched) {
     cache.tokens.push(...tokens);
     const entries = tokens.map((token) => tap("embedding", this.embed(token), token.index));
-    const injected = ["block", "sublayer"].includes(this.config.input_injection);
+    const injected = INTO_STATE.includes(this.config.input_injection);
     let x = injected ? entries.map((entry) => entry.map(() => 0)) : entries;
     cache.slots.forEach((slots, number) => {
       const here = cache.slots.length > 1 ? below(tap, `recurrence.${number}.`) : tap;
