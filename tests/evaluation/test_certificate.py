@@ -13,6 +13,7 @@ import safetensors.numpy
 
 from curta.config.errors import UserError
 from curta.evaluation import certificate, results
+from curta.evaluation.certificate import Judged
 from curta.evaluation.exact_match import generate
 from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
@@ -182,3 +183,11 @@ def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
     models = Models(jax.tree.map(lambda leaf: leaf[None], model), layout_named("coupled"), 1)
     with pytest.raises(UserError, match="only models of a program under a window"):
         certificate.certify(models, of, [0], [], print)
+
+
+def test_a_margin_that_is_no_number_is_wrong() -> None:
+    margins = np.array([[np.nan, 1.0, 0.0, -1.0]])
+    shown = np.zeros((1, 4), bool)
+    assert Judged(shown.astype(int), margins, None, shown).wrong.tolist() == [
+        [True, False, True, True]
+    ]

@@ -73,6 +73,19 @@ def test_a_fixed_set_is_asked_and_what_is_not_in_it() -> None:
     assert not keys(found.held_out) & trained
 
 
+@pytest.mark.parametrize("make", [tiny.dense, tiny.recipe], ids=["a fixed set", "a program"])
+def test_problems_of_validation_are_not_asked_again(make: Any) -> None:
+    fixed = {"task__rows": 300} if make is tiny.dense else {}
+    watching = {"training__validate_every": 1, "training__validation": 60}
+    small = {"task__digits": (1, 2), "task__special": 0.0, "evaluation__held_out": 500}
+    recipe = make(**fixed, **watching, **small)
+    found = known(recipe)
+    assert found is not None
+    watched = records.validation(recipe, layout_of(recipe), recipe.tasks[0])
+    assert found.held_out
+    assert not keys(found.held_out) & keys(watched)
+
+
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("kind", ["layout", "program"])
 def test_a_table_is_asked_on_both_sides_of_its_split(kind: str, together: bool) -> None:

@@ -112,6 +112,15 @@ def test_a_window_has_the_same_bound_alone_and_among_others() -> None:
         ({"model__activation": "gelu"}, "model.activation 'gelu'"),
         ({"model__tie_embeddings": True}, "model.tie_embeddings True"),
         ({"model__weight_sharing": ["norms"]}, "model.weight_sharing ('norms',)"),
+        (
+            {
+                "model__embedding": "arc",
+                "model__width": 2,
+                "model__heads": 1,
+                "model__compositional_embeddings": False,
+            },
+            "model.embedding 'arc'",
+        ),
     ],
     ids=str,
 )

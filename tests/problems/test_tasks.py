@@ -168,6 +168,7 @@ def test_every_task_has_at_least_one_problem_and_about_its_weight(
     exact = [batch * weight / sum(weights) for weight in weights]
     assert sum(found) == batch
     assert min(found) >= 1
+    assert all(count <= max(1, int(share) + 1) for count, share in zip(found, exact, strict=True))
     if min(exact) >= 1:
         assert all(abs(count - share) < 1 for count, share in zip(found, exact, strict=True))
 
@@ -334,4 +335,12 @@ def test_in_an_epoch_each_problem_comes_once(task: Task) -> None:
 def test_problems_to_watch_training_by_are_not_those_of_a_fixed_set() -> None:
     known = set(as_ints(tasks.numbered(FIXED, jnp.arange(36))))
     watched = [problem.operands for problem in tasks.validation(FIXED, 200)]
-    assert len(set(watched) - known) > 100
+    assert len(set(watched)) == 200
+    assert not set(watched) & known
+
+
+def test_problems_to_watch_training_by_have_all_divisors_alike() -> None:
+    """9 of 99 divisors have one digit; of the smallest of 16, four in five have."""
+    task = Task("//", special=0.0, values=(0, 99), smallest_of=16)
+    short = [problem.operands[1] < 10 for problem in tasks.validation(task, 2000)]
+    assert np.mean(short[1::2]) == pytest.approx(9 / 99, abs=0.03)

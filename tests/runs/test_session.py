@@ -215,6 +215,15 @@ def test_the_best_models_are_kept_and_not_the_last() -> None:
         assert found == pytest.approx(max(seen), abs=1e-4)
 
 
+def test_models_that_were_never_validated_are_the_last() -> None:
+    changes = table(training__validate_every=1000)
+    best, last = (
+        trained(keep, **changes, training__keep=keep).load_models().stacked.tokens
+        for keep in ("best", "last")
+    )
+    np.testing.assert_allclose(best, last, atol=1e-6)
+
+
 def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:
     plan = {"training__stop_at": 0.04, "training__steps": 400, "training__stop_after": 20}
     run = trained(**table(**plan, task__twins_together=False))

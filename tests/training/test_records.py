@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from curta.layouts.texts import layout_of
+from curta.model.recipes import resolve
 from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
@@ -15,6 +16,8 @@ from curta.programs.machine.sampling import refused
 from curta.training import records, trainer
 from curta.training.records import Data
 from tests import paper, tiny
+
+BINARY = resolve("base-2", {}, "a test")
 
 BOTH = {
     "training__problems": 30,
@@ -181,3 +184,20 @@ def test_a_published_layout_needs_no_data() -> None:
     data, bounds = records.recorded(recipe, layout, SEEDS)
     assert data == Data()
     assert bounds == (layout.bounds("+", (4, 4)),)
+
+
+def test_problems_to_watch_training_by_have_its_sizes_in_its_base() -> None:
+    """Of one to ten binary digits: below 1,024, and each length as often as in training."""
+    found = records.validation(BINARY, layout_of(BINARY), BINARY.tasks[0])
+    numbers = [number for problem in found for number in problem.operands]
+    assert {problem.base for problem in found} == {2}
+    assert max(numbers) < 1024
+    assert np.mean([number >= 512 for number in numbers]) > 0.05
+
+
+def test_a_seed_below_zero_has_problems_of_a_table() -> None:
+    recipe = tiny.recipe(task__values=(0, 9), task__special=0.0, training__problems=20)
+    layout, (task,) = layout_of(recipe), recipe.tasks
+    below, above = (records.problems(recipe, layout, task, seed) for seed in (-1, 1))
+    assert len({*below}) == len({*above}) == 20
+    assert below != above

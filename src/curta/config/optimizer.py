@@ -73,7 +73,10 @@ class AdamW(_Decaying):
 
 @dataclass(frozen=True)
 class Muon(_Decaying):
-    """Muon for the blocks' matrices, with `momentum`; AdamW for all else, with the betas."""
+    """Muon for the blocks' matrices, with `momentum`; AdamW for all else, with the betas.
+
+    As optax has it, both with Nesterov's momentum.
+    """
 
     name: Literal["muon"] = "muon"
     momentum: Momentum = 0.9

@@ -73,7 +73,8 @@ class Training:
     validate_every: StepsOrNever = 0
     """Every so many steps all members answer validation problems; 0: never.
 
-    These are held-out ones, where the task holds some out, and else fresh ones.
+    These are held-out ones, where the task holds some out, and none of a fixed set (`task.rows`);
+    else they are drawn as those of training are.
     """
     validation: Problems = 256
     """How many problems of each task a validation asks."""

@@ -109,12 +109,14 @@ def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
 
     >>> shares([Task("+"), Task("-", weight=3.0)], 8)
     (2, 6)
+    >>> shares([Task("+", weight=97.0), Task("-"), Task("*"), Task("//")], 8)
+    (5, 1, 1, 1)
     """
     whole = sum(task.weight for task in tasks)
     exact = [round(batch * task.weight / whole, 9) for task in tasks]
     counts = [max(1, int(share)) for share in exact]
     by_need = sorted(range(len(tasks)), key=lambda i: counts[i] - exact[i])
-    for i in by_need[: batch - sum(counts)]:
+    for i in by_need[: max(0, batch - sum(counts))]:
         counts[i] += 1
     for _ in range(sum(counts) - batch):
         counts[counts.index(max(counts))] -= 1

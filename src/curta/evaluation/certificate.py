@@ -74,7 +74,8 @@ class Judged(NamedTuple):
 
     @property
     def wrong(self) -> Bool[np.ndarray, "members windows"]:
-        return self.margin <= 0
+        """A margin that is no number is none."""
+        return ~(self.margin > 0)
 
 
 def certify(

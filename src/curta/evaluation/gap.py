@@ -129,17 +129,27 @@ def _held_out(
         parts = 1 + len(recipe.evaluation.layouts)
         count = min(count, (task.held_out - first) // parts)
         return tasks.held_out(task, range(first, first + count))
+    watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     if not isinstance(layout, ProgramLayout):
-        return tasks.fresh_problems(task, count)
+        fresh = tasks.fresh_problems(task, count + len(watched))
+        return [problem for problem in fresh if problem not in set(watched)][:count]
     base = layout.base(task.operator)
-    new = islice(_new(recipe, layout, task, seeds, TRIES * count), count)
+    new = islice(_new(recipe, layout, task, seeds, watched, TRIES * count), count)
     return [Problem(task.operator, operands, base) for operands in new]
 
 
 def _new(
-    recipe: Recipe, layout: ProgramLayout, task: Task, seeds: Sequence[int], tries: int
+    recipe: Recipe,
+    layout: ProgramLayout,
+    task: Task,
+    seeds: Sequence[int],
+    watched: Sequence[Problem],
+    tries: int,
 ) -> Iterator[tuple[int, ...]]:
-    """Problems drawn as those of training are, but on which no member was trained, nor on twins."""
+    """Problems drawn as those of training are, but on which no member was trained, nor on twins.
+
+    Nor was it validated on them.
+    """
     assert layout.recorder is not None
     program, commutes = layout.recorder.programs[task.operator], tasks.operation(task).commutes
 
@@ -147,6 +157,7 @@ def _new(
         return tuple(sorted(operands) if commutes else operands)
 
     met = {key(one) for seed in seeds for one in records.problems(recipe, layout, task, seed)}
+    met |= {key(problem.operands) for problem in watched}
     name = f"held out {recipe.evaluation.seed} {task.operator}"
     for operands in islice(drawn(program, tasks.sizes(task), name, task.special), tries):
         if key(operands) not in met:

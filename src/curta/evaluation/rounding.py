@@ -32,6 +32,7 @@ FUNCTION = 8
 BLOCK = 2048
 
 KNOWN = {
+    "embedding": ("table",),
     "norm": ("rms",),
     "norm_placement": ("pre",),
     "norm_epsilon": (1e-6,),

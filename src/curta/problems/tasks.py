@@ -13,7 +13,7 @@ from itertools import islice
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
 from curta.config.task import Span, Task
@@ -31,6 +31,9 @@ Share = float | Float[Array, ""]
 
 AT_ONCE = 1 << 15
 """Problems of a fixed set that are looked at together."""
+
+ROWS_AT_ONCE = 1 << 20
+"""Rows of a table that are."""
 
 RANDOM = "random"
 """The slice of problems without anything special."""
@@ -241,18 +244,32 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
 
 
 def validation(task: Task, count: int) -> list[Problem]:
-    """Problems to watch the training by: the first ones held out, or else fresh ones."""
-    return held_out(task, range(count)) if task.held_out else sample(task, count)
+    """Problems to watch the training by: the first ones held out; none of a fixed set of training.
+
+    Where there is neither, or nothing else than the set, they are drawn as those of training are.
+    """
+    if task.held_out:
+        return held_out(task, range(count))
+    fresh = fresh_problems(task, count) if task.rows and not task.values else []
+    return fresh or sample(dataclasses.replace(task, smallest_of=1), count)
 
 
 def split(task: Task) -> Split:
     """How a task's table is divided: counted, not concluded."""
-    rows = table(task)
-    known = np.asarray(rows.row(jnp.asarray(np.array(trained(task)))))
-    out = np.asarray(rows.pairs(jnp.arange(task.held_out)))
-    own, both = rows.row_of(out), len(np.intersect1d(known, rows.row_of(out)))
+    rows, known = table(task), _trained_rows(task)
+    own = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
     mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out))))
-    return Split(task.operator, len(np.unique(known)), len(np.unique(own)), both, mirrored)
+    return Split(task.operator, int(known.sum()), len(own), int(known[own].sum()), mirrored)
+
+
+def _trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:
+    """Of each row of a table, whether it is trained on."""
+    rows, places = table(task), trained(task)
+    known = np.zeros(rows.rows, bool)
+    for start in range(places.start, places.stop, ROWS_AT_ONCE):
+        block = jnp.arange(start, min(start + ROWS_AT_ONCE, places.stop))
+        known[np.asarray(rows.row(block))] = True
+    return known
 
 
 def with_trained_twin(task: Task, problems: Sequence[Problem]) -> list[Problem]:
@@ -260,11 +277,10 @@ def with_trained_twin(task: Task, problems: Sequence[Problem]) -> list[Problem]:
     operators."""
     if not problems or not operation(task).commutes:
         return []
-    rows = table(task)
-    known = np.asarray(rows.row(jnp.asarray(np.array(trained(task)))))
+    rows, known = table(task), _trained_rows(task)
     pairs = np.array([problem.operands for problem in problems])
     own, twin = rows.row_of(pairs), rows.row_of(pairs[:, ::-1])
-    there = np.isin(twin, known) & (twin != own) & (twin >= 0)
+    there = known[twin] & (twin != own) & (twin >= 0)
     return [problems[number] for number in np.flatnonzero(there).tolist()]
 
 

@@ -19,13 +19,12 @@ from curta.config.sections import Training
 from curta.evaluation import during, scoring
 from curta.layouts import Layout
 from curta.problems.problem import Problem
-from curta.problems.tasks import validation
 from curta.runs import embedding_history
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
 from curta.runs.record import NoRecord, Progress
 from curta.runs.results import Metric, RunInfo
-from curta.training import processes, trainer
+from curta.training import processes, records, trainer
 from curta.training.trainer import CHUNK, Member, Metrics
 
 BUCKET = 10
@@ -158,7 +157,7 @@ class Loop:
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:
-        return [validation(task, self.settings.validation) for task in self.recipe.tasks]
+        return [records.validation(self.recipe, self.layout, one) for one in self.recipe.tasks]
 
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:

@@ -81,7 +81,8 @@ def _adamw(settings: AdamW, rate: optax.Schedule, of: HyperParams) -> optax.Grad
 def _muon(settings: Muon, rate: optax.Schedule, of: HyperParams) -> optax.GradientTransformation:
     """Muon for the matrices of the blocks, AdamW for embeddings, head, gains and biases.
 
-    Both share one learning rate: updates are scaled to the size of Adam's.
+    Both have Nesterov's momentum, and share one learning rate: updates are scaled to the size of
+    Adam's.
     """
     return optax.contrib.muon(
         rate,

@@ -20,6 +20,7 @@ from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
+from curta.problems.problem import Problem
 from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as Recorded
 from curta.programs.machine.recording import Recording, seen
@@ -79,10 +80,22 @@ def problems(recipe: Recipe, layout: ProgramLayout, task: Task, seed: int) -> li
     return list(islice(drawn(program, tasks.sizes(task), name, task.special), count))
 
 
+def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
+    """Problems to watch the training by, in the base in which they are written."""
+    count, base = recipe.training.validation, layout.base(task.operator)
+    if base == 10 or task.values:
+        return tasks.validation(task, count)
+    assert isinstance(layout, ProgramLayout)
+    assert layout.recorder is not None
+    program = layout.recorder.programs[task.operator]
+    found = drawn(program, tasks.sizes(task), f"validation {task.operator}", task.special)
+    return [Problem(task.operator, operands, base) for operands in islice(found, count)]
+
+
 def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
     """Rows of the table that are trained on, each at most once."""
     assert task.values
-    rng, rows = np.random.default_rng(seed), tasks.trained(task)
+    rng, rows = np.random.default_rng(seed & 0xFFFFFFFF), tasks.trained(task)
     count = min(recipe.training.problems, len(rows))
     places = rows.start + rng.choice(len(rows), count, replace=False)
     pairs = tasks.table(task).pairs(jnp.asarray(places))

@@ -59,8 +59,10 @@ class Member(NamedTuple):
 
     @property
     def chosen(self) -> Transformer:
-        """The model that the run is for."""
-        return self.model if self.best is None else self.best.model
+        """The model that the run is for: the best, once any was validated."""
+        if self.best is None:
+            return self.model
+        return _where(self.best.exact_match < 0, self.model, self.best.model)
 
 
 class Metrics(NamedTuple):
@@ -277,11 +279,16 @@ def improved(
     better = (now.exact_match > best.exact_match) | (now.exact_match == best.exact_match) & (
         now.loss < best.loss
     )
+    return state._replace(best=_where(better, now, best))
+
+
+def _where(which: Bool[Array, " members"], these: PyTree, others: PyTree) -> PyTree:
+    """Stacked members: `these` where it says so, `others` elsewhere."""
 
     def pick(new: Array, old: Array) -> Array:
-        return jnp.where(better.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+        return jnp.where(which.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
-    return state._replace(best=jax.tree.map(pick, now, best))
+    return jax.tree.map(pick, these, others)
 
 
 def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
