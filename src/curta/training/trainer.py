@@ -282,7 +282,7 @@ def improved(
     return state._replace(best=_where(better, now, best))
 
 
-def _where(which: Bool[Array, " members"], these: PyTree, others: PyTree) -> PyTree:
+def _where(which: Bool[Array | np.ndarray, " members"], these: PyTree, others: PyTree) -> PyTree:
     """Stacked members: `these` where it says so, `others` elsewhere."""
 
     def pick(new: Array, old: Array) -> Array:
