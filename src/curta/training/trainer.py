@@ -285,7 +285,7 @@ def improved(
 def _where(which: Bool[Array | np.ndarray, " members"], these: PyTree, others: PyTree) -> PyTree:
     """Stacked members: `these` where it says so, `others` elsewhere."""
 
-    def pick(new: Array, old: Array) -> Array:
+    def pick(new: Array | np.ndarray, old: Array | np.ndarray) -> Array:
         return jnp.where(which.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
     return jax.tree.map(pick, these, others)
