@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import files
+from curta.config import files, locks
 from curta.config.errors import UserError
 
 as_root = pytest.mark.skipif(
@@ -163,7 +163,35 @@ def test_a_sweep_takes_folders_that_nobody_fills_and_leaves_those_that_are_fille
     with files.new_folder(tmp_path / "two") as filled:
         own = filled / ".run.json.abc.part"
         own.write_text("x")
-        files.sweep(tmp_path)
+        files.sweep(tmp_path, ".lock")
         assert own.exists()
         own.unlink()
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["run", "two"]
+
+
+def test_a_sweep_leaves_folders_that_have_an_owner_of_their_own(tmp_path: Path) -> None:
+    own, left = tmp_path / "one" / ".run.json.abc.part", tmp_path / "two" / ".run.json.abc.part"
+    for path in (own, left, own.with_name(".lock")):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    files.sweep(tmp_path, ".lock")
+    assert own.exists()
+    assert not left.exists()
+
+
+def test_a_folder_that_a_sweep_has_taken_before_it_was_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, taken = locks.claim, list[Path]()
+
+    def swept(path: Path) -> int | None:
+        if not taken:
+            taken.append(path)
+            path.rmdir()
+        return claim(path)
+
+    monkeypatch.setattr(locks, "claim", swept)
+    with files.new_folder(tmp_path / "mine") as folder:
+        (folder / "run.json").write_text("{}")
+    assert (tmp_path / "mine" / "run.json").exists()
+    assert taken[0] != folder

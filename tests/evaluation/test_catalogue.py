@@ -13,6 +13,7 @@ from curta.config.errors import Notice
 from curta.config.recipe import Recipe
 from curta.evaluation import catalogue
 from curta.layouts.program import ProgramLayout
+from curta.programs import PROGRAMS
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from tests import paper, tiny
 
@@ -121,6 +122,8 @@ def test_what_a_user_registers_is_never_kept() -> None:
 
     assert isinstance(odd, Program)
     assert not catalogue.unchanging(odd)
+    assert not catalogue.unchanging(replace(PROGRAMS["subtraction"], name="mine"))
+    assert catalogue.unchanging(PROGRAMS["subtraction"])
     _, layout = of()
     assert layout.recorder is not None
     assert catalogue.unchanging(layout.recorder.programs["luhn"])

@@ -12,7 +12,7 @@ import pytest
 import safetensors.numpy
 
 from curta.config.errors import UserError
-from curta.evaluation import certificate, results
+from curta.evaluation import catalogue, certificate, results
 from curta.evaluation.certificate import Judged
 from curta.evaluation.exact_match import generate
 from curta.evaluation.results import Certificate
@@ -191,3 +191,12 @@ def test_a_margin_that_is_no_number_is_wrong() -> None:
     assert Judged(shown.astype(int), margins, None, shown).wrong.tolist() == [
         [True, False, True, True]
     ]
+
+
+def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict() -> None:
+    found = catalogue.Found("+", 10, np.array([[1, 2], [1, 3]]), np.array([5, 6]), [(1, 2)] * 2,
+                            [], 0, [], None)  # fmt: skip
+    other = found._replace(operator="-", targets=np.array([5, 7]))
+    listed = certificate.together([found, other])
+    assert (listed.conflicts, listed.targets.tolist()) == (1, [5, 6])
+    assert certificate.together([found, found]).conflicts == 0

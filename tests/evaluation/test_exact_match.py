@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import jax
@@ -17,11 +18,14 @@ from curta.evaluation import exact_match, scoring, teacher_forcing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts import layout_named
+from curta.layouts.texts import layout_of
 from curta.model.recipes import load
 from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.problems.tasks import problems, slices
+from curta.programs.machine import Answer, Given, Paper, Sign, program
 from curta.programs.machine.sheet import Written
+from curta.programs.user import registry
 from curta.training import trainer
 from tests import paper, tiny
 
@@ -242,3 +246,28 @@ def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) ->
         bounds = scoring.room_for(Models(member.model, layout, 1), [problem])
         assert bounds is not None
         assert bounds.total >= len(layout.write(problem))
+
+
+@program(
+    "forgetful", operator="+", axes=("place",), answer=Answer("sum"), sizes=(1, 3),
+    prompt=(Given("a", "place"), Sign("+"), Given("b", "place"), Sign("=")),
+)  # fmt: skip
+def forgetful(paper: Paper, a: list[int], b: list[int]) -> None:
+    """A sum without carries."""
+    for one, other in zip_longest(a, b, fillvalue=0):
+        paper.move(place=+1).write("sum", (one + other) % 10)
+    paper.end()
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_program_whose_answers_are_wrong_is_told(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are asked: few are recorded, many are recalled by their windows."""
+    monkeypatch.setitem(registry.REGISTERED, "forgetful", forgetful)
+    recipe = tiny.recipe(program="forgetful")
+    layout = layout_of(recipe)
+    stacked = trainer.init(recipe, layout, jnp.array([0])).model
+    asked = [Problem("+", (7 + number, 9)) for number in range(count)]
+    with pytest.raises(UserError, match=r"writes \d+ for \d+\+9, and the truth is \d+: `curta check`"):
+        scoring.exact_match(Models(stacked, layout, 1, seeds=(0,)), asked)

@@ -21,7 +21,7 @@ from curta.probes.longer import Longer, size
 from curta.probes.patterns import Patterns
 from curta.probes.recurrences import Recurrences
 from curta.probes.single_digits import SingleDigits, table
-from curta.probes.values import OperandRange, edge
+from curta.probes.values import OperandRange, edge, first_unknown
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
@@ -155,10 +155,22 @@ def test_chains_are_asked_in_and_out_of_range(windowed: Run) -> None:
 
 
 def test_the_problems_at_a_limit_are_those_of_the_source() -> None:
-    texts = [str(problem) for problem in edge(Task("+"), 50)]
+    texts = [str(problem) for problem in edge(Task("+"), (50, 50))]
     assert (texts[0], texts[-1], len(set(texts))) == ("50+1", "6+50", 14)
-    others = [sum(problem.operands) - 50 for problem in edge(Task("+"), 50)]
+    others = [sum(problem.operands) - 50 for problem in edge(Task("+"), (50, 50))]
     assert others == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6]
+
+
+def test_limits_are_the_first_numbers_beyond_training() -> None:
+    assert first_unknown(Task("+", digits=(1, 3))) == (1000, 1000)
+    assert first_unknown(Task("+", values=(0, 49), special=0.0)) == (50, 50)
+    assert first_unknown(Task("//", digits=(1, 6), second=(1, 3))) == (10**6, 10**3)
+
+
+def test_problems_that_are_written_in_another_base_are_none_of_these_probes() -> None:
+    for probe in (OperandRange, CarryChains, SingleDigits):
+        assert probe.about(Task("+"))
+        assert not probe.about(Task("+", base=16))
 
 
 BOUNDS: dict[str, Callable[[int, int], bool]] = {
@@ -170,24 +182,25 @@ BOUNDS: dict[str, Callable[[int, int], bool]] = {
 
 @given(
     beyond=st.sampled_from(["none", "one", "both"]), step=st.sampled_from([(1, 2), (5, 10)]),
-    limit=st.integers(14, 10**30),
+    limits=st.tuples(st.integers(14, 10**30), st.integers(14, 10**30)),
 )  # fmt: skip
 def test_operands_lie_where_they_are_said_to(
-    beyond: str, step: tuple[int, int], limit: int
+    beyond: str, step: tuple[int, int], limits: tuple[int, int]
 ) -> None:
-    low, high = (0, limit) if beyond == "none" else (step[0] * limit, step[1] * limit)
-    exam = OperandRange(count=8).drawn(Task("//"), limit, (low, high), beyond)
+    low, high = (0, 1) if beyond == "none" else step
+    exam = OperandRange(count=8).drawn(Task("//"), limits, (low, high), beyond)
     assert len(exam) == 8
     for problem in exam:
-        inside = sum(low <= value < high for value in problem.operands)
-        below = sum(value < limit for value in problem.operands)
+        pairs = list(zip(problem.operands, limits, strict=True))
+        inside = sum(low * limit <= value < high * limit for value, limit in pairs)
+        below = sum(value < limit for value, limit in pairs)
         assert BOUNDS[beyond](inside, below)
 
 
 def test_ranges_are_scored_as_asking_scores_them(windowed: Run) -> None:
     finding = found(OperandRange(limit=50, count=5), windowed)
     (row,) = only(finding, range="at L")
-    right = generated(windowed, edge(windowed.recipe.tasks[0], 50))
+    right = generated(windowed, edge(windowed.recipe.tasks[0], (50, 50)))
     assert row["members"] == right.mean(axis=1).round(6).tolist()
     assert "50+1" in finding.notes[0]
     assert "6+50" in finding.notes[0]

@@ -279,11 +279,6 @@ def test_a_size_says_the_digits_of_each_operand(
     assert as_size(size, symbol) == digits
 
 
-def test_the_limit_is_the_first_number_beyond_training() -> None:
-    assert Task("+", digits=(1, 3)).limit == 1000
-    assert Task("+", values=(0, 49), special=0.0).limit == 50
-
-
 FIXED = Task(digits=(1, 3), special=0.0, rows=36)
 
 

@@ -130,7 +130,7 @@ EDGES = [
     ("isqrt", (9999,)), ("binary", (0,)), ("binary", (1,)), ("binary", (10**20,)),
     ("decimal", (0,)), ("decimal", (2**70,)), ("luhn", (0,)), ("copy", (0,)), ("reverse", (120,)),
     ("fractions", (0, 0, 0, 0)), ("fractions", (999, 999, 100, 0)),
-    ("fractions", (1, 5, 10**30, 0)),
+    ("fractions", (1, 5, 10**30, 0)), ("luhn", (10**4500 + 7,)),
     ("spaced", (1, 999)), ("spaced-apart", (999, 1)), ("carried", (999, 1)),
 ]  # fmt: skip
 

@@ -219,3 +219,11 @@ def test_every_shipped_comparison_names_shipped_recipes() -> None:
         assert {entry.recipe for entry in comparison_spec.read(name).entries} <= set(
             shipped_names()
         )
+
+
+def test_many_runs_have_a_folder_whose_name_is_not_too_long() -> None:
+    names = [f"addition-position-coupling-{number}" for number in range(20)]
+    assert comparison_spec.of_all(["one", "two", ""]) == "one-two"
+    first, second = comparison_spec.of_all(names), comparison_spec.of_all(names[:-1])
+    assert max(len(first), len(second)) < 80
+    assert first != second

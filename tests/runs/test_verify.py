@@ -340,6 +340,7 @@ def compared(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_a_comparison_is_verified_run_by_run(compared: Path, runs_folder: Path) -> None:
     shutil.copytree(compared, folder := runs_folder / "both")
+    (folder / "evaluations" / "digits-500").mkdir(parents=True)
     assert bad("both") == {}
     assert {"comparison.json", "one/run.json", "two/run.json", "report.html"} <= {
         part.name for part in curta.verify("both")

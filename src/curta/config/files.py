@@ -7,7 +7,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,7 +38,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 def append(path: Path, text: str) -> None:
     """Adds lines to `path`; they outlast a power failure once they are `sync`ed."""
-    with _writing(path), os.fdopen(_appended(path), "a", encoding="utf-8", newline="\n") as file:
+    with _writing(path), os.fdopen(open_end(path), "a", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
@@ -60,10 +60,13 @@ def sync(path: Path) -> None:
             os.close(handle)
 
 
-def sweep(folder: Path) -> None:
-    """Removes what writers that were killed have left in a folder and in those inside it."""
+def sweep(folder: Path, owned_by: str) -> None:
+    """Removes what writers that were killed have left in a folder and in those inside it.
+
+    A folder inside that holds a file called `owned_by` is left to its own owner.
+    """
     inside = (path for path in folder.iterdir() if path.is_dir() and path.suffix != PART)
-    for place in (folder, *inside):
+    for place in (folder, *(path for path in inside if not (path / owned_by).exists())):
         if not place.is_symlink():
             _sweep_folders(place)
             _sweep_files(place)
@@ -140,8 +143,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep_folders(path.parent)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART))
-        lock = locks.claim(temporary)
+        temporary, lock = _filled_folder(path)
         try:
             yield temporary
             temporary.chmod(0o755)
@@ -151,6 +153,17 @@ def new_folder(path: Path) -> Iterator[Path]:
             sync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+            locks.release(lock)
+
+
+def _filled_folder(path: Path) -> tuple[Path, int | None]:
+    """A folder beside `path` and its lock; another if a sweep was faster, to which it was left."""
+    while True:
+        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART))
+        with suppress(FileNotFoundError):
+            lock = locks.claim(made)
+            if made.exists() and (lock is not None or not system.OPENS_FOLDERS):
+                return made, lock
             locks.release(lock)
 
 
@@ -172,7 +185,16 @@ def _rename(folder: Path, path: Path) -> None:
 def _sweep_folders(parent: Path) -> None:
     for path in parent.glob(f".*{PART}"):
         if path.is_dir() and not path.is_symlink() and locks.is_free(path):
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Removes a folder that nobody fills, holding its lock, unless another is faster."""
+    with suppress(FileNotFoundError):
+        lock = locks.claim(path)
+        if lock is not None:
             shutil.rmtree(path, ignore_errors=True)
+            locks.release(lock)
 
 
 def _sweep_files(parent: Path) -> None:
@@ -205,7 +227,7 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def _appended(path: Path) -> int:
+def open_end(path: Path) -> int:
     """A descriptor to write at the end; OSError for what may lie elsewhere too, such as a link."""
     handle = system.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     about = os.fstat(handle)

@@ -98,11 +98,6 @@ class Task:
         if self.values and self.special:
             raise UserError("task.special must be 0 with task.values: a table has no special cases")
 
-    @property
-    def limit(self) -> int:
-        """The first number that no first operand of training reaches."""
-        return self.values[1] + 1 if self.values else 10 ** self.digits[1]
-
 
 def shares(tasks: Sequence[Task], batch: int) -> tuple[int, ...]:
     """How many problems of each batch every task contributes: at least one, by its weight.

@@ -53,6 +53,8 @@ class Listed(NamedTuple):
     rows: Int[np.ndarray, "windows cells"]
     targets: Int[np.ndarray, " windows"]
     examples: list[Problem]
+    conflicts: int
+    """Windows of several operators after which these want different tokens."""
 
 
 class Prepared(NamedTuple):
@@ -127,13 +129,16 @@ def together(found: Sequence[Found]) -> Listed:
 
     Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
     """
-    index, targets, examples = WindowIndex(found[0].rows.shape[1]), [], list[Problem]()
+    index, examples, conflicts = WindowIndex(found[0].rows.shape[1]), list[Problem](), 0
+    targets = found[0].targets[:0]
     for one in found:
-        new = np.flatnonzero(index.find(one.rows) < 0)
+        number = index.find(one.rows)
+        new, known = np.flatnonzero(number < 0), np.flatnonzero(number >= 0)
+        conflicts += int(np.sum(targets[number[known]] != one.targets[known]))
         index.enter(one.rows[new])
-        targets.append(one.targets[new])
+        targets = np.concatenate([targets, one.targets[new]])
         examples += [Problem(one.operator, one.examples[n], one.base) for n in new.tolist()]
-    return Listed(index.rows, np.concatenate(targets), examples)
+    return Listed(index.rows, targets, examples, conflicts)
 
 
 def _content(
@@ -148,7 +153,7 @@ def _content(
     return Certificate(
         grade="closed" if all(one.closed for one in every) else "saturated",
         windows=len(listed.rows),
-        conflicts=sum(one.conflicts for one in every),
+        conflicts=listed.conflicts + sum(one.conflicts for one in every),
         unwritable=[str(problem) for one in every for problem in one.unwritable],
         listing=_listing(every),
         closure=_closure(found),

@@ -45,5 +45,8 @@ def _check(operator: str, limit: int) -> None:
 
 def _pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
     """All operands that have an answer, in a random order that is always the same."""
-    whole = Table(operator, 0, limit)
-    return np.asarray(whole.pairs(jnp.arange(whole.rows)))
+    whole, operation = Table(operator, 0, limit), OPERATIONS[operator]
+    pairs = np.asarray(whole.pairs(jnp.arange(whole.rows)))
+    if operation.on_device:
+        return pairs
+    return pairs[[operation.refuse(pair) is None for pair in map(tuple, pairs.tolist())]]

@@ -367,6 +367,10 @@ class Certificate:
         return self.sound and not any(one.wrong for one in self.members)
 
 
+LARGEST = 1 << 36
+"""Most bytes of the windows that are read: of thousands of members."""
+
+
 class CertifiedWindows(NamedTuple):
     """`windows.safetensors`: every window, what is right after it, and what members do.
 
@@ -390,7 +394,7 @@ def read_windows(folder: Path) -> CertifiedWindows | None:
 
     path, where = folder / WINDOWS, f"run {folder.name!r} is damaged: {WINDOWS}"
     try:
-        found = safetensors.numpy.load(files.read_bytes(path))
+        found = safetensors.numpy.load(files.read_bytes(path, LARGEST))
         return CertifiedWindows(*(found[name] for name in CertifiedWindows._fields))
     except FileNotFoundError:
         return None

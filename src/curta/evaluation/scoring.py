@@ -16,6 +16,7 @@ from jax.sharding import Mesh
 from jaxtyping import Bool, Float, Int
 
 from curta.config.errors import UserError
+from curta.config.printable import shortened
 from curta.evaluation.generation import bucket
 from curta.evaluation.memo import Memo
 from curta.evaluation.teacher_forcing import batch_size, compiled
@@ -23,11 +24,14 @@ from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
-from curta.problems.problem import Problem, widths
+from curta.problems.problem import Problem, answer_text, widths
 from curta.programs.machine.recall import Recall
 from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard
+
+TOLD = 60
+"""Letters of a problem, or of an answer, in a complaint."""
 
 TOGETHER = 1 << 20
 """Tokens of texts that are looked up at once."""
@@ -157,7 +161,7 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     layout, table = models.layout, models.recall.table
     recalled = models.recall.of(
         [layout.prompt_tokens(problem) for problem in problems],
-        lambda number: layout.tokens_of(problems[number]),
+        lambda number: right_text(layout, problems[number]),
         lambda number, written: layout.answer(problems[number], written) == problems[number].truth,
     )
     if table.conflicts:
@@ -172,7 +176,7 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
 
 
 def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, size: int) -> Scores:
-    written = [models.layout.tokens_of(problem) for problem in problems]
+    written = [right_text(models.layout, problem) for problem in problems]
     spare = [([0], 1)] * (size - len(problems))
     text = padded_texts([*written, *spare], bounds.total, 0)
     mesh = models.mesh(size)
@@ -180,6 +184,24 @@ def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, si
     found = processes.fetch(compiled(models.layout, bounds, mesh)(stacked, text))
     hits, losses = (part[:, : len(problems)] for part in found)
     return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
+
+
+def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
+    """The text of a problem, and how many of its tokens are the prompt's.
+
+    Raises UserError if a program does not write the right answer.
+    """
+    tokens, prompt = layout.tokens_of(problem)
+    if isinstance(layout, ProgramLayout):
+        answer = layout.answer(problem, tokens[prompt:])
+        if answer != problem.truth:
+            told = "no answer" if answer is None else shortened(answer_text(answer), TOLD)
+            truth = shortened(answer_text(problem.truth), TOLD)
+            raise UserError(
+                f"the program writes {told} for {shortened(str(problem), TOLD)}, and the truth is"
+                f" {truth}: `curta check` shows where"
+            )
+    return tokens, prompt
 
 
 def room_for(models: Models, problems: Sequence[Problem]) -> ShapeBounds | None:

@@ -23,8 +23,8 @@ METADATA: dict[str, Any] = {}
 SHAPES: dict[str, list[int]] = {}
 WEIGHTS: str = ""
 
-LONGEST = 12
-"""Tokens that are written at most: eleven digits and the end."""
+LONGEST = 100
+"""Tokens that are written at most, so that every text ends."""
 
 
 class Model:

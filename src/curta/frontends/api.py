@@ -188,7 +188,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     if len(words) == 1:
         return load(words[0]).write_report(folder, evaluation)
     found = [folders.find(name) for name in words]
-    name = comparison_spec.slug("-".join([*(one.name for one in found), evaluation]).strip("-"))
+    name = comparison_spec.of_all([*(one.name for one in found), evaluation])
     from curta.runs import comparison
 
     _configure()

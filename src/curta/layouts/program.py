@@ -20,11 +20,11 @@ from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
-from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.plain import Plain, plain
 from curta.programs.machine.store import recorder
 from curta.programs.machine.survey import Recorder
+from curta.programs.user import registry
 
 
 class ProgramLayout(Layout):
@@ -58,7 +58,9 @@ class ProgramLayout(Layout):
 
     def other(self, name: str) -> "ProgramLayout":
         """The same machine, with problems put as another program puts them."""
-        program, form = PROGRAMS[name], self.machine.others[name]
+        known = registry.programs_of(name)
+        program = next(one for one in known if one.name in self.machine.others)
+        form = self.machine.others[program.name]
         machine = replace(self.machine, formats={program.operator: form})
         return ProgramLayout(machine, self.windows, recorder(machine, [program]))
 

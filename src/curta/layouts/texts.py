@@ -16,6 +16,7 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.sizes import Sizes
+from curta.programs import PROGRAMS
 from curta.programs.machine import Program, store
 from curta.programs.machine import survey as surveys
 from curta.programs.machine.machine import Machine, Neighbour, Windows
@@ -94,8 +95,7 @@ def unchanging(program: Program) -> bool:
 
     Nothing tells whether one that was registered has changed.
     """
-    shipped = program.run is not None and program.run.__module__.startswith("curta.programs.")
-    return bool(program.file) or shipped
+    return bool(program.file) or program.name in PROGRAMS
 
 
 def _for(task: Task, known: tuple[Program, ...]) -> Program:

@@ -48,11 +48,11 @@ CHAINS = {
 class CarryChains(settings.CarryChains, Probe):
     name: ClassVar[str] = "carry-chains"
     summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
-    scope: ClassVar[str] = "sums and differences of two numbers"
+    scope: ClassVar[str] = "sums and differences of two numbers in base ten"
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return task.operator in CHAINS
+        return task.operator in CHAINS and task.base == 10
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []

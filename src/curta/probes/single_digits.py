@@ -19,11 +19,11 @@ TEN = range(10)
 class SingleDigits(Probe):
     name: ClassVar[str] = "single-digits"
     summary: ClassVar[str] = "all problems of two single digits"
-    scope: ClassVar[str] = "operations of two numbers"
+    scope: ClassVar[str] = "operations of two numbers in base ten"
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return tasks.operation(task).takes(2)
+        return tasks.operation(task).takes(2) and task.base == 10
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []

@@ -25,40 +25,44 @@ FIRST, SECOND = 8, 6
 """With how many numbers, from 1 on, the limit is asked as the first and as the second operand."""
 
 Range = tuple[int, int]
+"""Ends of a range, as multiples of the limit."""
+Limits = tuple[int, int]
+"""Of the first operand, and of the second."""
+
+BELOW: Range = (0, 1)
 
 
 @dataclass(frozen=True)
 class OperandRange(settings.OperandRange, Probe):
     name: ClassVar[str] = "operand-range"
     summary: ClassVar[str] = "exact match by the values of operands beyond training"
-    scope: ClassVar[str] = "operations of two numbers"
+    scope: ClassVar[str] = "operations of two numbers in base ten"
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return tasks.operation(task).takes(2)
+        return tasks.operation(task).takes(2) and task.base == 10
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []
         for task in subject.tasks:
-            limit = self.limit or task.limit
-            found = self._rows(subject, task, limit)
+            limits = (self.limit, self.limit) if self.limit else first_unknown(task)
+            found = self._rows(subject, task, limits)
             panels.append(_panel(task, found, subject.members))
-            notes.append(_note(task, limit))
+            notes.append(_note(task, limits))
             rows += found
         shows = (
             "Exact match where one operand, or both, lie in a range beyond L, which stands for the"
-            " first number that training did not have."
+            " first number that this operand did not have in training."
         )
         columns = ("operator", "range", "beyond", "problems", *STATISTICS)
         return Finding(columns, rows, {"shows": shows, "panels": panels}, tuple(notes))
 
-    def _rows(self, subject: Subject, task: Task, limit: int) -> list[Row]:
-        samples = {("below L", "none"): self.drawn(task, limit, (0, limit), "none")}
-        samples["at L", "one"] = edge(task, limit)
+    def _rows(self, subject: Subject, task: Task, limits: Limits) -> list[Row]:
+        samples = {("below L", "none"): self.drawn(task, limits, BELOW, "none")}
+        samples["at L", "one"] = edge(task, limits)
         for low, high in pairwise(STEPS):
             for beyond in ("one", "both"):
-                span = low * limit, high * limit
-                samples[_named(low, high), beyond] = self.drawn(task, limit, span, beyond)
+                samples[_named(low, high), beyond] = self.drawn(task, limits, (low, high), beyond)
         return [
             {"operator": task.operator, "range": span, "beyond": beyond, "problems": len(sample)}
             | summary_statistics(shares)
@@ -67,21 +71,40 @@ class OperandRange(settings.OperandRange, Probe):
             )
         ]
 
-    def drawn(self, task: Task, limit: int, span: Range, beyond: str) -> list[Problem]:
-        """Problems with one operand in the range and one below the limit, or both in the range."""
-        rng, low = Random(f"{self.seed} {task.operator} {span} {beyond}"), (0, limit)
-        found: list[Problem] = []
+    def drawn(self, task: Task, limits: Limits, span: Range, beyond: str) -> list[Problem]:
+        """Problems with one operand in the range and one below its limit, or both in the range.
+
+        The range is in multiples of each operand's limit.
+        """
+        asked = span[0] * limits[0], span[1] * limits[0]
+        rng, found = Random(f"{self.seed} {task.operator} {asked} {beyond}"), list[Problem]()
         while len(found) < self.count:
-            sides = [span, low if beyond == "one" else span]
+            sides = [span, BELOW if beyond == "one" else span]
             rng.shuffle(sides)
-            found += _problem(task, rng.randrange(*sides[0]), rng.randrange(*sides[1]))
+            first, second = (
+                rng.randrange(low * limit, high * limit)
+                for (low, high), limit in zip(sides, limits, strict=True)
+            )
+            found += _problem(task, first, second)
         return found
 
 
-def edge(task: Task, limit: int) -> list[Problem]:
-    """The limit with the smallest numbers: as the first operand, and then as the second."""
-    pairs = [(limit, other) for other in range(1, FIRST + 1)]
-    pairs += [(other, limit) for other in range(1, SECOND + 1)]
+def first_unknown(task: Task) -> Limits:
+    """For each operand the first number that it did not have in training.
+
+    >>> first_unknown(Task("//", digits=(1, 6), second=(1, 3)))
+    (1000000, 1000)
+    """
+    if task.values:
+        return task.values[1] + 1, task.values[1] + 1
+    first, second = (10**digits for digits in tasks.widest(task)[:2])
+    return first, second
+
+
+def edge(task: Task, limits: Limits) -> list[Problem]:
+    """Each limit with the smallest numbers: as the first operand, and then as the second."""
+    pairs = [(limits[0], other) for other in range(1, FIRST + 1)]
+    pairs += [(other, limits[1]) for other in range(1, SECOND + 1)]
     return [problem for pair in pairs for problem in _problem(task, *pair)]
 
 
@@ -103,12 +126,17 @@ def _panel(task: Task, rows: list[Row], members: list[int]) -> Panel:
     return found
 
 
-def _note(task: Task, limit: int) -> str:
+def _note(task: Task, limits: Limits) -> str:
     """What L and “at L” are, and how far training really went."""
-    text = to_text(limit)
-    value = f"{limit:,}" if len(text) <= 15 else f"10^{len(text) - 1} or more"
-    asked = ", ".join(map(str, edge(task, limit))) if len(text) <= 5 else "L with 1 ... 6 with L"
+    value = ", then ".join(map(_value, dict.fromkeys(limits)))
+    short = len(to_text(max(limits))) <= 5
+    asked = ", ".join(map(str, edge(task, limits))) if short else "L with 1 ... 6 with L"
     trained = f"the largest operand of training has {tasks.widest(task)[0]} digits"
     if task.values:
         trained = f"training had operands of {task.values[0]} to {task.values[1]}"
     return f"{task.operator}: L is {value}; {trained}. At L: {asked}."
+
+
+def _value(limit: int) -> str:
+    text = to_text(limit)
+    return f"{limit:,}" if len(text) <= 15 else f"10^{len(text) - 1} or more"

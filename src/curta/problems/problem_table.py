@@ -40,7 +40,8 @@ class Table:
     @property
     def second(self) -> int:
         """The least second operand: zero divides nothing."""
-        refused = OPERATIONS[self.operator].refuse((self.low, self.low))
+        refuse = OPERATIONS[self.operator].refuse
+        refused = refuse((self.low, self.low)) and refuse((self.high, self.low))
         return self.low + 1 if refused else self.low
 
     @property

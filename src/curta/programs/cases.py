@@ -3,6 +3,7 @@
 import math
 from random import Random
 
+from curta.problems.decimals import to_int, to_text
 from curta.programs.machine.sampling import number
 
 
@@ -17,7 +18,7 @@ def through_the_point(
     """Fractions that make one whole together, and nines above the point of either."""
     places = min(below, other_below)
     part = rng.randrange(1, 10**places)
-    one, other = (int(str(n).rjust(places, "0")[::-1]) for n in (part, 10**places - part))
+    one, other = (to_int(to_text(n).rjust(places, "0")[::-1]) for n in (part, 10**places - part))
     if rng.random() < 0.5:
         return one, 10**above - 1, other, 0
     return one, 0, other, 10**other_above - 1
@@ -26,7 +27,7 @@ def through_the_point(
 def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:
     """Two multiples of one number, which is half as long."""
     shared = number(rng, max(1, min(first, second) // 2))
-    wide, narrow = (shared * number(rng, max(1, n - len(str(shared)))) for n in (first, second))
+    wide, narrow = (shared * number(rng, max(1, n - len(to_text(shared)))) for n in (first, second))
     return wide, narrow
 
 

@@ -5,12 +5,13 @@ with two digits both are added. The last sign is the check digit, what the sum l
 next ten: 3 after 7.
 """
 
+from curta.problems.decimals import to_text
 from curta.programs.machine import Answer, Given, Paper, Sign, program
 
 
 def check_digit(number: int) -> int:
     """By Luhn's rule."""
-    digits = [int(character) for character in reversed(str(number))]
+    digits = [int(character) for character in reversed(to_text(number))]
     doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[::2])
     return -(doubled + sum(digits[1::2])) % 10
 

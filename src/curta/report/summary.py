@@ -152,8 +152,11 @@ def listed(numbers: Sequence[int]) -> str:
 
 
 def minute(moment: str) -> str:
-    """An ISO time to the minute: `2025-06-01 12:00 UTC`."""
-    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M %Z}".rstrip()
+    """An ISO time to the minute: `2025-06-01 12:00 UTC`; what is none as it is."""
+    try:
+        return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M %Z}".rstrip()
+    except ValueError:
+        return moment
 
 
 def _bounds(bounds: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ combination of values: `curta sweep` has one entry, a file may have several.
 """
 
 import dataclasses
+import hashlib
 import itertools
 import math
 import re
@@ -166,6 +167,15 @@ def base(words: Sequence[str]) -> str:
     if len(words) == 1:
         return slug(Path(words[0]).stem)
     return "-".join(slug(entry(word).name) for word in words)[:LONGEST].rstrip("-.")
+
+
+def of_all(names: Sequence[str]) -> str:
+    """A folder's name that is made of several; too long a one is cut, and told from others by a
+    hash."""
+    whole = slug("-".join(filter(None, names)))
+    if len(whole) <= LONGEST:
+        return whole
+    return f"{whole[:LONGEST].rstrip('-.')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
 
 def swept_base(recipe: str, fields: Iterable[str]) -> str:

@@ -82,7 +82,7 @@ def _claimed(folder: Path) -> _Held:
     if os.fstat(handle).st_nlink == 1:  # of a copy by hard links, the other's stays as it is
         with suppress(OSError):  # a full disk: it is for the next one's information only
             path.write_text(json.dumps(_about()), "utf-8")
-    files.sweep(folder)
+    files.sweep(folder, LOCK)
     return _Held(handle)
 
 

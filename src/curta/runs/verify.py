@@ -97,7 +97,8 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
             yield Part(f"{name}/{part.name}", part.state, part.about)
     code = found.files if found else ()
     yield from _code(path, code)
-    yield from _rest(path, {COMPARISON, *begun, *(one.file for one in code)})
+    yield from _inside(path / evaluations.FOLDER, re.compile(r"[\w.-]+"))
+    yield from _rest(path, {COMPARISON, evaluations.FOLDER, *begun, *(one.file for one in code)})
 
 
 def _read_or_none(path: Path) -> ComparisonResults | None:

@@ -93,7 +93,7 @@ def test_states_are_a_table_and_json(job: JobFolder, capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     assert "mine: 2 runs: 2 failed" in shown
     assert "\x1b" not in shown
-    assert main(["jobs", "mine", "--json"]) == 0
+    assert main(["jobs", "mine", "--json"]) == 1
     first, second = json.loads(capsys.readouterr().out)
     assert (first["run"], first["state"], first["failures"]) == ("width-16", "failed", 2)
     assert second["line"] == "its task has ended without it"
@@ -113,6 +113,6 @@ def test_logs_are_those_of_the_runs_that_are_named(
 def test_what_is_cancelled_is_shown_so(job: JobFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["jobs", "mine", "--cancel"]) == 0
     assert "mine is cancelled" in capsys.readouterr().out
-    assert main(["jobs", "mine", "--json"]) == 0
+    assert main(["jobs", "mine", "--json"]) == 1
     states = [one["state"] for one in json.loads(capsys.readouterr().out)]
     assert states == ["failed", "cancelled"]

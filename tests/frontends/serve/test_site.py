@@ -54,6 +54,20 @@ def test_a_damaged_run_is_listed_with_what_is_wrong(small: Path) -> None:
         assert client.get(f"/runs/small/{leaf}").status_code == (404 if leaf else 303)
 
 
+@pytest.mark.parametrize(
+    ("file", "content"), [("run.json", {"created": "yesterday"}), ("evaluation.json", {})]
+)
+def test_an_odd_run_is_no_reason_not_to_list_the_others(
+    small: Path, file: str, content: dict[str, str]
+) -> None:
+    shutil.copytree(small, odd := small.parent / "odd")
+    found = json.loads((odd / file).read_text())
+    for row in found.get("lengths", []):
+        row["exact_match"] = []
+    (odd / file).write_text(json.dumps(found | content))
+    assert {"odd", "small"} <= {row[0] for row in page("/").rows}
+
+
 def test_a_damaged_line_of_metrics_is_no_reason_not_to_list_the_others(small: Path) -> None:
     shutil.copytree(small, small.parent / "other")
     (small / "metrics.jsonl").write_text("{}\n")

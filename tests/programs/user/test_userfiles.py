@@ -407,6 +407,12 @@ def test_answers_of_every_kind_are_kept(tmp_path: Path) -> None:
     assert [type(one) for one in found] == [Fraction, Fraction, bool, int, tuple]
 
 
+def test_problems_that_json_cannot_hold_are_not_kept(tmp_path: Path) -> None:
+    problems = [Problem("+", (10**5000, 1)), Problem("-", (12, 3))]
+    kept.save(tmp_path, [("5000", "random", one) for one in problems], Written({}, {}))
+    assert [row.operands for row in kept.stored(tmp_path)] == [(12, 3)]
+
+
 HEX = """
 from curta import Answer, Given, Sign, program
 

@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Int
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.sections import Evaluation
-from curta.config.task import Task
+from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices
 from curta.export.dataset.columns import Columns, Written
 from curta.layouts import Layout, layout_named
@@ -155,7 +155,7 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
     others = [layout_named(name) for name in recipe.evaluation.layouts]
     held = (recipe.training.validation, recipe.evaluation.held_out)
     found: dict[str, list[Source]] = {split: [] for split in SPLITS}
-    for task, share in zip(recipe.tasks, _shares(recipe.tasks, rows), strict=True):
+    for task, share in zip(recipe.tasks, shares(recipe.tasks, rows), strict=True):
         for split, count in zip(SPLITS, (share, *held), strict=False):
             found[split].append(_source(task, own, split, count, seed, held))
         found[TEST_OOD] += [_source(task, o, TEST_OOD, held[1], seed, held) for o in others]
@@ -211,13 +211,6 @@ def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
         )
     start = {VALIDATION: 0, TEST_ID: held[0], TEST_OOD: sum(held)}[split]
     return range(task.held_out)[start : start + rows]
-
-
-def _shares(tasks: Sequence[Task], rows: int) -> list[int]:
-    """How many of `rows` each task contributes, by its weight."""
-    ends = np.cumsum([task.weight for task in tasks])
-    ends = np.rint(rows * ends / ends[-1]).astype(int)
-    return np.diff(ends, prepend=0).tolist()
 
 
 def _ahead(begin: Callable[[int], T], depth: int) -> Iterator[T]:

@@ -85,6 +85,11 @@ def follow(path: Path, to_the_end: bool, as_json: bool = False) -> int:
             time.sleep(PAUSE)
             found = states.read(folder)
     _show(folder, found, as_json, write=states.is_over(found) and (going or to_the_end))
+    return _exit_code(found)
+
+
+def _exit_code(found: "Sequence[RunState]") -> int:
+    """1 where a run is not finished that will not go on."""
     return int(any(one.state in ("failed", "cancelled") for one in found))
 
 
@@ -232,8 +237,9 @@ def _line(name: str) -> tuple[str, str, str]:
 def _print_json(folder: "JobFolder") -> int:
     from curta.runs.cluster import states
 
-    print(_as_json(states.read(folder)))
-    return 0
+    found = states.read(folder)
+    print(_as_json(found))
+    return _exit_code(found)
 
 
 def _as_json(found: "Sequence[RunState]") -> str:

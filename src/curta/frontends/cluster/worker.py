@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from curta.config import files
 from curta.config.errors import UserError, as_line
 from curta.frontends.cli.display import Status, entry_line, notice
 from curta.frontends.cli.stages import complete, learn
@@ -95,7 +96,7 @@ def _told(error: Exception) -> str:
 def _printing_to(path: Path) -> Iterator[None]:
     """Within the block all that this process prints is added to a file."""
     before = [os.dup(number) for number in (1, 2)]
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    handle = files.open_end(path)
     _point(handle, handle)
     try:
         yield

@@ -93,7 +93,7 @@ def row(name: Name, path: Path) -> Row:
         info, last = folder.read_info(), metrics.read_last(folder.metrics)
         found = _evaluated(*_version(folder.evaluation))
         recipe = _recipe(*_version(folder.recipe))
-    except UserError as error:
+    except (UserError, ValueError) as error:  # a date that is none, or a row without members
         return Row(name, None, str(error))
     return Row(
         name, info, "", str(recipe.get("summary", "")),

@@ -22,7 +22,7 @@ from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe
 from curta.problems.decimals import of_exact, to_exact
 from curta.problems.operations import OPERATIONS, Answer
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, widths
 from curta.programs import BUILT_IN
 from curta.programs.declared import Declared
 from curta.programs.machine import Program, store
@@ -36,6 +36,9 @@ PROBLEMS = "problems.jsonl"
 
 COUNT = 20
 """Problems of each size and slice that are kept, at most."""
+
+DIGITS = 4_000
+"""Digits of a problem's operands at most: JSON is not read with longer whole numbers."""
 
 TOKENS = 20_000
 """Tokens of these, at most, but for one problem."""
@@ -186,6 +189,8 @@ def save(path: Path, problems: Sequence[tuple[str, str, Problem]], record: Recor
     for _, group in itertools.groupby(problems, lambda one: (one[2].operator, *one[:2])):
         spare = TOKENS
         for size, slice_name, problem in itertools.islice(group, COUNT):
+            if sum(widths(problem)) > DIGITS:
+                break
             tokens, prompt = record.record(problem.operator, problem.operands)
             if spare < TOKENS and len(tokens) > spare:
                 break

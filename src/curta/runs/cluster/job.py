@@ -22,7 +22,7 @@ from pydantic import AfterValidator
 
 from curta.config import files, limits, locks, typed
 from curta.config.cluster import Cluster
-from curta.config.errors import quoted
+from curta.config.errors import UserError, quoted
 from curta.runs.folders import COMPARISON, Folder
 
 HIDDEN = ".jobs"
@@ -111,8 +111,15 @@ class JobFolder:
     def exists(self) -> bool:
         return os.path.lexists(self._job)
 
+    def check(self) -> None:
+        """Raises UserError for a folder that is a link: nothing of a job is written elsewhere."""
+        for place in (self.folder, self._runs, self.folder / "tasks", self.submitit):
+            if place.is_symlink():
+                raise UserError(f"job {self.name!r} is damaged: {place.name!r} is a link")
+
     def read(self) -> Job:
         """UserError if nothing was submitted, or job.json is damaged."""
+        self.check()
         return typed.read(Job, self._job, f"job {self.name!r}")
 
     def save(self, job: Job) -> None:
@@ -169,6 +176,7 @@ class JobFolder:
 
     def forget_tries(self) -> None:
         """Before runs are submitted anew."""
+        self.check()
         for path in self._runs.glob("*.json"):
             path.unlink(missing_ok=True)
 

@@ -139,7 +139,9 @@ def _to_processes(folder: JobFolder, job: Job, work: Work) -> list[str]:
 def _begun(folder: JobFolder, job: Job, number: int, work: Work) -> int:
     log = folder.task_log(number)
     log.parent.mkdir(parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    if log.is_symlink():
+        raise UserError(f"job {folder.name!r} is damaged: {log.name!r} is a link")
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", work.__module__, str(folder.path), str(number)],
