@@ -367,10 +367,6 @@ class Certificate:
         return self.sound and not any(one.wrong for one in self.members)
 
 
-LARGEST = 1 << 36
-"""Most bytes of the windows that are read: of thousands of members."""
-
-
 class CertifiedWindows(NamedTuple):
     """`windows.safetensors`: every window, what is right after it, and what members do.
 
@@ -387,14 +383,14 @@ class CertifiedWindows(NamedTuple):
 def read_windows(folder: Path) -> CertifiedWindows | None:
     """The windows of the certificate in a run's folder; None if it has kept none.
 
-    Raises UserError if they are damaged.
+    Raises UserError if they are damaged. Those of thousands of members are many gigabytes.
     """
     import safetensors
     import safetensors.numpy
 
     path, where = folder / WINDOWS, f"run {folder.name!r} is damaged: {WINDOWS}"
     try:
-        found = safetensors.numpy.load(files.read_bytes(path, LARGEST))
+        found = safetensors.numpy.load(files.read_bytes(path, 1 << 36))
         return CertifiedWindows(*(found[name] for name in CertifiedWindows._fields))
     except FileNotFoundError:
         return None
