@@ -46,6 +46,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The current folder has what the pages take for granted; files of it are forgotten again."""
     for path in (ROOT / "docs" / "examples").glob("*.py"):
         shutil.copy(path, tmp_path)
+    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
     for name, example in STANDS_FOR.items():
         shutil.copy(ROOT / "docs" / "examples" / example, tmp_path / name)
     shipped = Path(recipe.__file__).parent
