@@ -53,10 +53,10 @@ def test_the_headline_is_measured() -> None:
     found = results["addition"]["certificate"]
     head = " ".join((ROOT / "README.md").read_text("utf-8").partition("## ")[0].split())
     held_out = min(member["held_out"] for member in found["members"])
-    assert f"all {found['windows']:,} windows that can occur are right" in head
-    assert f"more than {held_out // 1000},000 of them held out" in head
+    assert f"is right in all {found['windows']:,} situations" in head
+    assert f"more than {held_out // 1000},000 of which training never showed" in head
     assert f"{len(results)} recipes" in head
     seconds = median(results["addition"]["seconds_one_seed"])
-    assert f"`addition`, {seconds:.1f} seconds a seed" in head
+    assert f"`addition`, {seconds:.1f} seconds a model" in head
     assert {member["wrong"] for member in found["members"]} == {0}
     assert len(found["members"]) == 8
