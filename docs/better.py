@@ -93,7 +93,7 @@ def range_probe(run: Any) -> Found:
     from curta.probes.values import edge
 
     (task,) = run.recipe.tasks
-    return {"fourteen sums with 50": _shares(run.load_models(), edge(task, LIMIT))}
+    return {"fourteen sums with 50": _shares(run.load_models(), edge(task, (LIMIT, LIMIT)))}
 
 
 MEASURED: dict[str, tuple[str, Callable[[Any], Found]]] = {

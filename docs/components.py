@@ -147,7 +147,7 @@ def fourteen(run: Any) -> dict[str, Any]:
     from curta.problems import tasks
 
     (task,), models = run.recipe.tasks, run.load_models()
-    sums = edge(task, LIMIT)
+    sums = edge(task, (LIMIT, LIMIT))
     trained = tasks.trained_problems(task, tasks.trained_count(task))
     known = {either for one in trained for either in (one.operands, one.operands[::-1])}
     right = scores(models, sums, run.layout.bounds_of(sums)).exact_match
