@@ -395,11 +395,18 @@ def test_failed_replace_leaves_the_old_report(
     assert files(tmp_path) == before
 
 
-def test_report_that_cannot_be_rendered_touches_nothing(tmp_path: Path) -> None:
+def test_report_that_cannot_be_rendered_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_report(sample.write_young_run(tmp_path))
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.suffix == ".png"}
-    sample.write_young_run(tmp_path, members=4, created="yesterday")
-    with pytest.raises(ValueError, match="yesterday"):
+    sample.write_young_run(tmp_path, members=4)
+
+    def fails(*given: Any, **named: Any) -> str:
+        raise ValueError("no page")
+
+    monkeypatch.setattr("curta.report.page.render", fails)
+    with pytest.raises(ValueError, match="no page"):
         write_report(tmp_path)
     assert {path: path.read_bytes() for path in before} == before
 
