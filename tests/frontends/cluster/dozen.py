@@ -105,8 +105,12 @@ class Dozen:
         return done.stdout
 
     def states(self, name: str) -> dict[str, dict[str, Any]]:
-        """How each run of a job stands."""
-        return {one["run"]: one for one in json.loads(self.curta("jobs", name, "--json"))}
+        """How each run of a job stands; the exit code is 1 where one has failed or was cancelled."""
+        done = self.call("jobs", name, "--json")
+        found = {one["run"]: one for one in json.loads(done.stdout)}
+        ended = any(one["state"] in ("failed", "cancelled") for one in found.values())
+        assert done.returncode == ended, done.stderr
+        return found
 
     def job(self, name: str, *path: str) -> Path:
         return self.folder.joinpath("runs", name, ".jobs", *path)
