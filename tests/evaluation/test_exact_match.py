@@ -269,7 +269,5 @@ def test_a_program_whose_answers_are_wrong_is_told(
     layout = layout_of(recipe)
     stacked = trainer.init(recipe, layout, jnp.array([0])).model
     asked = [Problem("+", (7 + number, 9)) for number in range(count)]
-    with pytest.raises(
-        UserError, match=r"writes \d+ for \d+\+9, and the truth is \d+: "
-    ):
+    with pytest.raises(UserError, match=r"writes \d+ for \d+\+9, and the truth is \d+: "):
         scoring.exact_match(Models(stacked, layout, 1, seeds=(0,)), asked)

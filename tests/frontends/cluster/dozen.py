@@ -105,7 +105,7 @@ class Dozen:
         return done.stdout
 
     def states(self, name: str) -> dict[str, dict[str, Any]]:
-        """How each run of a job stands; the exit code is 1 where one has failed or was cancelled."""
+        """How each run stands; the exit code is 1 where one has failed or was cancelled."""
         done = self.call("jobs", name, "--json")
         found = {one["run"]: one for one in json.loads(done.stdout)}
         ended = any(one["state"] in ("failed", "cancelled") for one in found.values())
