@@ -194,8 +194,9 @@ def test_a_margin_that_is_no_number_is_wrong() -> None:
 
 
 def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict() -> None:
-    found = catalogue.Found("+", 10, np.array([[1, 2], [1, 3]]), np.array([5, 6]), [(1, 2)] * 2,
-                            [], 0, [], None)  # fmt: skip
+    rows, targets = np.array([[1, 2], [1, 3]]), np.array([5, 6])
+    listing: Any = None  # not looked at
+    found = catalogue.Found("+", 10, rows, targets, [(1, 2)] * 2, [], 0, [], listing)
     other = found._replace(operator="-", targets=np.array([5, 7]))
     listed = certificate.together([found, other])
     assert (listed.conflicts, listed.targets.tolist()) == (1, [5, 6])

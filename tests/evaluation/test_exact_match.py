@@ -249,9 +249,13 @@ def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) ->
 
 
 @program(
-    "forgetful", operator="+", axes=("place",), answer=Answer("sum"), sizes=(1, 3),
+    "forgetful",
+    operator="+",
+    axes=("place",),
+    answer=Answer("sum"),
+    sizes=(1, 3),
     prompt=(Given("a", "place"), Sign("+"), Given("b", "place"), Sign("=")),
-)  # fmt: skip
+)
 def forgetful(paper: Paper, a: list[int], b: list[int]) -> None:
     """A sum without carries."""
     for one, other in zip_longest(a, b, fillvalue=0):
@@ -269,5 +273,6 @@ def test_a_program_whose_answers_are_wrong_is_told(
     layout = layout_of(recipe)
     stacked = trainer.init(recipe, layout, jnp.array([0])).model
     asked = [Problem("+", (7 + number, 9)) for number in range(count)]
-    with pytest.raises(UserError, match=r"writes \d+ for \d+\+9, and the truth is \d+: "):
+    says = r"the program writes \d+ for \d+\+9, and the truth is \d+: `curta check` shows where"
+    with pytest.raises(UserError, match=says):
         scoring.exact_match(Models(stacked, layout, 1, seeds=(0,)), asked)

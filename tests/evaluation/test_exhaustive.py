@@ -1,5 +1,7 @@
 """Every problem of a table: counted, each once, as the ordinary examination has it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,10 @@ from curta.config.errors import UserError
 from curta.evaluation import exhaustive
 from curta.evaluation.results import WholeTable
 from curta.evaluation.scoring import Models, exact_match
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
+from curta.programs import PROGRAMS
+from curta.programs.declared import Declared
 from tests import paper, tiny
 
 
@@ -57,3 +62,14 @@ def test_what_has_no_table_is_refused(
 ) -> None:
     with pytest.raises(UserError, match=complaint):
         exhaustive.table(models, operator, limit, lambda share: None)
+
+
+def test_pairs_leave_out_what_an_operation_of_the_users_refuses_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """0/0 has no answer, 3/0 may have one."""
+    refuse = lambda a, b: None if a or b else "one of them must be more than 0"
+    both = replace(PROGRAMS["gcd"], name="both", operator="both", refuse=refuse)
+    monkeypatch.setitem(OPERATIONS, "both", Declared.of(both))
+    pairs = {tuple(pair) for pair in exhaustive._pairs("both", 9).tolist()}
+    assert pairs == {(a, b) for a in range(10) for b in range(10)} - {(0, 0)}

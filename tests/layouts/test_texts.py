@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ import pytest
 from curta.config import cache as entries
 from curta.config.errors import Notice, UserError
 from curta.layouts import layout_named, texts
+from curta.layouts.texts import layout_of
+from curta.problems.problem import Problem
+from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine, Windows
+from curta.programs.user import registry
 from curta.runs import folders
 from tests import paper, tiny
 
@@ -161,3 +166,14 @@ def test_a_damaged_machine_of_a_run_is_one_line(text: str) -> None:
     with pytest.raises(UserError, match="run 'mine'") as caught:
         folders.layout_in(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_held_out_problems_can_be_put_as_a_program_of_the_users_puts_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mine = replace(PROGRAMS["spaced-apart"], name="mine")
+    monkeypatch.setitem(registry.REGISTERED, "mine", mine)
+    table = {"task__values": (0, 9), "task__special": 0.0, "task__held_out": 40}
+    recipe = tiny.recipe(program="spaced", **table, evaluation__layouts=["mine"])
+    layout, problem = layout_of(recipe), Problem("+", (1, 2))
+    assert layout.other("mine").prompt(problem) != layout.prompt(problem)

@@ -188,9 +188,9 @@ def test_operands_lie_where_they_are_said_to(
     beyond: str, step: tuple[int, int], limits: tuple[int, int]
 ) -> None:
     low, high = (0, 1) if beyond == "none" else step
-    exam = OperandRange(count=8).drawn(Task("//"), limits, (low, high), beyond)
-    assert len(exam) == 8
-    for problem in exam:
+    sample = OperandRange(count=8).drawn(Task("//"), limits, (low, high), beyond)
+    assert len(sample) == 8
+    for problem in sample:
         pairs = list(zip(problem.operands, limits, strict=True))
         inside = sum(low * limit <= value < high * limit for value, limit in pairs)
         below = sum(value < limit for value, limit in pairs)

@@ -143,7 +143,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep_folders(path.parent)
-        temporary, lock = _filled_folder(path)
+        temporary, lock = _empty_folder(path)
         try:
             yield temporary
             temporary.chmod(0o755)
@@ -156,13 +156,13 @@ def new_folder(path: Path) -> Iterator[Path]:
             locks.release(lock)
 
 
-def _filled_folder(path: Path) -> tuple[Path, int | None]:
-    """A folder beside `path` and its lock; another if a sweep was faster, to which it was left."""
+def _empty_folder(path: Path) -> tuple[Path, int | None]:
+    """A folder beside `path`, and its lock; another where a sweep took it before it was locked."""
     while True:
         made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART))
         with suppress(FileNotFoundError):
             lock = locks.claim(made)
-            if made.exists() and (lock is not None or not system.OPENS_FOLDERS):
+            if made.exists():
                 return made, lock
             locks.release(lock)
 

@@ -131,8 +131,8 @@ def _held_out(
         return tasks.held_out(task, range(first, first + count))
     watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     if not isinstance(layout, ProgramLayout):
-        fresh = tasks.fresh_problems(task, count + len(watched))
-        return [problem for problem in fresh if problem not in set(watched)][:count]
+        known, fresh = set(watched), tasks.fresh_problems(task, count + len(watched))
+        return [problem for problem in fresh if problem not in known][:count]
     base = layout.base(task.operator)
     new = islice(_new(recipe, layout, task, seeds, watched, TRIES * count), count)
     return [Problem(task.operator, operands, base) for operands in new]

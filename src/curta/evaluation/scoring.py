@@ -30,7 +30,7 @@ from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard
 
-TOLD = 60
+LETTERS = 60
 """Letters of a problem, or of an answer, in a complaint."""
 
 TOGETHER = 1 << 20
@@ -195,11 +195,12 @@ def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
     if isinstance(layout, ProgramLayout):
         answer = layout.answer(problem, tokens[prompt:])
         if answer != problem.truth:
-            told = "no answer" if answer is None else shortened(answer_text(answer), TOLD)
-            truth = shortened(answer_text(problem.truth), TOLD)
+            written = "no answer" if answer is None else answer_text(answer)
+            texts = (written, str(problem), answer_text(problem.truth))
+            written, asked, truth = (shortened(text, LETTERS) for text in texts)
             raise UserError(
-                f"the program writes {told} for {shortened(str(problem), TOLD)}, and the truth is"
-                f" {truth}: `curta check` shows where"
+                f"the program writes {written} for {asked}, and the truth is {truth}:"
+                " `curta check` shows where"
             )
     return tokens, prompt
 

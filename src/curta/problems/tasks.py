@@ -244,9 +244,10 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
 
 
 def validation(task: Task, count: int) -> list[Problem]:
-    """Problems to watch the training by: the first ones held out; none of a fixed set of training.
+    """Problems to watch the training by.
 
-    Where there is neither, or nothing else than the set, they are drawn as those of training are.
+    Of a table the first ones held out, if any are; of a fixed set (`task.rows`) others than it has,
+    if there are others. In all other cases they are drawn as those of training are.
     """
     if task.held_out:
         return held_out(task, range(count))

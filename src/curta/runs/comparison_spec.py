@@ -170,8 +170,7 @@ def base(words: Sequence[str]) -> str:
 
 
 def of_all(names: Sequence[str]) -> str:
-    """A folder's name that is made of several; too long a one is cut, and told from others by a
-    hash."""
+    """What a folder for several runs is called; where that is too long, by the start and a hash."""
     whole = slug("-".join(filter(None, names)))
     if len(whole) <= LONGEST:
         return whole

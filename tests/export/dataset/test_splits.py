@@ -187,6 +187,7 @@ def test_rows_are_shared_by_weight_and_every_task_has_some(rows: int, weights: l
     assert sum(shares) == rows
     exact = [rows * weight / sum(weights) for weight in weights]
     assert min(shares) >= 1
+    assert all(one <= max(1, other + 1) for one, other in zip(shares, exact, strict=True))
     if min(exact) >= 1:
         assert all(abs(one - other) <= 1 for one, other in zip(shares, exact, strict=True))
 
