@@ -4,7 +4,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -92,6 +93,46 @@ def test_a_signal_in_a_callback_that_nobody_can_catch_ends_it_with_a_line() -> N
         """
     )
     assert found == (130, "", "\ncurta: ended at once\n")
+
+
+IMPORTS = """
+sys.path.insert(0, {folder!r})
+
+with interrupts.{block}():
+    import signals_itself
+
+    print("imported", flush=True)
+    {then}
+"""
+"""Imports a module that sends a signal to its own process."""
+
+
+@pytest.fixture
+def imports(tmp_path: Path) -> Callable[..., Ended]:
+    (tmp_path / "signals_itself.py").write_text(
+        "import signal\nsignal.raise_signal(signal.SIGTERM)\n"
+    )
+
+    def imported(block: str, then: str = "") -> Ended:
+        return ended(IMPORTS.format(folder=str(tmp_path), block=block, then=then))
+
+    return imported
+
+
+def test_a_signal_while_a_module_is_imported_ends_it_with_a_line(
+    imports: Callable[..., Ended],
+) -> None:
+    """An exception there would go through the module, which may be written in C++."""
+    assert imports("handled") == (143, "", "\ncurta: interrupted\n")
+
+
+def test_where_the_work_has_safe_points_a_module_is_imported_first(
+    imports: Callable[..., Ended],
+) -> None:
+    assert imports("deferred") == (143, "imported\n", "")
+    patient = imports("patient", "interrupts.check()")
+    assert (patient.code, patient.out) == (1, "imported\n")
+    assert patient.err.endswith("Interrupted: SIGTERM\n")
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:

@@ -1,8 +1,9 @@
 """SIGINT (Ctrl-C) and SIGTERM (what Slurm and Kubernetes send): work ends where it is safe to.
 
 Within `deferred` a signal is only noted, and the work ends at its next safe point. Elsewhere in a
-command it raises `Interrupted`. A second one ends the process at once: files are replaced whole,
-so nothing is lost by that but what was not saved yet.
+command it raises `Interrupted`. A second one ends the process at once, as does one that comes while
+a module is imported: files are replaced whole, so nothing is lost by that but what was not saved
+yet.
 
 A task of a cluster is `patient`: it also heeds SIGUSR2, by which Slurm says that its time is nearly
 over, and however many signals come it ends where it is safe to. Slurm may send one several times.
@@ -14,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -137,14 +139,28 @@ def _listening() -> bool:
     return ours or threading.current_thread() is not threading.main_thread()
 
 
-def _handle(number: int, frame: Any) -> None:
+def _handle(number: int, frame: FrameType | None) -> None:
     if _noted.is_set() and _patient:
         return
     if _noted.is_set():
         _end(number)
     _noted.note(number)
-    if not _depth:
+    if _depth:
+        return
+    if not _importing(frame):
         raise Interrupted(number)
+    if not _patient:
+        leave("interrupted", 128 + number)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported: those written in C++, such as jaxlib's, crash if it is
+    an exception that ends that."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def leave(line: str, code: int) -> NoReturn:
