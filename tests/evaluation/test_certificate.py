@@ -193,6 +193,15 @@ def test_a_margin_that_is_no_number_is_wrong() -> None:
     ]
 
 
+def test_margins_have_to_be_above_what_is_rounded_here_and_elsewhere() -> None:
+    """Off by 1 in one direction here, and in the other there: 1.9 may be -0.1 there, 2.1 not."""
+    margin = np.array([[1.9, 2.1, -1.9, -2.1]], np.float32)
+    no = np.zeros((1, 4), bool)
+    found = Judged(np.zeros((1, 4), int), margin, np.ones((1, 4), np.float32), no)
+    assert found.below_bound.tolist() == [[True, False, True, False]]
+    assert not found._replace(bound=None).below_bound.any()
+
+
 def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict() -> None:
     rows, targets = np.array([[1, 2], [1, 3]]), np.array([5, 6])
     listing: Any = None  # not looked at

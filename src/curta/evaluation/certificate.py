@@ -79,6 +79,14 @@ class Judged(NamedTuple):
         """A margin that is no number is none."""
         return ~(self.margin > 0)
 
+    @property
+    def below_bound(self) -> Bool[np.ndarray, "members windows"]:
+        """Where another machine may write something else: what is rounded there and what is
+        rounded here may be as far apart as twice the bound."""
+        if self.bound is None:
+            return np.zeros_like(self.shown)
+        return np.abs(self.margin) <= 2 * self.bound
+
 
 def certify(
     models: Models,
@@ -234,8 +242,6 @@ def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
 
 def _member(number: int, seed: int, judged: Judged) -> MemberWindows:
     shown, wrong = judged.shown[number], judged.wrong[number]
-    off = judged.bound
-    below = 0 if off is None else int((abs(judged.margin[number]) <= off[number]).sum())
     return MemberWindows(
         member=number,
         seed=seed,
@@ -245,7 +251,7 @@ def _member(number: int, seed: int, judged: Judged) -> MemberWindows:
         held_out=int((~shown).sum()),
         held_out_correct=int((~shown & ~wrong).sum()),
         margin=float(judged.margin[number].min()),
-        below_bound=below,
+        below_bound=int(judged.below_bound[number].sum()),
     )
 
 

@@ -301,7 +301,8 @@ class MemberWindows:
     """How one member does on all windows, counted.
 
     `held_out` are those that its training never showed. `margin` is the smallest, in logits, of
-    the right token over the next best; `below_bound` are no larger than what rounding can move.
+    the right token over the next best; `below_bound` are at most twice what rounding can move:
+    once as calculated here, once elsewhere.
     """
 
     member: int

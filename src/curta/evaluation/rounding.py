@@ -79,7 +79,7 @@ class Margins(NamedTuple):
     margin: Float[np.ndarray, " windows"]
     """The right token's logit less the largest other one's."""
     bound: Float[np.ndarray, " windows"]
-    """How far rounding can move it."""
+    """How far rounding can move it from what it is in exact arithmetic, here or elsewhere."""
 
 
 def unbounded(model: Transformer) -> str | None:

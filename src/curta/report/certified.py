@@ -86,8 +86,8 @@ def _scope(content: Certificate) -> str:
         )
     if near:
         says.append(
-            f"Up to {counted(near, 'window')} a member {_be(near)} closer than the bound on "
-            "rounding: another machine may write them otherwise."
+            f"Up to {counted(near, 'window')} a member {_be(near)} closer than twice the bound "
+            "on rounding: another machine may write them otherwise."
         )
     return " ".join(says)
 
