@@ -56,7 +56,7 @@ def test_the_headline_is_measured() -> None:
     assert f"is right in all {found['windows']:,} situations" in head
     assert f"more than {held_out // 1000},000 of which training never showed" in head
     assert f"{len(results)} recipes" in head
-    seconds = median(results["addition"]["seconds_one_seed"])
+    seconds = median(RESULTS.read("seconds")["addition"])
     assert f"`addition`, {seconds:.1f} seconds a model" in head
     assert {member["wrong"] for member in found["members"]} == {0}
     assert len(found["members"]) == 8

@@ -14,7 +14,7 @@ def test_a_program_is_measured_once_and_has_its_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(RESULTS, "folder", tmp_path)
-    monkeypatch.setitem(programs.SEEDS, "luhn", 1)
+    monkeypatch.setattr(programs, "SEEDS", [8])
     monkeypatch.setattr(sys, "argv", ["programs", "luhn"])
     monkeypatch.setenv("CURTA_RUNS", str(tmp_path))  # what the study changes is changed back
     programs.main()
@@ -22,7 +22,9 @@ def test_a_program_is_measured_once_and_has_its_row(
     programs.main()
     assert capsys.readouterr().out == "programs: luhn is kept\n"
     *_, row = programs.tables(Results(tmp_path))["programs"]
-    assert row.startswith("| `luhn` | 1 to 10 digits | 240 | closed | 0 in 1 | luhn 1000: 1.000 |")
+    assert row.startswith(
+        "| `luhn` | 1 to 10 digits | 240 | closed | 0 in 1 | luhn 1000: 1.000 of 100 |"
+    )
     record = Results(tmp_path).records("programs")["luhn"]
-    assert record["header"]["seeds"] == [0]
+    assert record["header"]["seeds"] == [8]
     assert record["settings"]["recipe"]["program"] == "luhn"
