@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config.table import Column, Table, escaped
+from curta.config.table import Column, Table, cell, escaped
 from curta.frontends.cli.screen import Screen
 
 OPERATORS = ("+", "-", "*", "//", "%", "<", "&", "a_b", "#", "[x]", "{", "}", "\\", "~", "^", "$")
@@ -35,6 +35,15 @@ def printed(of: Table, width: int = 80, **settings: Any) -> list[str]:
     out = io.StringIO()
     Screen(file=out, width=width, **settings).print(of)
     return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1.0, "1.000"), (0.0, "0.000"), (0.9996, ">0.999"), (0.9994, "0.999"), (0.0004, "<0.001"),
+     (1.0004, "1.000"), (-0.0004, ">-0.001"), ([1.0, 0.9999], "1.000 >0.999")],
+)  # fmt: skip
+def test_only_all_is_one_and_only_none_is_nothing(value: Any, shown: str) -> None:
+    assert cell(value) == shown
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("C",)))

@@ -9,6 +9,7 @@ import pytest
 from curta.config.recipe import Recipe
 from curta.evaluation import gap, scoring, suite
 from curta.evaluation.scoring import Models
+from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
 from curta.problems.problem import Problem
@@ -96,9 +97,33 @@ def test_a_table_is_asked_on_both_sides_of_its_split(kind: str, together: bool) 
     every = [tuple(row) for row in tasks.table(task).pairs(jnp.arange(400)).tolist()]
     assert {problem.operands for mine in found.trained for problem in mine} <= set(every[100:])
     assert [problem.operands for problem in found.held_out] == every[:60]
-    twins = [(a, b) for a, b in every[:60] if a != b and (b, a) in every[100:]]
+    met = trained_on(recipe) if kind == "program" else every[100:]
+    twins = [(a, b) for a, b in every[:60] if a != b and (b, a) in met]
     assert [problem.operands for problem in found.twins] == twins
     assert bool(twins) != together
+
+
+def trained_on(recipe: Recipe) -> set[tuple[int, ...]]:
+    """Operands of all problems that a program recorded for one of the members."""
+    layout, (task,) = layout_of(recipe), recipe.tasks
+    assert isinstance(layout, ProgramLayout)
+    return {one for seed in SEEDS for one in records.problems(recipe, layout, task, seed)}
+
+
+def test_of_a_program_only_what_it_recorded_counts_as_trained_on() -> None:
+    """Of 300 rows that may be trained on each of two members has 40."""
+    recipe = tiny.recipe(
+        **TABLE, task__twins_together=False, training__problems=40, evaluation__held_out=60
+    )
+    (split,) = suite.evaluate(recipe, models(recipe), recipe.evaluation, lambda what: None).splits
+    met = trained_on(recipe)
+    every = [tuple(row) for row in tasks.table(recipe.tasks[0]).pairs(jnp.arange(100)).tolist()]
+    assert (split.training, split.held_out, split.overlap) == (len(met), 100, 0)
+    assert 40 < len(met) <= 80
+    assert split.mirrored == sum(a != b and (b, a) in met for a, b in every)
+    found = known(recipe)
+    assert found is not None
+    assert len(found.twins) == sum(a != b and (b, a) in met for a, b in every[:60])
 
 
 @pytest.mark.parametrize(

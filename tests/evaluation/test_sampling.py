@@ -6,11 +6,11 @@ from typing import NamedTuple
 import pytest
 
 from curta.evaluation.results import NamedProblem
-from curta.evaluation.sampling import written
+from curta.evaluation.sampling import named, written
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.problems.problem import answer_text, parse
-from tests import tiny
+from tests import paper, tiny
 
 ASKED = ("12+34", "7+8", "9999+1", "123456789012345678+1")
 pytestmark = pytest.mark.usefixtures("brief")
@@ -64,6 +64,13 @@ def test_answers_are_what_the_layout_reads_in_the_writing(evaluated: Evaluated) 
             for one, own in zip(getattr(row, when), wrote, strict=True):
                 answer = run.layout.answer(PROBLEMS[number], own[number])
                 assert one.answer == (None if answer is None else answer_text(answer))
+
+
+def test_truths_are_in_the_base_of_the_answer() -> None:
+    recipe = tiny.recipe(program="binary", task=[{"operator": "binary", "digits": [1, 4]}])
+    models = paper.trained(recipe, 0)
+    (one,) = named(["binary 13"], models, models)
+    assert one.truth == "0b1101"
 
 
 def test_one_member_writes_them_alone_and_other_ones_if_asked(evaluated: Evaluated) -> None:

@@ -65,7 +65,7 @@ def content(**changes: Any) -> Certificate:
         ),
         closure=ClosureResult(closed=True, open=0, reason=""),
         operators={},
-        rounding=Rounding(bound=None, how=""),
+        rounding=Rounding(bound=0.01, how=""),
         roles=[],
         members=[MEMBER],
         wrong=[],
@@ -106,9 +106,14 @@ def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() ->
         {"conflicts": 1},
         {"unwritable": ["gcd 6,4"]},
         {"members": members(0, below_bound=2)},
+        {"rounding": Rounding(None, "")},
     ):
         assert "exact at every length" not in headline(content(**changes))
     assert "another machine" in headline(content(members=members(0, below_bound=2)))
+
+
+def test_a_design_without_a_bound_on_rounding_is_told() -> None:
+    assert "No bound on rounding is known" in headline(content(rounding=Rounding(None, "")))
 
 
 def test_a_run_without_a_certificate_has_no_such_section(tmp_path: Path) -> None:

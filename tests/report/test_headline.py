@@ -78,3 +78,14 @@ def test_sizes_of_training_are_in_distribution(size: str, slice_name: str, insid
 def test_the_other_operands_have_bounds_of_their_own(size: str, inside: bool) -> None:
     (one,) = sample.rows_of(sample.evaluation(1, 5) | {"lengths": [row(size, 6)]})
     assert Trained((1, 6), (1, 3), None).covers(one) == inside
+
+
+@pytest.mark.parametrize(
+    ("size", "operands", "inside"),
+    [("5", (3, 5), False), ("5", (2, 4), True), ("2x5", None, True), ("3x5", None, False)],
+)
+def test_a_size_without_a_count_has_as_many_operands_as_usual(
+    size: str, operands: tuple[int, int] | None, inside: bool
+) -> None:
+    (one,) = sample.rows_of(sample.evaluation(1, 5) | {"lengths": [row(size, 5)]})
+    assert Trained((1, 6), (1, 6), operands).covers(one) == inside

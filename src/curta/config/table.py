@@ -25,16 +25,26 @@ WORD = 20
 
 
 def cell(value: object) -> str:
-    """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none."""
+    """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none.
+
+    Only 1 is `1.000`, and only 0 is `0.000`: 0.9996 is `>0.999`.
+    """
     if value is None:
         return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.3f}"
+        return _decimal(value)
     if isinstance(value, list | tuple):
         return " ".join(map(cell, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _decimal(value: float) -> str:
+    """Three decimals; what they would make 0 or 1 is said to lie beside it."""
+    if 0 < abs(value) < 0.0005:
+        return "<0.001" if value > 0 else ">-0.001"
+    return ">0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
 
 
 Cells = Sequence[Any]

@@ -48,5 +48,18 @@ def exact_match(models: Models, asked: dict[str, list[list[Problem]]]) -> dict[s
     for name, each in asked.items():
         bounds = scoring.room_for(models, [one for mine in each for one in mine])
         shares = gap.own_exact_match(models, each, bounds).mean(axis=1)
-        found[name] = shares.round(6).tolist()
+        found[name] = scoring.rounded(shares)
     return found
+
+
+def parted(name: str) -> tuple[str, str]:
+    """Operator of a curve, and what was asked.
+
+    >>> parted("+ mod 97 held out"), parted("+ 20")
+    (('+ mod 97', 'held out'), ('+', '20'))
+    """
+    for what in (TRAINED, HELD_OUT):
+        if name.endswith(f" {what}"):
+            return name.removesuffix(f" {what}"), what
+    operator, _, size = name.rpartition(" ")
+    return operator, size

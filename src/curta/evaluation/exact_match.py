@@ -18,7 +18,15 @@ from curta.evaluation.evaluation_set import drawn, slices
 from curta.evaluation.first_error import first_error
 from curta.evaluation.generation import completions
 from curta.evaluation.results import Example, Generated, Grid, SliceResult, WrongAnswer
-from curta.evaluation.scoring import Models, Scores, bounds_of, exact_match, room_for, scores
+from curta.evaluation.scoring import (
+    Models,
+    Scores,
+    bounds_of,
+    exact_match,
+    room_for,
+    rounded,
+    scores,
+)
 from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
@@ -29,6 +37,9 @@ from curta.programs.machine.writing import write, write_all
 
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
+
+MOST_NATS = 700.0
+"""The loss from which on a perplexity is no longer told apart from a larger one."""
 
 Cells = list[list[float]]
 """A row of a grid: of each member, exact match for each count of digits of the second operand."""
@@ -69,15 +80,15 @@ def grid_rows(
 ) -> dict[str, Callable[[], Cells]]:
     """What finds each row of a grid, of which `grid` is made, by names."""
     draw = partial(drawn, models.layout, operator, tasks.RANDOM, seed=settings.seed)
-    bounds = room_for(models, draw(settings.grid, 1))
+    largest = room_for(models, draw(settings.grid, 1))
+    bounds = largest if models.layout.linear else None  # else a smaller problem may be longer
 
     def row(first: int) -> Cells:
         seconds = range(1, settings.grid + 1)
         cut = (draw(f"{first}/{second}", settings.grid_count) for second in seconds)
         problems = list(chain.from_iterable(cut))
         cells = exact_match(models, problems, bounds).reshape(models.members, len(seconds), -1)
-        found: Cells = cells.mean(axis=-1).round(6).tolist()
-        return found
+        return [rounded(member) for member in cells.mean(axis=-1)]
 
     return {
         f"grid of {operator}: {first} of {settings.grid}": partial(row, first)
@@ -129,9 +140,9 @@ def _evaluated(
                 digits=digits,
                 slice_name=name,
                 count=len(problems),
-                exact_match=own.exact_match.mean(axis=1).round(6).tolist(),
-                token_accuracy=own.token_accuracy.round(6).tolist(),
-                perplexity=np.exp(own.loss).round(6).tolist(),
+                exact_match=rounded(own.exact_match.mean(axis=1)),
+                token_accuracy=rounded(own.token_accuracy),
+                perplexity=np.exp(np.minimum(own.loss, MOST_NATS)).round(6).tolist(),
                 generated=generated,
                 errors=list(_errors(models, problems, own.exact_match, written, bounds)),
             )
@@ -187,7 +198,7 @@ def _generated(
     scored: Scores,
     bounds: ShapeBounds | None,
 ) -> tuple[Generated, list[list[Written]]]:
-    """Exact match of real generation, whether it agrees, and how fast it wrote; what it wrote.
+    """How many generated answers are right, whether it agrees, how fast it wrote; what it wrote.
 
     It agrees if it writes the true one of `texts` to the letter just where one pass says so; an
     answer may be right although its trace is not.
@@ -196,15 +207,16 @@ def _generated(
     written = _all_answers(models, sample, bounds, _limit(texts))
     seconds = time.perf_counter() - begun
     tokens = sum(len(text) for answers in written for text, _ in answers)
-    exact_match = np.array(
+    right = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
     )
     same = np.array(
         [[t == text for (t, _), text in zip(row, texts, strict=True)] for row in written]
     )
     agrees = bool((same == scored.exact_match[:, : len(sample)]).all())
-    shares = exact_match.mean(axis=1).round(6).tolist()
-    return Generated(len(sample), shares, agrees, round(tokens / seconds)), written
+    return Generated(
+        len(sample), rounded(right.mean(axis=1)), agrees, round(tokens / seconds)
+    ), written
 
 
 def _completion(models: Models, problem: Problem) -> list[int]:

@@ -32,7 +32,7 @@ TRIES = 20
 class Known(NamedTuple):
     """Problems of one task: of training, for each member, all as many; of none; `twins` of these.
 
-    `twins` have their twin (2+1 of 1+2) in training.
+    `twins` have their twin (2+1 of 1+2) in training, in that of one member at least.
     """
 
     trained: list[list[Problem]]
@@ -52,8 +52,10 @@ def known(recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]) -> K
     held_out = _held_out(recipe, layout, task, seeds, count)
     if not held_out:
         return None
-    twins = tasks.with_trained_twin(task, held_out) if task.values else []
-    return Known(trained, held_out, twins)
+    if not task.values:
+        return Known(trained, held_out, [])
+    rows = records.trained_rows(recipe, layout, task, seeds)
+    return Known(trained, held_out, tasks.with_trained_twin(task, held_out, rows))
 
 
 def can_be_known(layout: Layout, task: Task) -> bool:
@@ -166,4 +168,4 @@ def _new(
 
 
 def _share(exact_match: Bool[np.ndarray, "members problems"]) -> Share:
-    return Share(exact_match.shape[1], exact_match.mean(axis=1).round(6).tolist())
+    return Share(exact_match.shape[1], scoring.rounded(exact_match.mean(axis=1)))

@@ -191,7 +191,7 @@ def _row(
     asked: Set, first: Right, second: Right, order: list[int] | None, member: int | None
 ) -> PairedSlice:
     """Both runs on one slice; `order` is the second's members by the first's, where paired."""
-    mine, its = (one.mean(axis=1).round(6).tolist() for one in (first, second))
+    mine, its = (scoring.rounded(one.mean(axis=1)) for one in (first, second))
     if order is not None:
         its = [its[place] for place in order]
     return PairedSlice(

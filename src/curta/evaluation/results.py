@@ -62,9 +62,11 @@ class Example:
 
 @dataclass(frozen=True)
 class Generated:
-    """Exact match of every member when it writes token by token, on fewer problems.
+    """What every member writes token by token, after fewer problems.
 
-    `agrees` says whether that is what one teacher-forced pass found.
+    `exact_match` is the share of right answers; of a program's texts, unlike elsewhere, it does not
+    ask whether every token before the answer is right. `agrees` does: it says whether the texts
+    that are right to the letter are those that one teacher-forced pass found.
     """
 
     count: int

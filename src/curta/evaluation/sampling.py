@@ -38,7 +38,7 @@ def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProb
     problems = [parse(text) for text in texts]
     begun, trained = (_of_all(models, problems) for models in (before, after))
     return [
-        NamedProblem(problem.operator, str(problem), answer_text(problem.truth), earlier, later)
+        NamedProblem(problem.operator, str(problem), _truth(problem), earlier, later)
         for problem, earlier, later in zip(problems, begun, trained, strict=True)
     ]
 
@@ -56,8 +56,12 @@ def _answered(models: Models, problem: Problem, written: list[int]) -> Answered:
     layout, answer = models.layout, models.layout.answer(problem, written)
     tokens, prompt = layout.tokens_of(problem)
     wrong = first_error(written, tokens[prompt:], layout.characters)
-    shown = None if answer is None else answer_text(answer)
+    shown = None if answer is None else answer_text(answer, problem.answer_base)
     return Answered(layout.decode(written), shown, wrong)
+
+
+def _truth(problem: Problem) -> str:
+    return answer_text(problem.truth, problem.answer_base)
 
 
 def _by_size(problems: Sequence[Problem]) -> list[list[int]]:

@@ -16,7 +16,9 @@ from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
+from curta.problems.sizes import Split
 from curta.problems.tasks import as_size, split
+from curta.training import records
 
 Say = Callable[[str], None]
 
@@ -68,8 +70,15 @@ def evaluate(
         ),
         examples=list(_examples(recipe, models, settings)),
         gaps=tuple(chain.from_iterable(found(_gaps(recipe, models, settings)))),
-        splits=tuple(split(task) for task in recipe.tasks if task.held_out),
+        splits=tuple(_split(recipe, models, task) for task in recipe.tasks if task.held_out),
     )
+
+
+def _split(recipe: Recipe, models: Models, task: Task) -> Split:
+    """How a task's table is divided; of a program whose seeds are not known, at most."""
+    if not models.seeds:
+        return split(task)
+    return split(task, records.trained_rows(recipe, models.layout, task, models.seeds))
 
 
 def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:

@@ -255,16 +255,19 @@ def validation(task: Task, count: int) -> list[Problem]:
     return fresh or sample(dataclasses.replace(task, smallest_of=1), count)
 
 
-def split(task: Task) -> Split:
-    """How a task's table is divided: counted, not concluded."""
-    rows, known = table(task), _trained_rows(task)
+def split(task: Task, known: Bool[np.ndarray, " rows"] | None = None) -> Split:
+    """How a task's table is divided: counted, not concluded.
+
+    `known` rows are trained on, by default all that may be.
+    """
+    rows, known = table(task), trained_rows(task) if known is None else known
     own = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
-    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out))))
+    mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), known))
     return Split(task.operator, int(known.sum()), len(own), int(known[own].sum()), mirrored)
 
 
-def _trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:
-    """Of each row of a table, whether it is trained on."""
+def trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:
+    """Of each row of a table, whether it may be trained on."""
     rows, places = table(task), trained(task)
     known = np.zeros(rows.rows, bool)
     for start in range(places.start, places.stop, ROWS_AT_ONCE):
@@ -273,12 +276,14 @@ def _trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:
     return known
 
 
-def with_trained_twin(task: Task, problems: Sequence[Problem]) -> list[Problem]:
-    """Those of a table's problems whose twin (2+1 of 1+2) is trained on; none but for commuting
-    operators."""
+def with_trained_twin(
+    task: Task, problems: Sequence[Problem], known: Bool[np.ndarray, " rows"] | None = None
+) -> list[Problem]:
+    """Those of a table's problems whose twin (2+1 of 1+2) is trained on, as `split` has it; none
+    but for commuting operators."""
     if not problems or not operation(task).commutes:
         return []
-    rows, known = table(task), _trained_rows(task)
+    rows, known = table(task), trained_rows(task) if known is None else known
     pairs = np.array([problem.operands for problem in problems])
     own, twin = rows.row_of(pairs), rows.row_of(pairs[:, ::-1])
     there = known[twin] & (twin != own) & (twin >= 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,7 +50,7 @@ class Section(NamedTuple):
 
     content: Certificate
     sentence: str
-    bound: str
+    moved: str
     summaries: list[Summary]
     drawn: list[Drawn]
     tables: Maps | None
@@ -66,12 +65,20 @@ def section(certified: Certified | None, plot: Markup | None) -> Section | None:
     return Section(
         content,
         headline(content),
-        f"{content.rounding.bound or math.inf:.1g}",
+        moved(content),
         list(_summaries(content)),
         [_drawn(certified, one) for one in content.wrong[:DRAWN]],
         maps(certified) if certified.table else None,
         plot,
     )
+
+
+def moved(content: Certificate) -> str:
+    """What rounding does to a margin."""
+    bound = content.rounding.bound
+    if bound is None:
+        return "no bound on rounding is known for this design"
+    return f"rounding moves it by at most {bound:.1g} ({content.rounding.how})"
 
 
 def growth(content: Certificate) -> Figure:

@@ -84,6 +84,8 @@ def _scope(content: Certificate) -> str:
             "A next problem holds an unlisted window with probability at most "
             f"{listing.bound:.2g} (confidence {listing.confidence:.0%})."
         )
+    if content.rounding.bound is None:
+        says.append("No bound on rounding is known here: another machine may write otherwise.")
     if near:
         says.append(
             f"Up to {counted(near, 'window')} a member {_be(near)} closer than twice the bound "
@@ -94,7 +96,8 @@ def _scope(content: Certificate) -> str:
 
 def _exact(content: Certificate) -> bool:
     near = any(one.below_bound for one in content.members)
-    return content.grade == "closed" and not near and content.sound
+    known = content.rounding.bound is not None
+    return content.grade == "closed" and known and not near and content.sound
 
 
 def _conflicts(count: int) -> str:

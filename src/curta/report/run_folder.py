@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from curta.evaluation.results import Evaluation, SliceResult, SliceSummary, Span
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
+from curta.problems.operations import OPERATIONS
 from curta.runs.folders import Folder
 from curta.runs.results import Metric, RunInfo
 
@@ -39,10 +40,12 @@ class Trained(NamedTuple):
             return "," not in row.slice_name
         count, first, others = (int(part) if part else None for part in size.groups())
         assert first is not None
+        known = OPERATIONS.get(row.operator)
+        usual = known.least if known else 1
         return (
             _within(first, self.first)
             and _within(others or first, self.others)
-            and (count is None or (self.operands is not None and _within(count, self.operands)))
+            and _within(count or usual, self.operands or (usual, usual))
         )
 
 

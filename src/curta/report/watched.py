@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from curta.evaluation.during import HELD_OUT, TRAINED
+from curta.evaluation.during import HELD_OUT, TRAINED, parted
 from curta.report.figures import (
     ALERT,
     END,
@@ -64,7 +64,7 @@ def curves(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
     found: dict[str, dict[str, Members]] = {}
     for line in lines:
         for name, value in line.evaluated.items():
-            operator, _, what = name.partition(" ")
+            operator, what = parted(name)
             told = what if what in KNOWN else f"{what} digits"
             members = found.setdefault(operator, {}).setdefault(told, {})
             members.setdefault(line.member, {})[line.step] = value

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -100,6 +101,22 @@ def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
     places = rows.start + rng.choice(len(rows), count, replace=False)
     pairs = tasks.table(task).pairs(jnp.asarray(places))
     return [tuple(pair) for pair in np.asarray(pairs).tolist()]
+
+
+def trained_rows(
+    recipe: Recipe, layout: Layout, task: Task, seeds: Sequence[int]
+) -> Bool[np.ndarray, " rows"]:
+    """Of each row of a task's table, whether a member is trained on it.
+
+    Of a program these are the rows that were recorded for one of them.
+    """
+    if not isinstance(layout, ProgramLayout):
+        return tasks.trained_rows(task)
+    rows = tasks.table(task)
+    known = np.zeros(rows.rows, bool)
+    for seed in seeds:
+        known[rows.row_of(np.array(_of_table(recipe, task, seed)))] = True
+    return known
 
 
 def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:

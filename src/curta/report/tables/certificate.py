@@ -43,4 +43,5 @@ def _summaries(rows: Sequence[Cells]) -> list[Cells]:
 
 
 def _count(value: float) -> str:
-    return f"{value:,.0f}"
+    """`1,234`; the median of 0 and 1 is `0.5`."""
+    return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.1f}"

@@ -56,8 +56,8 @@ def _range(found: Range | str) -> str:
     if isinstance(found, str):
         return found
     same = found.least == found.most
-    ends = "" if same else f"\n{found.least:.2f}..{found.most:.2f}"
-    return f"{found.median:.3f}{ends}"
+    ends = "" if same else f"\n{cell(found.least)}..{cell(found.most)}"
+    return f"{cell(found.median)}{ends}"
 
 
 def probe(table: ProbeTable) -> Table:

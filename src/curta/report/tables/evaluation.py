@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from curta.config.printable import printable
-from curta.config.table import Cells, Column, Table
+from curta.config.table import Cells, Column, Table, cell
 from curta.evaluation.results import Gap, Grid, NamedProblem, SliceResult, WholeTable, Written
 from curta.report.gaps import Row
 from curta.report.gaps import rows as gap_rows
@@ -66,8 +66,8 @@ def _row(row: SliceResult) -> Cells:
 def _together(shares: Sequence[float]) -> str:
     """`all 1.000`, or the share of each seed."""
     if len(set(shares)) == 1:
-        return f"all {shares[0]:.3f}"
-    return " ".join(f"{share:.3f}" for share in shares)
+        return f"all {cell(shares[0])}"
+    return cell(shares)
 
 
 def grid(found: Grid, seeds: Sequence[int]) -> Table:

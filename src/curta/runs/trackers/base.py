@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from curta.evaluation.during import parted
 from curta.evaluation.results import SummaryStatistics
 from curta.problems.operations import OPERATIONS
 from curta.runs.results import Metric
@@ -75,7 +76,7 @@ def values(row: Metric) -> dict[str, float]:
 
 
 def _name(watched: str) -> str:
-    operator, _, what = watched.partition(" ")
+    operator, what = parted(watched)
     return f"evaluated/{OPERATIONS[operator].name}/{cleaned(what)}"
 
 
