@@ -65,7 +65,9 @@ def exported(of: Recipe, model: Transformer, folder: Path) -> Path:
 def same(model: Transformer, file: Path) -> dict[str, Any]:
     """What the file says of some sums, and of tokens of any kind, once it is what JAX says."""
     rng = np.random.default_rng(0)
-    anything = rng.integers(0, len(model.layout.characters), (2, 24)).tolist()
+    tokens = rng.integers(0, len(model.layout.characters), (4, 30)).tolist()
+    prompt = model.layout.tokens_of(tiny.random_sums(1, 3)[0])[0][:8]
+    anything = [*tokens, *(prompt + one for one in tokens)]  # now and then twice on a square
     texts = [*rows(model, problems()), *anything]
     found = told(file, texts, [(0, 9_999_999_999)])
     for ours, theirs in zip(logits(model, texts), found["logits"], strict=True):
@@ -128,6 +130,15 @@ def test_a_member_is_exported_by_its_number(tmp_path: Path) -> None:
         ({"program": "multiplication", "task.operator": "*"}, "it does not add"),
         ({"model.gated": True}, "model.gated True (it knows False)"),
         ({"model.activation": "gelu"}, "model.activation 'gelu' (it knows 'relu', 'relu2')"),
+        (
+            {
+                "model.embedding": "arc",
+                "model.width": 2,
+                "model.heads": 1,
+                "model.compositional_embeddings": False,
+            },
+            "model.embedding 'arc' (it knows 'table')",
+        ),
         ({"model.norm": "layer"}, "model.norm 'layer' (it knows 'rms')"),
         ({"model.weight_sharing": ["norms"]}, "model.weight_sharing ('norms',) (it knows ())"),
     ],

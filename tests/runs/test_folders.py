@@ -75,6 +75,18 @@ def test_a_comparison_is_told_from_a_run(runs_folder: Path) -> None:
     )
 
 
+def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_path: Path) -> None:
+    recipe, inside = tiny.recipe(), runs_folder / "both"
+    inside.mkdir(parents=True)
+    (inside / "comparison.json").write_text("{}")
+    found = folders.create(recipe, layout_of(recipe), "mine", [0], "first", (), inside=inside)
+    assert folders.find("both/first").path == found.path
+    assert folders.address(found.path) == "both/first"
+    assert folders.address(created().path) == "mine"
+    assert folders.address(tmp_path / "elsewhere" / "other") == "other"
+    refused("both/third", "^no run 'both/third'|^'both/third'|unknown run 'both/third'")
+
+
 def test_a_run_in_the_current_folder_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

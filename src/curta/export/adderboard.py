@@ -28,6 +28,7 @@ IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
 TYPING = "from typing import Any\n"
 
 NEEDED = {
+    "embedding": ("table",),
     "num_kv_heads": (None,),
     "gated": (False,),
     "activation": ("relu", "relu2"),

@@ -1,5 +1,6 @@
 """Files of a data set: Parquet, JSON lines, bare text. A new one is a class and a line here."""
 
+import json
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -92,11 +93,23 @@ def format_named(name: str) -> type[Format]:
 
 
 def _json(column: Any) -> list[Any]:
-    """A column as JSON. No layout has a character that JSON would have to escape."""
+    """A column as JSON; line by line where a text has a character that JSON escapes."""
     arrow, compute = module("pyarrow", "data"), module("pyarrow.compute", "data")
+    if _escaped(column):
+        lines = [json.dumps(one, ensure_ascii=False) for one in column.to_pylist()]
+        return [arrow.chunked_array([lines], arrow.string())]
     if not arrow.types.is_list(column.type):
         quote = '"' if arrow.types.is_string(column.type) else ""
         return [quote, column.cast(arrow.string()), quote]
     quote = '"' if arrow.types.is_string(column.type.value_type) else ""
     texts = column.cast(arrow.list_(arrow.string()))
     return [f"[{quote}", compute.binary_join(texts, f"{quote}, {quote}"), f"{quote}]"]
+
+
+def _escaped(column: Any) -> bool:
+    """Whether a text in it has a quotation mark or a backslash, as a program's signs may be."""
+    arrow, compute = module("pyarrow", "data"), module("pyarrow.compute", "data")
+    texts = compute.list_flatten(column) if arrow.types.is_list(column.type) else column
+    if not arrow.types.is_string(texts.type):
+        return False
+    return any(compute.any(compute.match_substring(texts, sign)).as_py() for sign in '"\\')

@@ -83,7 +83,11 @@ class Model:
                 there = (moved == wanted).all(axis=-1) & (roles == other)
                 found[there & (roles[:, None] == role)] = cell
         np.fill_diagonal(found, 0)
-        return np.where(np.tri(len(roles), dtype=bool), found, -1)
+        found = np.where(np.tri(len(roles), dtype=bool), found, -1)
+        for cell in range(1, found.max() + 1):  # of several tokens on a square the newest counts
+            newer = np.cumsum((found == cell)[:, ::-1], axis=1)[:, ::-1]
+            found[(found == cell) & (newer > 1)] = -1
+        return found
 
     def attention(
         self, x: np.ndarray, block: int, roles: np.ndarray, cells: np.ndarray

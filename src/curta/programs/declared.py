@@ -50,7 +50,7 @@ class Declared(Operation):
         made = cls(program.operator, program.format, program, lambda operands: truth(*operands))
         made.name, made.commutes = program.name, program.commutes
         made.example = program.example or made.example
-        made.cases = program.cases
+        made.cases, made.bounded = program.cases, not program.file
         return made
 
     def truth(self, *operands: int) -> Answer:

@@ -232,10 +232,24 @@ def _fill(folder: Folder, recipe: Recipe, layout: "Layout", info: RunInfo) -> No
     folder.save_info(dataclasses.replace(info, files=kept.keep(folder.path, recipe)))
 
 
+def address(path: Path) -> str:
+    """What `find` knows a run by: its name, or `comparison/name`; its name where it lies elsewhere.
+
+    A path of this machine is never among them.
+    """
+    where, known = path.resolve(), root().resolve()
+    return where.relative_to(known).as_posix() if where.is_relative_to(known) else path.name
+
+
 def find(name: str) -> Folder:
-    """The run of that name in the runs folder, or at that path; checked to be whole."""
+    """The run of that name in the runs folder, or at that path; checked to be whole.
+
+    One of a comparison is `comparison/name`.
+    """
     check_path(name)
     path = Path(name) if system.is_path(name) or Path(name, "run.json").exists() else root() / name
+    if not path.is_dir() and (root() / name).is_dir():
+        path = root() / name  # a run of a comparison, by both names
     if not path.is_dir():
         if not existing():
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")

@@ -1,6 +1,8 @@
 """Columns made on arrays are those that Python writes row by row."""
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from curta.config.task import Task
 from curta.export.dataset.columns import Columns, keys
 from curta.export.dataset.splits import TRAIN, Recorded, Source
+from curta.export.formats import JsonLines
 from curta.frontends import api
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
@@ -100,6 +103,24 @@ def test_keys_tell_apart_just_the_problems() -> None:
     assert keys(made).to_pylist() == [f"sort {numbers}" for numbers in operands]
     text = keys(tables("sorted", Columns(decimal=True, several=True))[0])
     assert text.to_pylist() == keys(made).to_pylist()
+
+
+def test_lines_of_json_are_those_that_python_writes(tmp_path: Path) -> None:
+    """Also of texts with signs that JSON escapes, as a program's may be."""
+    import pyarrow
+
+    rows = [
+        {"prompt": '1"2\\', "operands": [1, 2], "roles": ['"', "a\\b"], "answer": 3},
+        {"prompt": "12", "operands": [], "roles": ["a"], "answer": -4},
+    ]
+    table = pyarrow.Table.from_pylist(rows)
+    for kept in (table, table.slice(1)):
+        path = tmp_path / f"{len(kept)}.jsonl"
+        file = JsonLines(path, table.schema)
+        file.write(kept.combine_chunks())
+        file.close()
+        written = [json.dumps(row, ensure_ascii=False) for row in kept.to_pylist()]
+        assert path.read_text("utf-8").splitlines() == written
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.name)

@@ -167,6 +167,20 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
     assert len((tmp_path / "s" / "data" / "train-00000.txt").read_text().splitlines()) == 50
 
 
+@pytest.mark.parametrize(("base", "whole"), [(2, True), (16, False)])
+def test_numbers_are_integers_where_all_of_them_fit(tmp_path: Path, base: int, whole: bool) -> None:
+    """Sixteen digits of base 16 are twenty of base 10; twenty of base 2 are seven."""
+    sizes = ["--task.digits=[1,4]", f"--evaluation.digits=[{20 if whole else 16}]"]
+    options = ["--task.operands=[2,2]", f"--task.base={base}", "--training.validation=2"]
+    options += ["--evaluation.held_out=2", "--evaluation.count=2", "--format=jsonl"]
+    out = tmp_path / "s"
+    assert main(["data", "sums", "--rows", "20", "--out", str(out), *sizes, *options]) == 0
+    lines = (out / "data" / "test_ood-00000.jsonl").read_text().splitlines()
+    answers = [json.loads(line)["answer"] for line in lines]
+    assert {type(answer) for answer in answers} == {int if whole else str}
+    assert max(map(int, answers)) > (base ** (20 if whole else 16)) / 4
+
+
 @pytest.mark.filterwarnings("ignore")  # those of a library that is not ours
 @pytest.mark.parametrize("form", dataset.FORMATS)
 def test_datasets_reads_the_folder_with_its_splits(

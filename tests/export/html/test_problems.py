@@ -79,6 +79,7 @@ MISTAKES = {
     "sort 3,1": "This model has no sort",
     "sort(3,1)": "This model has no sort",
     "constructor 3": "This model has no constructor",
+    "größe 3,1": "This model has no größe",
     "1+2+3": "+ takes 2 numbers, not 3; write 12+34.",
     "1 2+3": "Two numbers have no operator between them",
     "0b12+1": "0b12 is no whole number from 0 up",

@@ -212,6 +212,19 @@ def test_what_is_no_export_is_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("former", [[1.0], ["a"], "b", {}])
+def test_former_weights_that_are_damaged_are_told(tmp_path: Path, former: Any) -> None:
+    """They are kept where a factor costs the last bit, as that of a tied head."""
+    tied = GPT2 | {"model__tie_embeddings": True, "model__width": 24}
+    at = folder(tmp_path / "own", tiny.recipe(**tied))
+    config = json.loads((at / "config.json").read_text())
+    assert config["curta"]["former"]
+    config["curta"]["former"] = dict.fromkeys(config["curta"]["former"], former)
+    (at / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="is damaged"):
+        HuggingFace().read(at)
+
+
 def test_the_card_says_what_was_found(tmp_path: Path) -> None:
     from huggingface_hub import ModelCard
 

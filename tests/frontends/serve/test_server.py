@@ -33,6 +33,20 @@ def raw(server: Served, sent: bytes) -> bytes:
         return connection.makefile("rb").read()
 
 
+@pytest.mark.filterwarnings("ignore:a damaged entry of the cache")
+@pytest.mark.parametrize("damage", [b"", b"half", b"\xff\xfe"])
+def test_a_damaged_page_in_the_cache_is_made_anew(
+    ask: Asks, small: Path, damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run's own files are as they were, and so is the page."""
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path / "cache"))
+    _, whole = ask("/runs/small/page-0.html")
+    (page,) = (tmp_path / "cache" / "pages").iterdir()
+    page.write_bytes(damage)
+    reply, again = ask("/runs/small/page-0.html")
+    assert (reply.status, again) == (200, whole)
+
+
 def test_only_this_machine_can_connect(server: Served) -> None:
     with listening(0) as opened:
         assert opened.getsockname()[0] == "127.0.0.1"

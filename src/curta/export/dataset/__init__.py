@@ -140,20 +140,20 @@ class _Export:
 
 def _columns(recipe: Recipe, layout: Layout) -> Columns:
     """Columns that hold every number of the recipe's splits."""
-    sizes = [
-        (task.operator, size)
+    asked = [OPERATIONS[task.operator] for task in recipe.tasks]
+    widths = [
+        (layout.base(task.operator), size, OPERATIONS[task.operator].widths(size))
         for task in recipe.tasks
         for size in (
             tasks.widest(task),
             *(as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)),
         )
     ]
-    widths = [OPERATIONS[operator].widths(size) for operator, size in sizes]
-    longest = max(max(*size, *width) for (_, size), width in zip(sizes, widths, strict=True))
-    several = any(len(width) > 1 for width in widths)
+    longest = max(base ** max(*size, *width) for base, size, width in widths)
+    fits = longest <= 10**FITS and all(one.bounded and not one.pointed for one in asked)
+    several = any(len(width) > 1 for _, _, width in widths)
     program = layout if isinstance(layout, ProgramLayout) else None
-    pointed = any(OPERATIONS[task.operator].pointed for task in recipe.tasks)
-    return Columns(pointed or longest > FITS, several, program)
+    return Columns(not fits, several, program)
 
 
 def _rows(source: Source, columns: Columns) -> Iterator[Any]:

@@ -38,10 +38,15 @@ class Carried(NamedTuple):
         return whole.reason(self.recipe.positions.name, parameters(self.members[0])) is None
 
 
-def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
-    """A page of one member, as text; UserError for a model that a page cannot calculate."""
+def render_page(
+    recipe: Recipe, model: Transformer, name: str, member: int, address: str = ""
+) -> str:
+    """A page of one member, as text; UserError for a model that a page cannot calculate.
+
+    `address` is what commands call the run, by default its name.
+    """
     if Carried(name, recipe, [model]).refused():
-        return whole.render_page(recipe, model, name, member)
+        return whole.render_page(recipe, model, name, member, address)
     table = design.table(recipe, model)
     body = render(
         "export/page.html",

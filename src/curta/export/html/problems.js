@@ -195,7 +195,7 @@ function exampleOf({ operations }) {
 /** A problem that begins with its operator; null if this one does not. */
 function called(text, design) {
   const { operations } = design;
-  const match = text.match(/^([^\d\s(),]+)\s*\((.*)\)$/) ?? text.match(/^([a-z_]\w*)(?:\s+(.*))?$/i);
+  const match = text.match(/^([^\d\s(),]+)\s*\((.*)\)$/) ?? text.match(/^([\p{L}_][\p{L}\w]*)(?:\s+(.*))?$/u);
   if (!match) return null;
   const inner = (match[2] ?? "").trim();
   const operator = Object.hasOwn(operations, match[1]) ? match[1] : match[1].toLowerCase();

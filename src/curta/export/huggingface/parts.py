@@ -42,13 +42,19 @@ class Part:
             raise UserError(f"{self.name} has shape {tensor.shape}, not {expected}")
         found = (tensor.T if self.turned else tensor) / np.float32(self.factor)
         if former is not None:
-            known = np.array(former, np.float32).reshape(found.shape)
+            known = self._known(former, found.shape)
             made = known * np.float32(self.factor)
             found = np.where(made == (tensor.T if self.turned else tensor), known, found)
         widths = [self._of(weights[name]).shape[-1] for name in self.weights]
         shares = np.split(found, np.cumsum(widths)[:-1], axis=-1)
         for name, share in zip(self.weights, shares, strict=True):
             self._of(weights[name])[...] = share
+
+    def _known(self, former: Sequence[float], shape: tuple[int, ...]) -> np.ndarray:
+        try:
+            return np.array(former, np.float32).reshape(shape)
+        except (TypeError, ValueError):
+            raise UserError(f"curta.former of {self.name} is damaged") from None
 
     def _of(self, weight: np.ndarray) -> np.ndarray:
         return weight if self.block is None else weight[self.block]

@@ -8,9 +8,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from importlib import metadata
+from functools import cache
 from pathlib import Path
 
+import curta
+from curta.config import cache as kept
 from curta.config import files
 from curta.config.errors import UserError
 from curta.frontends.api import load
@@ -58,10 +60,20 @@ def _files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 def _key(what: str, sources: Iterable[Path]) -> str:
     """A hash of the files and of what is made of them; UserError for what is no file of a run."""
-    found = hashlib.sha256(f"{metadata.version('curta')} {what}".encode())
+    found = hashlib.sha256(f"{_code()} {what}".encode())
     for path in sources:
         with suppress(FileNotFoundError):  # a checkpoint that was just dropped
             found.update(f"\n{path.name} {_hash(path)}".encode())
+    return found.hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A hash of all that makes pages."""
+    found = hashlib.sha256()
+    for path in sorted(Path(curta.__file__).parent.rglob("*.*")):
+        if path.suffix in (".py", ".js", ".css", ".html"):
+            found.update(path.read_bytes())
     return found.hexdigest()
 
 
@@ -76,20 +88,21 @@ def _hash(path: Path) -> str:
 
 def _kept(key: str, make: Callable[[Path], Path]) -> bytes:
     """The page of that key, made if it is not yet there."""
-    path = files.cache_folder() / "pages" / f"{key}.html"
+    path = files.cache_folder() / "pages" / f"{key}.page"
     with _MAKING:
-        if path.exists():
-            return path.read_bytes()
+        known = kept.read(path)
+        if known is not None:
+            return known
         with tempfile.TemporaryDirectory() as out:
             content = make(Path(out)).read_bytes()
-        with suppress(UserError):  # a cache that cannot be written: it is made again
-            files.write(path, content)
-            _prune(path.parent)
+        kept.keep(path, content)
+        _prune(path.parent)
         return content
 
 
 def _prune(folder: Path) -> None:
     """Drops the pages that were made longest ago."""
-    pages = sorted(folder.glob("*.html"), key=lambda path: path.stat().st_mtime_ns)
-    for path in pages[:-MOST]:
-        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        pages = sorted(folder.glob("*.page"), key=lambda path: path.stat().st_mtime_ns)
+        for path in pages[:-MOST]:
+            path.unlink(missing_ok=True)

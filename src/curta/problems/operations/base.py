@@ -30,6 +30,8 @@ class Operation(ABC):
     """Whether answers may be below zero."""
     pointed: bool = False
     """Whether answers are fractions."""
+    bounded: bool = True
+    """Whether `widths` is known to bound the answers, and not supposed of a user's program."""
     commutes: bool = False
     """Whether the order of the operands makes no difference."""
     modulus: int | None = None

@@ -86,6 +86,11 @@ def test_a_program_under_other_positions(name: str, tab: Page, tmp_path: Path) -
     agree(tab, tmp_path, tiny.with_encoding(name, program="addition"))
 
 
+def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
+    """A prompt of `spaced` begins at place -3."""
+    agree(tab, tmp_path, tiny.with_encoding("coupled", program="spaced"))
+
+
 @pytest.mark.parametrize("name", ["learned", "rope", "alibi", "t5", "nope", "fire"])
 def test_an_encoder_writes_all_at_once(name: str, tab: Page, tmp_path: Path) -> None:
     agree(tab, tmp_path, tiny.with_encoding(name, layout="framed", model__causal=False))

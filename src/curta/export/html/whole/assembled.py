@@ -31,14 +31,20 @@ MODULES = SHARED + tuple(
 """Each after those that it imports."""
 
 
-def render_page(recipe: Recipe, model: Transformer, name: str, member: int) -> str:
-    """A page of one member, as text; UserError for a model that a page cannot calculate."""
+def render_page(
+    recipe: Recipe, model: Transformer, name: str, member: int, address: str = ""
+) -> str:
+    """A page of one member, as text; UserError for a model that a page cannot calculate.
+
+    `address` is what commands call the run, by default its name.
+    """
     found = reason(recipe.positions.name, parameters(model))
     if found is not None:
         raise UserError(f"no page of this run: {found}")
     body = render(
         "export/whole.html",
         name=name,
+        address=address or name,
         member=member,
         recipe=recipe,
         design=design.table(recipe, model),

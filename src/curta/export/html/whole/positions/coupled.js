@@ -14,7 +14,8 @@ export class Coupled extends Encoding {
   embed({ coordinates }) {
     const { shape: [, rows, width], data } = this.tensors["positions.tables"], sums = new Float32Array(width);
     coordinates.forEach((place, axis) => {
-      const from = (axis * rows + place + 1) * width;
+      const row = (place + 1 + rows) % rows; // those below -1 have the last ones, as in JAX
+      const from = (axis * rows + row) * width;
       for (let i = 0; i < width; i++) sums[i] += data[from + i];
     });
     return sums;
