@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from curta.runs.results import Metric
 
 FILE = "grokking"
-SEEDS = range(3)
+SEEDS = range(2)
 ENOUGH = 0.99
 """Share of problems that counts as learned."""
 TOP = 5

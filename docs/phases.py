@@ -52,14 +52,22 @@ SHARES = (0.25, 0.9, 1.0)
 
 
 def _rows(known: dict[str, Any]) -> Iterator[list[str]]:
-    """For each line the fewest problems from which the median member reaches each share."""
+    """For each line the fewest problems from which on the median member reaches each share."""
     for line, cells in zip(known["lines"], known["cells"], strict=True):
         middles = [median(members) for members in cells]
-        reached = [
-            next((n for n, m in zip(known["columns"], middles, strict=True) if m >= s), "never")
-            for s in SHARES
-        ]
+        reached = [_from(known["columns"], middles, share) for share in SHARES]
         yield [line, *reached, f"{max(middles):.3f}"]
+
+
+def _from(columns: list[str], middles: list[float], share: float) -> str:
+    """The first column after which no middle is below the share.
+
+    >>> _from(["3", "5", "7"], [0.9, 0.2, 0.9], 0.5), _from(["3", "5"], [0.9, 0.2], 0.5)
+    ('7', 'never')
+    """
+    below = [place for place, middle in enumerate(middles) if middle < share]
+    first = below[-1] + 1 if below else 0
+    return columns[first] if first < len(columns) else "never"
 
 
 if __name__ == "__main__":
