@@ -4,6 +4,8 @@ Both sides train the same model on batches of the same size with the same loss a
 optimiser (see `check`). Curta's side is the compiled chunk that a run calls, which
 also draws and writes its problems and measures exact match; PyTorch is given its
 batches ready made, without the last token, and measures nothing but the loss.
+torch.compile, in its default mode, is of the forward pass and the loss; clipping
+and the optimiser's step stay eager, one call each, where Curta's are compiled.
 
 Each side is one process, warmed up before anything is measured. Rounds go through
 the sides in turn, each time from another one on; ratios compare the two figures of
