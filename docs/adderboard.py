@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, scratch_runs
+from docs.shared import decimal, markdown, recipe_fields, scratch_runs
 
 ALL = ["key-query", "value-key", "out-value"]
 PLAIN = {"task.digits": [1, 10], "task.special": 0.25, "task.special_until": 0}
@@ -141,7 +141,7 @@ def _row(named: tuple[str, dict[str, Any]]) -> list[str]:
         str(found["parameters"]),
         str(len(seeds)),
         *map(str, (len(proved), len(wrong), len(seeds) - len(proved) - len(wrong))),
-        f"{median(shares):.4f} ({min(shares):.4f} to {max(shares):.4f})",
+        f"{decimal(median(shares), 4)} ({decimal(min(shares), 4)} to {decimal(max(shares), 4)})",
         f"{min(margins):.2f} to {max(margins):.2f}" if margins else "",
     ]
 
@@ -157,7 +157,7 @@ def _seeds(rows: dict[str, Any]) -> Iterator[str]:
                 [
                     f"`{name}`",
                     str(one["seed"]),
-                    f"{one['exact_match']:.4f}",
+                    decimal(one["exact_match"], 4),
                     "wrong" if _is_wrong(one) else one["grade"],
                     f"{one['margin']:.3f}" if proved else "",
                     f"{one['cases']:,}" if proved else "",

@@ -6,7 +6,7 @@ all answer the same random problems, within the sizes of training and beyond. Th
 dictionary     the windows of training, looked up; nothing is learned
 mlp            two hidden layers on the same window, as many steps
 transformer    the recipe as it is
-wide           the recipe, with twice as many neighbours in every window
+wide           the recipe, with as many neighbours more in every window, at least two
 moves given    the recipe, asked for symbol and role alone; moves are the program's own
 rope, nope, abacus   whole texts of sums instead of windows, two attention layers
 """
@@ -32,7 +32,7 @@ from curta.programs.machine.finding import displacements
 from curta.programs.machine.recording import Recording, Squares, seen
 from curta.training import devices, records, trainer
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, prepared, recipe_fields, scratch_runs
+from docs.shared import decimal, markdown, prepared, recipe_fields, scratch_runs
 
 SEEDS = (0, 1, 2)
 SIZES = {"addition": (10, 20, 100), "multiplication": (6, 10, 20)}
@@ -229,7 +229,7 @@ def _cell(rows: dict[str, Any], contender: str, size: int) -> str:
     shares = rows.get(contender, {}).get(str(size))
     if shares is None:
         return ""
-    return f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})"
+    return f"{decimal(median(shares), 2)} ({decimal(min(shares), 2)} to {decimal(max(shares), 2)})"
 
 
 if __name__ == "__main__":

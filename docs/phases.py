@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields
+from docs.shared import decimal, markdown, recipe_fields
 
 NAME = "phase-diagram"
 
@@ -56,7 +56,7 @@ def _rows(known: dict[str, Any]) -> Iterator[list[str]]:
     for line, cells in zip(known["lines"], known["cells"], strict=True):
         middles = [median(members) for members in cells]
         reached = [_from(known["columns"], middles, share) for share in SHARES]
-        yield [line, *reached, f"{max(middles):.3f}"]
+        yield [line, *reached, decimal(max(middles))]
 
 
 def _from(columns: list[str], middles: list[float], share: float) -> str:

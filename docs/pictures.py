@@ -33,6 +33,7 @@ from docs import ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
 from docs.grokking import draw as draw_grokking
 from docs.price import entries
+from docs.shared import decimal
 from docs.sizes import trained
 from docs.spaced import contenders
 
@@ -129,7 +130,7 @@ def middle(found: list[dict[str, Any]], size: str | None = None) -> float | None
 
 
 def shown(value: float | None) -> str:
-    return "no positions" if value is None else f"{value:.2f}"
+    return "no positions" if value is None else decimal(value, 2)
 
 
 def phases() -> bytes:

@@ -17,7 +17,7 @@ from typing import Any
 from curta.config.typed import as_json
 from curta.evaluation.results import Evaluation
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import markdown, recipe_fields, scratch_runs
+from docs.shared import decimal, markdown, recipe_fields, scratch_runs
 
 SEEDS = range(8, 16)
 
@@ -150,7 +150,7 @@ def _reached(lengths: list[dict[str, Any]]) -> str:
         rows = [row for row in lengths if row["operator"] == operator]
         largest = [row for row in rows if row["size"] == rows[-1]["size"]]
         least, of = min((min(row["exact_match"]), row["count"]) for row in largest)
-        shown.append(f"{operator} {rows[-1]['size']}: {least:.3f} of {of}")
+        shown.append(f"{operator} {rows[-1]['size']}: {decimal(least)} of {of}")
     return ", ".join(shown)
 
 

@@ -20,6 +20,7 @@ from docs.announced import cell, final_losses, scored
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
     affordable,
+    decimal,
     ended,
     finished,
     markdown,
@@ -179,7 +180,7 @@ def _row(name: str, of: dict[str, Any]) -> list[str]:
 def _ranges(known: dict[str, dict[str, list[float]]]) -> Iterator[list[str]]:
     """The median of the seeds: most are alike."""
     for name, shares in known.items():
-        yield [name, *(f"{median(values):.3f}" for values in shares.values())]
+        yield [name, *(decimal(median(values)) for values in shares.values())]
 
 
 def _rates(known: dict[str, Any]) -> Iterator[list[str]]:

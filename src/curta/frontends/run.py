@@ -10,7 +10,7 @@ from typing import Any
 from curta.config import files
 from curta.config.printable import printable
 from curta.config.recipe import changed_evaluation
-from curta.config.table import Table
+from curta.config.table import Table, cell
 from curta.evaluation import paired, scoring
 from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
@@ -56,7 +56,7 @@ class Run(Session):
             info.status,
             counted(len(info.seeds), "seed"),
             f"{info.recipe} of {low} to {high} digits",
-            *([] if least is None else [f"worst slice {least:.3f}"]),
+            *([] if least is None else [f"worst slice {cell(least)}"]),
         ]
 
     @property

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from curta.config.printable import printable
-from curta.config.table import Column, Table
+from curta.config.table import Column, Table, cell
 from curta.frontends.cli.certified import certificate as certificate
 from curta.frontends.cli.screen import Screen
 from curta.frontends.cli.screen import console as console
@@ -127,7 +127,7 @@ def grid_lines(grids: "Sequence[Grid]") -> list[str]:
     return [
         f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
         f" {grid.count} problems a cell, all members:"
-        f" mean {statistics.fmean(own):.4f}, lowest cell {min(own):.2f}"
+        f" mean {cell(statistics.fmean(own))}, lowest cell {cell(min(own))}"
         for grid, own in zip(grids, cells, strict=True)
     ]
 
@@ -181,11 +181,11 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
 
 def _progress_line(now: "Step") -> str:
     loss, every = _median(now.loss), now.exact_match
-    ends = f" ({min(every):.3f}..{max(every):.3f})" if len(every) > 1 else ""
+    ends = f" ({cell(float(min(every)))}..{cell(float(max(every)))})" if len(every) > 1 else ""
     width = len(f"{now.steps:,}")
     return (
         f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
-        f"  exact match {_median(every):.3f}{ends}  {now.problems_per_second:,.0f}/s"
+        f"  exact match {cell(float(_median(every)))}{ends}  {now.problems_per_second:,.0f}/s"
     )
 
 

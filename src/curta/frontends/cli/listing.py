@@ -11,7 +11,7 @@ import click
 
 from curta.config.errors import UserError
 from curta.config.printable import printable
-from curta.config.table import Cells, Column, Table
+from curta.config.table import Cells, Column, Table, cell
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
@@ -162,4 +162,4 @@ def _row(row: Listed) -> Cells:
 
 def _hardest(found: tuple[float | None, int]) -> str:
     share, rows = found
-    return "" if share is None else f"{share:.3f} in the hardest of {rows} rows"
+    return "" if share is None else f"{cell(share)} in the hardest of {rows} rows"

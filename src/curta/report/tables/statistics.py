@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from curta.config.printable import printable
-from curta.config.table import MISSING, Cells, Column, Table
+from curta.config.table import MISSING, Cells, Column, Table, cell
 from curta.evaluation.paired import Paired, PairedSlice
 from curta.evaluation.statistics import (
     DRAWS,
@@ -89,7 +89,7 @@ def _ends(
 
 def span(interval: Interval | None) -> str:
     """`0.961 to 1.000`; a dash where there is none."""
-    return MISSING if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+    return MISSING if interval is None else f"{cell(interval.low)} to {cell(interval.high)}"
 
 
 def of_seeds(found: Statistics) -> Table:
