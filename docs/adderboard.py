@@ -13,8 +13,9 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from curta.config.table import decimal
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import decimal, markdown, recipe_fields, scratch_runs
+from docs.shared import markdown, recipe_fields, scratch_runs
 
 ALL = ["key-query", "value-key", "out-value"]
 PLAIN = {"task.digits": [1, 10], "task.special": 0.25, "task.special_until": 0}

@@ -22,6 +22,7 @@ import numpy as np
 import optax
 
 from curta.config.recipe import Recipe
+from curta.config.table import decimal
 from curta.evaluation import memo
 from curta.frontends import api
 from curta.layouts.program import ProgramLayout
@@ -32,7 +33,7 @@ from curta.programs.machine.finding import displacements
 from curta.programs.machine.recording import Recording, Squares, seen
 from curta.training import devices, records, trainer
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import decimal, markdown, prepared, recipe_fields, scratch_runs
+from docs.shared import markdown, prepared, recipe_fields, scratch_runs
 
 SEEDS = (0, 1, 2)
 SIZES = {"addition": (10, 20, 100), "multiplication": (6, 10, 20)}

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
 
+from curta.config.table import decimal
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import decimal, markdown, recipe_fields
+from docs.shared import markdown, recipe_fields
 
 NAME = "phase-diagram"
 

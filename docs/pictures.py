@@ -22,6 +22,7 @@ from PIL.PngImagePlugin import PngInfo
 
 import curta
 from curta.config.recipe import Recipe
+from curta.config.table import decimal
 from curta.frontends import api
 from curta.probes import results as probes
 from curta.probes.pictures import Heat
@@ -33,7 +34,6 @@ from docs import ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
 from docs.grokking import draw as draw_grokking
 from docs.price import entries
-from docs.shared import decimal
 from docs.sizes import trained
 from docs.spaced import contenders
 

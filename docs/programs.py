@@ -14,10 +14,11 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from curta.config.table import decimal
 from curta.config.typed import as_json
 from curta.evaluation.results import Evaluation
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import decimal, markdown, recipe_fields, scratch_runs
+from docs.shared import markdown, recipe_fields, scratch_runs
 
 SEEDS = range(8, 16)
 

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from curta.config import files
+from curta.config.table import decimal
 
 
 @contextmanager
@@ -72,18 +73,6 @@ def spread(values: Iterable[float], digits: int = 3) -> str:
     found = sorted(values)
     least, middle, most = (decimal(v, digits) for v in (found[0], median(found), found[-1]))
     return f"{middle} (all)" if least == most else f"{middle} ({least} to {most})"
-
-
-def decimal(value: float, digits: int = 3) -> str:
-    """So many decimals; what they would make 0 or 1 is said to lie beside it.
-
-    >>> decimal(0.25), decimal(0.9996), decimal(0.00001, 4), decimal(1.0)
-    ('0.250', '>0.999', '<0.0001', '1.000')
-    """
-    last = 10.0**-digits
-    if 0 < value < last / 2:
-        return f"<{last:.{digits}f}"
-    return f">{1 - last:.{digits}f}" if 1 - last / 2 <= value < 1 else f"{value:.{digits}f}"
 
 
 def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from curta.config.table import decimal
 from docs.announced import cell, final_losses, scored
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
     affordable,
-    decimal,
     ended,
     finished,
     markdown,

@@ -217,6 +217,19 @@ def test_a_grid_of_whole_texts_has_room_for_every_problem(operator: str) -> None
         np.testing.assert_allclose(cells, own, atol=1e-6)
 
 
+def test_a_perplexity_is_a_number_however_large_the_loss(
+    windowed: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = scoring.scores
+    huge = lambda *given: real(*given)._replace(losses=np.full((2, 6), 1e6))  # noqa: E731
+    monkeypatch.setattr(exact_match, "scores", huge)
+    settings = Evaluation(digits=(2,), count=6, generated=1)
+    sets = {"random": problems("+", "random", (2, 2), 6, 0)}
+    rows = exact_match._evaluated(windowed, sets, "2", settings)
+    json.dumps(as_json(rows[0]), allow_nan=False)
+    assert min(rows[0].perplexity) > 1e200
+
+
 def test_shares_are_kept_to_six_digits_and_only_all_is_one() -> None:
     found = scoring.rounded(np.array([0.0, 1e-9, 1 / 3, 2_999_999 / 3_000_000, 1.0]))
     assert found == [0.0, 0.000001, 0.333333, 0.999999, 1.0]

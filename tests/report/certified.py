@@ -85,7 +85,7 @@ def _content(layout: ProgramLayout, arrays: dict[str, Any], members: int) -> dic
     count, machine = len(arrays["targets"]), layout.machine
     roles = machine.role[arrays["rows"][:, 0]]
     return {
-        "format": 2,
+        "format": 3,
         "grade": "closed",
         "windows": count,
         "conflicts": 0,

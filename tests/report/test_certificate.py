@@ -122,7 +122,7 @@ def test_a_run_without_a_certificate_has_no_such_section(tmp_path: Path) -> None
     assert 'id="part-certificate"' not in told(sample.write_run(tmp_path)).source
 
 
-@pytest.mark.parametrize(("form", "says"), [(1, "certify it anew"), (3, "update curta")])
+@pytest.mark.parametrize(("form", "says"), [(2, "certify it anew"), (4, "update curta")])
 def test_a_certificate_of_another_version_is_refused(tmp_path: Path, form: int, says: str) -> None:
     write_certified(tmp_path, "addition", problems=5, format=form)
     with pytest.raises(UserError, match=f"certificate of run .* .format {form}.: {says}"):

@@ -98,6 +98,7 @@ def test_a_signal_in_a_callback_that_nobody_can_catch_ends_it_with_a_line() -> N
 IMPORTS = """
 sys.path.insert(0, {folder!r})
 
+print("before")
 with interrupts.{block}():
     import signals_itself
 
@@ -123,15 +124,15 @@ def test_a_signal_while_a_module_is_imported_ends_it_with_a_line(
     imports: Callable[..., Ended],
 ) -> None:
     """An exception there would go through the module, which may be written in C++."""
-    assert imports("handled") == (143, "", "\ncurta: interrupted\n")
+    assert imports("handled") == (143, "before\n", "\ncurta: interrupted\n")
 
 
 def test_where_the_work_has_safe_points_a_module_is_imported_first(
     imports: Callable[..., Ended],
 ) -> None:
-    assert imports("deferred") == (143, "imported\n", "")
+    assert imports("deferred") == (143, "before\nimported\n", "")
     patient = imports("patient", "interrupts.check()")
-    assert (patient.code, patient.out) == (1, "imported\n")
+    assert (patient.code, patient.out) == (1, "before\nimported\n")
     assert patient.err.endswith("Interrupted: SIGTERM\n")
 
 

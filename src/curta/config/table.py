@@ -27,24 +27,29 @@ WORD = 20
 def cell(value: object) -> str:
     """A value of any table: `0.997`, `1,000`, `yes`, `3 1 4`; a dash where there is none.
 
-    Only 1 is `1.000`, and only 0 is `0.000`: 0.9996 is `>0.999`.
+    Of numbers from 0 to 1 only 1 is `1.000`, and only 0 is `0.000`: 0.9996 is `>0.999`.
     """
     if value is None:
         return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return _decimal(value)
+        return decimal(value)
     if isinstance(value, list | tuple):
         return " ".join(map(cell, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _decimal(value: float) -> str:
-    """Three decimals; what they would make 0 or 1 is said to lie beside it."""
-    if 0 < abs(value) < 0.0005:
-        return "<0.001" if value > 0 else ">-0.001"
-    return ">0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
+def decimal(value: float, digits: int = 3) -> str:
+    """So many decimals; what they would make 0 or 1 is said to lie beside it.
+
+    >>> decimal(0.25), decimal(0.9996), decimal(0.00001, 4), decimal(1.0), decimal(-0.0001)
+    ('0.250', '>0.999', '<0.0001', '1.000', '>-0.001')
+    """
+    last = 10.0**-digits
+    if 0 < abs(value) < last / 2:
+        return f"<{last:.{digits}f}" if value > 0 else f">-{last:.{digits}f}"
+    return f">{1 - last:.{digits}f}" if 1 - last / 2 <= value < 1 else f"{value:.{digits}f}"
 
 
 Cells = Sequence[Any]

@@ -83,8 +83,7 @@ class Judged(NamedTuple):
     def below_bound(self) -> Bool[np.ndarray, "members windows"]:
         """Where another machine may write something else: what is rounded there and what is
         rounded here may be as far apart as twice the bound."""
-        if self.bound is None:
-            return np.zeros_like(self.shown)
+        assert self.bound is not None
         return np.abs(self.margin) <= 2 * self.bound
 
 
@@ -251,7 +250,7 @@ def _member(number: int, seed: int, judged: Judged) -> MemberWindows:
         held_out=int((~shown).sum()),
         held_out_correct=int((~shown & ~wrong).sum()),
         margin=float(judged.margin[number].min()),
-        below_bound=int(judged.below_bound[number].sum()),
+        below_bound=None if judged.bound is None else int(judged.below_bound[number].sum()),
     )
 
 

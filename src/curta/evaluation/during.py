@@ -11,11 +11,10 @@ from curta.config.recipe import Recipe
 from curta.evaluation import gap, scoring
 from curta.evaluation.evaluation_set import drawn, refusal
 from curta.evaluation.scoring import Models
+from curta.evaluation.watched import HELD_OUT, TRAINED
 from curta.layouts import Layout
 from curta.problems import tasks
 from curta.problems.problem import Problem
-
-TRAINED, HELD_OUT = "trained", "held out"
 
 
 def asked(recipe: Recipe, layout: Layout, seeds: Sequence[int]) -> dict[str, list[list[Problem]]]:
@@ -50,16 +49,3 @@ def exact_match(models: Models, asked: dict[str, list[list[Problem]]]) -> dict[s
         shares = gap.own_exact_match(models, each, bounds).mean(axis=1)
         found[name] = scoring.rounded(shares)
     return found
-
-
-def parted(name: str) -> tuple[str, str]:
-    """Operator of a curve, and what was asked.
-
-    >>> parted("+ mod 97 held out"), parted("+ 20")
-    (('+ mod 97', 'held out'), ('+', '20'))
-    """
-    for what in (TRAINED, HELD_OUT):
-        if name.endswith(f" {what}"):
-            return name.removesuffix(f" {what}"), what
-    operator, _, size = name.rpartition(" ")
-    return operator, size

@@ -38,7 +38,7 @@ from curta.programs.machine.writing import write, write_all
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
 
-MOST_NATS = 700.0
+MOST_NATS = 690.0
 """The loss from which on a perplexity is no longer told apart from a larger one."""
 
 Cells = list[list[float]]

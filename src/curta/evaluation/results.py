@@ -304,7 +304,7 @@ class MemberWindows:
 
     `held_out` are those that its training never showed. `margin` is the smallest, in logits, of
     the right token over the next best; `below_bound` are at most twice what rounding can move:
-    once as calculated here, once elsewhere.
+    once as calculated here, once elsewhere. None where no bound is known.
     """
 
     member: int
@@ -315,7 +315,7 @@ class MemberWindows:
     held_out: int
     held_out_correct: int
     margin: float
-    below_bound: int
+    below_bound: int | None
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ class Certificate:
     windows that go on in two ways. Of each member some of the wrong windows are listed.
     """
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "certify it anew"
 
     grade: Literal["closed", "saturated"]

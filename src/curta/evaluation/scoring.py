@@ -19,6 +19,7 @@ from curta.config.errors import UserError
 from curta.config.printable import shortened
 from curta.evaluation.generation import bucket
 from curta.evaluation.memo import Memo
+from curta.evaluation.statistics import six
 from curta.evaluation.teacher_forcing import batch_size, compiled
 from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
@@ -207,13 +208,8 @@ def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
 
 
 def rounded(shares: Float[np.ndarray, " members"]) -> list[float]:
-    """To six digits, but never to all or to none: 0.9999999 is 0.999999, and 1 is 1.
-
-    They tell how many are right of up to 500,000 problems.
-    """
-    inside = np.clip(shares.round(6), 1e-6, 1 - 1e-6).round(6)
-    found: list[float] = np.where((shares > 0) & (shares < 1), inside, shares).tolist()
-    return found
+    """To six digits, which tell how many are right of up to 500,000 problems; see `six`."""
+    return [six(share) for share in shares.tolist()]
 
 
 def room_for(models: Models, problems: Sequence[Problem]) -> ShapeBounds | None:

@@ -80,13 +80,18 @@ def of_slice(row: SliceResult, seeds: Sequence[int]) -> SliceStatistics:
         slice_name=row.slice_name,
         count=row.count,
         members=[_member(*one, row.count) for one in zip(seeds, shares, strict=True)],
-        median=round(median(shares), 6),
+        median=six(median(shares)),
         min=min(shares),
         max=max(shares),
-        mean=round(fmean(shares), 6),
+        mean=six(fmean(shares)),
         deviation=deviation(shares),
         interval=of_mean(shares),
     )
+
+
+def six(share: float) -> float:
+    """To six digits, but never to all or to none: 0.9999999 is 0.999999."""
+    return min(max(round(share, 6), 1e-6), 1 - 1e-6) if 0 < share < 1 else round(share, 6)
 
 
 def _member(seed: int, share: float, count: int) -> MemberStatistics:

@@ -107,9 +107,9 @@ def _json(column: Any) -> list[Any]:
 
 
 def _escaped(column: Any) -> bool:
-    """Whether a text in it has a quotation mark or a backslash, as a program's signs may be."""
+    """Whether a text in it has a character that JSON escapes, as a program's signs may be."""
     arrow, compute = module("pyarrow", "data"), module("pyarrow.compute", "data")
     texts = compute.list_flatten(column) if arrow.types.is_list(column.type) else column
     if not arrow.types.is_string(texts.type):
         return False
-    return any(compute.any(compute.match_substring(texts, sign)).as_py() for sign in '"\\')
+    return bool(compute.any(compute.match_substring_regex(texts, r'["\\\x00-\x1f]')).as_py())

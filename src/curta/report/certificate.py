@@ -102,7 +102,7 @@ def _summaries(content: Certificate) -> Iterator[Summary]:
         return
     columns = [range_of(getattr(one, key) for one in members) for key in COUNTED]
     margins = range_of(one.margin for one in members)
-    below = range_of(one.below_bound for one in members)
+    below = range_of(one.below_bound or 0 for one in members)
     for place, name in enumerate(("Median", "Min", "Max")):
         counts = [f"{one[place]:,.4g}" if one[place] % 1 else f"{one[place]:,.0f}"
                   for one in columns]  # fmt: skip

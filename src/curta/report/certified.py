@@ -78,7 +78,7 @@ def _verdict(content: Certificate) -> str:
 def _scope(content: Certificate) -> str:
     """How complete the list is, and what rounding leaves of it."""
     listing, says = content.listing, []
-    near = max((one.below_bound for one in content.members), default=0)
+    near = max((one.below_bound or 0 for one in content.members), default=0)
     if content.grade == "saturated":
         says.append(
             "A next problem holds an unlisted window with probability at most "

@@ -41,7 +41,7 @@ class Trained(NamedTuple):
         count, first, others = (int(part) if part else None for part in size.groups())
         assert first is not None
         known = OPERATIONS.get(row.operator)
-        usual = known.least if known else 1
+        usual = known.least if known else count or (self.operands or (1, 1))[0]
         return (
             _within(first, self.first)
             and _within(others or first, self.others)

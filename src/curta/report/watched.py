@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from curta.evaluation.during import HELD_OUT, TRAINED, parted
+from curta.evaluation.watched import HELD_OUT, TRAINED, parted
 from curta.report.figures import (
     ALERT,
     END,

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -150,6 +150,8 @@ def _handle(number: int, frame: FrameType | None) -> None:
     if not _importing(frame):
         raise Interrupted(number)
     if not _patient:
+        with suppress(Exception):  # what was printed by now is on its way to a pipe
+            sys.stdout.flush()
         leave("interrupted", 128 + number)
 
 

@@ -15,6 +15,7 @@ from curta.evaluation.results import (
     SliceSummary,
     SummaryStatistics,
 )
+from curta.evaluation.statistics import six
 from curta.layouts import Layout
 from curta.model.model_cost import layers
 from curta.problems import tasks
@@ -66,7 +67,7 @@ def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
     known = [value for value in every if value is not None]
     if not known:
         return SummaryStatistics(every)
-    return SummaryStatistics(every, round(median(known), 6), min(known), max(known))
+    return SummaryStatistics(every, six(median(known)), min(known), max(known))
 
 
 def slice_summary(row: SliceResult) -> SliceSummary:
@@ -170,7 +171,7 @@ def _results(found: Evaluation) -> EvaluationSummary:
 
 def _grid(grid: Grid) -> GridSummary:
     cells = [[cell for row in member for cell in row] for member in grid.exact_match]
-    means, lowest = ([round(of(own), 6) for own in cells] for of in (fmean, min))
+    means, lowest = ([six(of(own)) for own in cells] for of in (fmean, min))
     return GridSummary(
         operator=grid.operator,
         max_digits=grid.max_digits,

@@ -12,7 +12,8 @@ export function make(name, content = [], attributes = {}) {
 
 export function percent(share) {
   if (share < 0.0005) return "<0.1 %";
-  return `${(100 * share).toFixed(share > 0.9995 ? 0 : 1)} %`;
+  if (share < 1 && share >= 0.9995) return ">99.9 %";
+  return `${(100 * share).toFixed(share === 1 ? 0 : 1)} %`;
 }
 
 /** A symbol as it is shown and read out. */

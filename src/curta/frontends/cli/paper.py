@@ -207,7 +207,7 @@ def _step(axes: Sequence[str], step: Step) -> Cells:
 def _answer(problem: "Problem") -> str:
     from curta.problems.problem import answer_text
 
-    return answer_text(problem.truth)
+    return answer_text(problem.truth, problem.answer_base)
 
 
 def _direct(layout: "Layout", problem: "Problem") -> Group:

@@ -17,6 +17,7 @@ from curta.config import files
 from curta.config.errors import UserError
 from curta.frontends.api import load
 from curta.frontends.api import report as write
+from curta.runs import folders
 from curta.runs.folders import COMPARISON, find
 
 _MAKING = threading.Lock()
@@ -50,7 +51,8 @@ def compared(folder: Path) -> bytes:
 
 def page(folder: Path, member: int) -> bytes:
     """The page in which a member calculates; UserError where there can be none."""
-    key = _key(f"page {member} {folder.resolve()}", _files(folder, _CALCULATES))
+    called = folders.address(folder)
+    key = _key(f"page {member} {folder.resolve()} {called}", _files(folder, _CALCULATES))
     return _kept(key, lambda out: load(str(folder)).write_page(member, out / "page.html"))
 
 
@@ -103,6 +105,6 @@ def _kept(key: str, make: Callable[[Path], Path]) -> bytes:
 def _prune(folder: Path) -> None:
     """Drops the pages that were made longest ago."""
     with suppress(OSError):
-        pages = sorted(folder.glob("*.page"), key=lambda path: path.stat().st_mtime_ns)
+        pages = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         for path in pages[:-MOST]:
             path.unlink(missing_ok=True)

@@ -33,7 +33,8 @@ class CoupledEncoding(Encoding):
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
         rows = self.tables.shape[1]
         highest = max(high for _, high in bounds.extents) + 1 + training * self.max_start
-        if highest >= rows:
+        below = max(0, -1 - min(low for low, _ in bounds.extents))
+        if highest >= rows - below:
             raise UserError(
                 f"places of up to {highest:,}, random start included, are too many for this"
                 f" model: it has {rows:,} coupled positions (positions.rows)"
@@ -44,6 +45,6 @@ class CoupledEncoding(Encoding):
         return replace(where, coordinates=where.coordinates + start[None, None])
 
     def embed(self, where: TokenPositions) -> Float[Array, "batch time width"]:
-        rows = where.coordinates + 1  # the lowest coordinate is -1
+        rows = where.coordinates + 1  # of places below -1, as of some prompts, the last ones
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, rows], axis=-2)

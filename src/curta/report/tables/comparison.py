@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from curta.config.printable import printable
-from curta.config.table import Cells, Column, Table, cell
+from curta.config.table import Cells, Column, Table, cell, decimal
 from curta.probes.results import ProbeTable
 from curta.report.compared import asked, hardest, slices_of
 from curta.report.summary import Range, counted
@@ -56,7 +56,7 @@ def _range(found: Range | str) -> str:
     if isinstance(found, str):
         return found
     same = found.least == found.most
-    ends = "" if same else f"\n{cell(found.least)}..{cell(found.most)}"
+    ends = "" if same else f"\n{decimal(found.least, 2)}..{decimal(found.most, 2)}"
     return f"{cell(found.median)}{ends}"
 
 

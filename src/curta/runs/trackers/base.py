@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from curta.evaluation.during import parted
 from curta.evaluation.results import SummaryStatistics
+from curta.evaluation.watched import parted
 from curta.problems.operations import OPERATIONS
 from curta.runs.results import Metric
 

@@ -5,7 +5,8 @@ import { Curves } from "./curves.js";
 
 const EVERY = 1000, LOST = 300, WATCHED = "evaluated ";
 const at = (id) => document.getElementById(id);
-const percent = (value) => `${(100 * value).toFixed(1)}%`;
+const share = (value) => (value < 1 && value >= 0.9995 ? ">99.9" : value > 0 && value < 0.0005 ? "<0.1" : (100 * value).toFixed(1));
+const percent = (value) => `${share(value)}%`;
 const figure = (value) => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(0) : `${Number(value.toPrecision(3))}`);
 const charts = [
   new Chart(at("charts"), "Loss", ["loss", "validation_loss"], figure, true),
@@ -45,12 +46,18 @@ function show(run) {
 // A chart for what is watched: problems of training beside held-out ones, and each size.
 function watch() {
   for (const column of curves.named(WATCHED)) {
-    const name = column.slice(WATCHED.length), of = name.split(" ")[0], other = `${WATCHED}${of} held out`;
-    if (watched.has(column) || column === other) continue;
-    const both = name === `${of} trained`, title = both ? `${of}: trained and held-out problems` : `${of} at ${name.slice(of.length + 1)} digits`;
+    const [of, asked] = parted(column.slice(WATCHED.length)), both = asked === "trained";
+    if (watched.has(column) || asked === "held out") continue;
+    const title = both ? `${of}: trained and held-out problems` : `${of} at ${asked} digits`, other = `${WATCHED}${of} held out`;
     const chart = new Chart(at("charts"), `Exact match, ${title}`, [column, both ? other : ""], percent, false);
     watched.set(column, chart);
   }
+}
+
+// The operator of a curve, which may have blanks, and what was asked: "trained", "held out", or a size.
+function parted(name) {
+  const what = ["trained", "held out"].find((one) => name.endsWith(` ${one}`)) ?? name.slice(name.lastIndexOf(" ") + 1);
+  return [name.slice(0, -what.length - 1), what];
 }
 
 // How many steps the axis has: all of them, or a part while the run is young.
@@ -88,7 +95,7 @@ function members(run) {
   const rows = [...curves.last.values()].map((record) => {
     const row = document.createElement("tr"), { member, step, loss, exact_match: exactMatch } = record;
     const texts = [member, run.seeds[member], step.toLocaleString("en"),
-      loss === null ? "—" : figure(loss), exactMatch === null ? "—" : (100 * exactMatch).toFixed(1)]; // prettier-ignore
+      loss === null ? "—" : figure(loss), exactMatch === null ? "—" : share(exactMatch)]; // prettier-ignore
     for (const [i, text] of texts.entries()) {
       const cell = row.appendChild(document.createElement(i ? "td" : "th"));
       if (!i) cell.scope = "row";

@@ -1,5 +1,6 @@
 // Coupled positions: tokens of equal significance share a learned vector. Every axis of the
-// coordinates has a table of its own, whose first row is for coordinate -1; vectors are summed.
+// coordinates has a table of its own, whose first row is for coordinate -1, and whose last ones are for
+// those below; vectors are summed.
 // Outside of training this is Position Coupling, too.
 
 import { Encoding } from "./base.js";
