@@ -221,7 +221,7 @@ def test_a_perplexity_is_a_number_however_large_the_loss(
     windowed: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = scoring.scores
-    huge = lambda *given: real(*given)._replace(losses=np.full((2, 6), 1e6))  # noqa: E731
+    huge = lambda *given: real(*given)._replace(losses=np.full((2, 6), 1e6))
     monkeypatch.setattr(exact_match, "scores", huge)
     settings = Evaluation(digits=(2,), count=6, generated=1)
     sets = {"random": problems("+", "random", (2, 2), 6, 0)}

@@ -13,7 +13,7 @@ from curta.config.recipe import dump
 from curta.evaluation.results import Evaluation
 from curta.layouts.texts import layout_of
 from curta.model import recipes
-from curta.runs import folders, metrics
+from curta.runs import folders, metrics, removal, states, verify
 from curta.runs.folders import Folder
 from curta.runs.results import Metric, RunInfo
 from tests import tiny
@@ -84,7 +84,11 @@ def test_a_run_of_a_comparison_is_found_by_both_names(runs_folder: Path, tmp_pat
     assert folders.address(found.path) == "both/first"
     assert folders.address(created().path) == "mine"
     assert folders.address(tmp_path / "elsewhere" / "other") == "other"
-    refused("both/third", "^no run 'both/third'|^'both/third'|unknown run 'both/third'")
+    refused("both/third", "^unknown run 'both/third'")
+    assert removal.path_of("both/first") == found.path
+    assert [part.name for part in verify.verify("both/first")][:2] == ["run.json", "recipe.toml"]
+    with pytest.raises(UserError, match="`curta resume both/first` trains it"):
+        states.newest(found)
 
 
 def test_a_run_in_the_current_folder_is_found_by_its_name(

@@ -62,11 +62,9 @@ class Example:
 
 @dataclass(frozen=True)
 class Generated:
-    """What every member writes token by token, after fewer problems.
+    """What every member writes token by token: `exact_match` of answers, whatever stands before.
 
-    `exact_match` is the share of right answers; of a program's texts, unlike elsewhere, it does not
-    ask whether every token before the answer is right. `agrees` does: it says whether the texts
-    that are right to the letter are those that one teacher-forced pass found.
+    `agrees`: the texts that are right to the letter are those of a teacher-forced pass.
     """
 
     count: int
@@ -302,9 +300,8 @@ class RoleWindows:
 class MemberWindows:
     """How one member does on all windows, counted.
 
-    `held_out` are those that its training never showed. `margin` is the smallest, in logits, of
-    the right token over the next best; `below_bound` are at most twice what rounding can move:
-    once as calculated here, once elsewhere. None where no bound is known.
+    `held_out` are those that training never showed, `margin` the smallest, in logits, of the right
+    token over the next best, `below_bound` those of at most twice the bound on rounding, if any.
     """
 
     member: int

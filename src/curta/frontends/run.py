@@ -260,8 +260,8 @@ class Run(Session):
 
         Raises UserError for a model that a page cannot carry.
         """
-        address = folders.address(self.folder.path)
-        text = html.render_page(self.recipe, self.model(member), self.name, member, address)
+        called = self.folder.address
+        text = html.render_page(self.recipe, self.model(member), self.name, member, called)
         path = out or self.folder.path / f"page-{member}.html"
         with ownership.owned(self.folder.path) if out is None else nullcontext():
             files.write(path, text)

@@ -61,6 +61,11 @@ class Folder:
         """The machine of a run of programs."""
         self.metrics, self.evaluation = path / "metrics.jsonl", path / "evaluation.json"
 
+    @property
+    def address(self) -> str:
+        """What commands call the run."""
+        return address(self.path)
+
     def read_info(self) -> RunInfo:
         """What run.json says; UserError if it is missing, damaged or of another version.
 
@@ -241,6 +246,12 @@ def address(path: Path) -> str:
     return where.relative_to(known).as_posix() if where.is_relative_to(known) else path.name
 
 
+def of_comparison(path: Path, name: str) -> Path:
+    """The path, or where no run is, that of the run `comparison/name` in the runs folder."""
+    here, there = (os.path.lexists(one / "run.json") for one in (path, root() / name))
+    return root() / name if there and not here else path
+
+
 def find(name: str) -> Folder:
     """The run of that name in the runs folder, or at that path; checked to be whole.
 
@@ -248,8 +259,7 @@ def find(name: str) -> Folder:
     """
     check_path(name)
     path = Path(name) if system.is_path(name) or Path(name, "run.json").exists() else root() / name
-    if not path.is_dir() and (root() / name).is_dir():
-        path = root() / name  # a run of a comparison, by both names
+    path = of_comparison(path, name)
     if not path.is_dir():
         if not existing():
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")

@@ -20,6 +20,7 @@ def path_of(name: str) -> Path:
     Raises UserError for what is neither, and for a link to one.
     """
     path = Path(name) if system.is_path(name) else folders.root() / name
+    path = folders.of_comparison(path, name)
     if path.is_symlink():
         raise UserError(f"{str(path)!r} is a link: remove it yourself, or the run that it leads to")
     if not any(os.path.lexists(path / file) for file in KNOWN):

@@ -77,6 +77,7 @@ def _place(name: str) -> Path:
     path = Path(name)
     if not system.is_path(name) and not os.path.lexists(path / "run.json"):
         path = folders.comparison_path(name)
+    path = folders.of_comparison(path, name)
     if not os.path.isdir(path):  # noqa: PTH112, it is False for what cannot be asked
         known = [*folders.existing(), *folders.comparisons()]
         raise unknown("run", name, known, "curta runs")
@@ -116,7 +117,7 @@ def _begun(found: ComparisonResults | None) -> list[str]:
 
 
 def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
-    path, name = folder.path, folder.name
+    path, name = folder.path, folder.address
     info = _info(folder)
     done = info.done if info else ()
     again = f"`curta evaluate {name}` makes it anew"
@@ -201,7 +202,7 @@ def _checkpoint(folder: Folder, info: RunInfo | None, step: int) -> Part:
     if kinds[1] not in there:
         return Part(name, "damaged", "its .json was never written: remove it")
     wrong = _complaint(lambda: _owned(folder, info, step))
-    remedy = f"`curta resume {folder.name}` goes on from the newest whole one"
+    remedy = f"`curta resume {folder.address}` goes on from the newest whole one"
     return Part(name, "damaged", f"{wrong}; {remedy}") if wrong else Part(name, "whole")
 
 
@@ -239,7 +240,7 @@ def _evaluations(folder: Folder) -> Iterator[Part]:
 def _probes(folder: Folder, read: Read) -> Iterator[Part]:
     names = [entry.name for entry in _entries(folder.probes) if entry.name.endswith(".json")]
     for name in names:
-        again = f"`curta probe {folder.name} {name.removesuffix('.json')}` makes it anew"
+        again = f"`curta probe {folder.address} {name.removesuffix('.json')}` makes it anew"
         for part in _file(folder.probes, name, read, again):
             yield Part(f"probes/{part.name}", part.state, part.about)
     yield from _inside(folder.probes, re.compile(r"(?s:.*)\.json"))

@@ -186,7 +186,7 @@ def _found(name: str) -> "JobFolder":
     from curta.runs.cluster.job import JobFolder
 
     here = Path(name) if os.sep in name else folders.root() / name
-    folder = JobFolder(here.resolve())
+    folder = JobFolder(folders.of_comparison(here, name).resolve())
     if not folder.exists:
         raise unknown("job", name, _names(), "curta jobs")
     return folder

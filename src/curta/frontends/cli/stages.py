@@ -22,7 +22,7 @@ def complete(run: "Run") -> int:
         run.run_stages(lambda stage: codes.append(_STAGES[stage](run)))
         interrupts.check()
     except interrupts.Interrupted as signal:
-        notice(f"Interrupted; saved. Go on with: curta resume {run.name}")
+        notice(f"Interrupted; saved. Go on with: curta resume {run.folder.address}")
         return signal.code
     return max(codes, default=0)
 
