@@ -107,7 +107,9 @@ class Pace:
         self.begun = clock()
 
     def at(self, name: str) -> str:
-        """Where that part begins: `2 of 4, about 30 s left`."""
+        """Where that part begins: `2 of 4, about 30 s left`; `again` where it was thought done."""
+        if name not in self.parts:
+            return "again"
         place = list(self.parts).index(name)
         return f"{place + 1} of {len(self.parts)}, about {duration(self.left(place))} left"
 

@@ -151,6 +151,12 @@ class Comparison:
             )
             return self.session(made)
         run = self.session(folders.find(str(self.path / row.folder)))
+        if not run.code_known:
+            called = run.folder.address
+            raise UserError(
+                f"run {called!r} has code of its own that is not known here: read it, and then"
+                f" `curta resume {called} --trust`"
+            )
         if (run.recipe, run.seeds) != (placed(row.recipe), self.spec.seeds):
             raise UserError(f"{str(run.folder.path)!r} is not the run that {COMPARISON} says it is")
         return run

@@ -77,8 +77,8 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
         scores = [_uncertainty(c.parts(code), target) for c in candidates]
         best = min(range(len(scores)), key=lambda i: (round(scores[i], 9), candidates[i].size, i))
-        chosen.append(candidates[best])
-        code, _ = _classes(candidates[best].parts(code))
+        chosen.append(candidates.pop(best))
+        code, _ = _classes(chosen[-1].parts(code))
     return tuple(c.neighbour for c in _needed(own, chosen, target))
 
 

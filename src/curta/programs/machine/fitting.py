@@ -18,7 +18,7 @@ SIZES = ("digits", "second", "operands")
 def check(of: "Program") -> None:
     """Raises ProgramError for an axis that there is not, and for a prompt without operands."""
     axes, answer, where = of.axes, of.answer, f"program {of.name!r}"
-    if not axes or len(set(axes)) < len(axes):
+    if not axes or isinstance(axes, str) or len(set(axes)) < len(axes):
         raise ProgramError(f"{where}: axes are different names, such as ('place',)")
     if not isinstance(answer, Answer):
         raise ProgramError(f"{where}: answer=Answer('role'), not {answer!r}")

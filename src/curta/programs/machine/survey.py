@@ -11,7 +11,7 @@ from typing import Any
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows, joined
-from curta.programs.machine.paper import Key, Vocabulary, token_of
+from curta.programs.machine.paper import Key, ProgramError, Vocabulary, token_of
 from curta.programs.machine.program import Program, Text
 from curta.programs.machine.prompt import Format, Part, Sign
 from curta.programs.machine.recording import Recording
@@ -90,6 +90,9 @@ def machine_of(
     programs: Sequence[Program], tokens: Sequence[Token], others: Sequence[Program] = ()
 ) -> Machine:
     """The machine of programs that share all roles, with these tokens."""
+    if not any(token.role == "end" for token in tokens):
+        named = " and ".join(repr(program.name) for program in programs)
+        raise ProgramError(f"program {named} ends no text: it has to call paper.end()")
     axes = joined([program.axes for program in programs])
     besides = {program.name: program.format for program in others}
     roles = _roles([*programs, *others], tokens)

@@ -58,8 +58,21 @@ def _evaluation(programs: Sequence[Program], windowed: bool) -> dict[str, Any]:
     """Sizes of training and, where these are to be left behind, twice and four times as many."""
     factors = (1, 2, 4) if windowed else (1,)
     digits = {
-        program.operator: [factor * program.sizes.get("digits", DIGITS)[1] for factor in factors]
-        for program in programs
+        program.operator: [_size(program, factor) for factor in factors] for program in programs
     }
     sizes = digits if len(digits) > 1 else next(iter(digits.values()))
     return {"digits": sizes, "count": 50, "held_out": 200}
+
+
+def _size(program: Program, factor: int) -> int | str:
+    """The largest size of training, so many times as long: 20, `20x4` of four, `20/5` and 5.
+
+    A second operand that always has as many digits keeps them.
+    """
+    sizes, most = program.sizes, factor * program.sizes.get("digits", DIGITS)[1]
+    if "operands" in sizes:
+        return f"{sizes['operands'][1]}x{most}"
+    if "second" not in sizes:
+        return most
+    few, many = sizes["second"]
+    return f"{most}/{many if few == many else factor * many}"

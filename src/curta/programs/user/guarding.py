@@ -47,7 +47,8 @@ def watched(path: Path, seconds: float | None = None) -> Iterator[None]:
         if isinstance(error, UserError) and line is None:
             raise
         where = f"{path.name} line {line}" if line else path.name
-        raise UserError(f"{where}: {_said(error, seconds)}") from error
+        kind = type(error) if isinstance(error, UserError) else UserError
+        raise kind(f"{where}: {_said(error, seconds)}") from error
 
 
 def _said(error: BaseException, seconds: float) -> str:
