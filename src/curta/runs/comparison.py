@@ -22,6 +22,7 @@ from curta.evaluation import expected
 from curta.evaluation.evaluation_set import refusal
 from curta.layouts.texts import layout_of
 from curta.model import recipes
+from curta.model.positions import user
 from curta.problems.tasks import as_size
 from curta.programs.user import kept, userfiles
 from curta.programs.user.userfiles import KeptFile
@@ -151,7 +152,7 @@ class Comparison:
             )
             return self.session(made)
         run = self.session(folders.find(str(self.path / row.folder)))
-        if not run.code_known:
+        if not (run.code_known and user.is_known(run.recipe.positions)):
             called = run.folder.address
             raise UserError(
                 f"run {called!r} has code of its own that is not known here: read it, and then"

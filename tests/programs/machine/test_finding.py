@@ -16,6 +16,27 @@ def test_the_one_neighbour_that_tells_is_found() -> None:
 
 
 @program(
+    "largest",
+    axes=("place", "row"),
+    prompt=(Given("n", "place", many="row"), Sign("=")),
+    answer=Answer("best"),
+)
+def largest(paper: Paper, *numbers: list[int]) -> None:
+    """The largest of several numbers, which no few squares around a digit tell."""
+    for digit in max(numbers, key=lambda one: (len(one), one[::-1])):
+        paper.move(place=+1).write("best", digit)
+    paper.end()
+
+
+def test_no_neighbour_is_in_a_window_twice() -> None:
+    drawn = random_operands(900)
+    several = [tuple(one[0] for one in drawn[n : n + 3]) for n in range(0, 900, 3)]
+    machine, recording = recorded(largest, several)
+    for near in find(machine, recording).values():
+        assert len(set(near)) == len(near)
+
+
+@program(
     "echo",
     axes=("place", "row"),
     prompt=(Given("a", "place"), Sign(","), Given("b", "place", everywhere=("row",)), Sign("=")),

@@ -23,6 +23,7 @@ from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
 from curta.programs import BUILT_IN
 from curta.programs.machine import Answer, Given, Program, Sign, check, survey, written
+from curta.programs.machine.paper import ProgramError
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import guarding, kept, registry, userfiles
 
@@ -312,6 +313,34 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert main(["train", "addition-reversed", *options[:2], "--positions.strenght", "1"]) == 2
     assert "did you mean 'positions.strength'" in capsys.readouterr().err
+
+
+def test_what_a_program_cannot_do_stays_what_it_is(tmp_path: Path) -> None:
+    """Whoever lists windows passes over a text that cannot be recorded."""
+    with (
+        pytest.raises(ProgramError, match=r"own.py line 2: no such token"),
+        guarding.watched(tmp_path / "own.py"),
+    ):
+        raise_from(tmp_path / "own.py", "ProgramError('no such token')")
+
+
+def raise_from(path: Path, error: str) -> None:
+    """Raises it in a line of that file."""
+    code = f"from curta.programs.machine.paper import ProgramError\nraise {error}\n"
+    exec(compile(code, str(path), "exec"), {})
+
+
+def test_a_program_that_ends_no_text_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (EXAMPLES / "digit_sum.py").read_text().replace(".end()", "")
+    path = written_file(tmp_path, text)
+    for command in ("check", "train"):
+        assert main([command, str(path)]) == 2
+        error = capsys.readouterr().err
+        assert "ends no text: it has to call paper.end()" in error
+        assert error.count("\n") == 1
+    assert not list((tmp_path / "runs").glob("*"))
 
 
 PROBE = """
