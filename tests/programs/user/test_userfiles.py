@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -392,6 +393,38 @@ def test_a_users_probe_is_put_to_a_run(
     assert "How many members there are" in (short / "report.html").read_text()
     assert main(["probe", str(short), str(path), "--member", "1"]) == 0
     assert "Member" in (short / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_probe_of_the_cookbook_counts_what_the_run_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = curta.train("addition", 2, "sums", SHORT | {"training.steps": 200}, evaluate=False)
+    path = shutil.copy(EXAMPLES / "parity.py", tmp_path)
+    words = ["probe", "sums", str(path), "--count", "30", "--digits", "2", "--json"]
+    assert main(words) == 0
+    table = json.loads(capsys.readouterr().out.splitlines()[-1])
+    example: dict[str, Any] = {}
+    exec(compile(Path(path).read_text(), str(path), "exec"), example)
+    asked = example["Parity"](count=30, digits=2)
+    for row, odd in zip(table["rows"], (False, True), strict=True):
+        rng = random.Random(row["first operand"])
+        texts = [asked._sum(rng, odd) for _ in range(30)]
+        assert {parse(text).operands[0] % 2 for text in texts} == {int(odd)}
+        assert all(10 <= number <= 99 for text in texts for number in parse(text).operands)
+        expected = [run.layout.tokens_of(parse(text)) for text in texts]
+        for end, of in (("min", min), ("max", max)):
+            shares = [
+                sum(
+                    [*tokens[:prompt], *mine] == list(tokens)
+                    for mine, (tokens, prompt) in zip(
+                        run.write(texts, member), expected, strict=True
+                    )
+                )
+                for member in (0, 1)
+            ]
+            assert row[end] == pytest.approx(of(shares) / 30)
+        assert row["problems"] == 30
 
 
 @pytest.mark.parametrize(
