@@ -344,6 +344,19 @@ def test_a_program_that_ends_no_text_is_told_so(
     assert not list((tmp_path / "runs").glob("*"))
 
 
+@pytest.mark.parametrize(
+    ("problem", "says"),
+    [("digitsum 93", "digitsum 93 = 3, and the truth is 2: "), ("digitsum 0", "digitsum 0 = 0: ")],
+)
+def test_a_text_is_shown_with_its_own_answer_and_the_truth_beside_it(
+    problem: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = (EXAMPLES / "digit_sum.py").read_text().replace("(total + digit)", "digit")
+    path = written_file(tmp_path, wrong.replace("for digit in n", "for digit in n[:1]"))
+    assert main(["show", str(path), problem]) == 0
+    assert says in capsys.readouterr().out
+
+
 PROBE = """
 from dataclasses import dataclass
 from typing import ClassVar

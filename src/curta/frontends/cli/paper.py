@@ -17,6 +17,7 @@ from curta.programs.machine.drawing import GAP, Cut, Mark, Sheet, Step
 if TYPE_CHECKING:
     from curta.layouts import Layout
     from curta.layouts.program import ProgramLayout
+    from curta.problems.operations import Answer
     from curta.problems.problem import Problem
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
@@ -66,7 +67,8 @@ def written(layout: "Layout", problem: "Problem") -> RenderableType:
         return _direct(layout, problem)
     tokens, prompt = layout.tokens_of(problem)
     about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
-    return Group(f"{problem} = {_answer(problem)}: {about}", Paper(layout, tokens))
+    answer = _answer(problem, layout.answer(problem, tokens[prompt:]))
+    return Group(f"{problem} = {answer}: {about}", Paper(layout, tokens))
 
 
 def step_by_step(layout: "ProgramLayout", problem: "Problem") -> Data:
@@ -204,10 +206,13 @@ def _step(axes: Sequence[str], step: Step) -> Cells:
     ]
 
 
-def _answer(problem: "Problem") -> str:
+def _answer(problem: "Problem", written: "Answer | None") -> str:
+    """What a program writes, and the truth where that is another."""
     from curta.problems.problem import answer_text
 
-    return answer_text(problem.truth, problem.answer_base)
+    base, truth = problem.answer_base, problem.truth
+    answer = "no answer" if written is None else answer_text(written, base)
+    return answer if written == truth else f"{answer}, and the truth is {answer_text(truth, base)}"
 
 
 def _direct(layout: "Layout", problem: "Problem") -> Group:
