@@ -5,17 +5,27 @@ from dataclasses import replace
 from typing import Any
 
 from curta.config.errors import UserError, notify
+from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import SizesOfEach
 from curta.evaluation import expected
-from curta.evaluation.evaluation_set import refusal
+from curta.evaluation.evaluation_set import drawn, refusal
+from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
 from curta.problems.problem import operation_named
-from curta.problems.tasks import as_size
+from curta.problems.tasks import RANDOM, as_size
+from curta.programs.machine.machine import cells_of
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.survey import Recorder
+from curta.programs.machine.table import WindowTable
 from curta.training import estimate
 
 LONG = 60.0
 """Seconds of an evaluation at one size that are not spent unasked on another model's sizes."""
+
+TRIED = 20
+"""Problems of a size of which it is tried whether a user's program writes them."""
 
 Asked = tuple[str, str, int | str]
 """A field of the evaluation, and an operator with a size that it asks for."""
@@ -36,9 +46,27 @@ def check_watched(recipe: Recipe, layout: Layout) -> None:
 def _check(recipe: Recipe, layout: Layout, asked: Iterable[Asked]) -> None:
     for field, operator, size in asked:
         layout.accept(operator, len(as_size(size, operator)))
-        reason = _refused(recipe, operator, size)
+        reason = _refused(recipe, operator, size) or _unwritable(recipe, layout, operator, size)
         if reason is not None:
             raise UserError(f"{field}: no {operator} of {size} digits: {reason}")
+
+
+def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) -> str | None:
+    """What is wrong with texts of such problems by a program of the user's, on a few of them."""
+    if not isinstance(layout, ProgramLayout) or not isinstance(layout.recorder, Recorder):
+        return None
+    if not layout.recorder.programs[operator].file:
+        return None
+    table, problem = WindowTable(cells_of(layout.windows)), None
+    try:
+        for problem in drawn(layout, operator, RANDOM, size, TRIED, recipe.evaluation.seed):
+            recording = Recording.of([right_text(layout, problem)])
+            table.add(seen(layout.machine, recording, layout.windows))
+    except UserError as error:
+        return f"{problem}: {error}" if problem else str(error)
+    if table.conflicts and isinstance(recipe.positions, Window):
+        return "two tokens follow one window: `curta check` shows which"
+    return None
 
 
 def is_other_model(overrides: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from curta.programs.machine import Answer, Given, Program, Sign, check, survey, 
 from curta.programs.machine.paper import ProgramError
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import guarding, kept, registry, userfiles
+from curta.runs import folders
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 SHORT = {
@@ -342,6 +343,38 @@ def test_a_program_that_ends_no_text_is_told_so(
         assert "ends no text: it has to call paper.end()" in error
         assert error.count("\n") == 1
     assert not list((tmp_path / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "truth=lambda n: sum(map(int, str(n))) % 10",
+            "truth=lambda n: {n: sum(map(int, str(n))) % 10 for n in range(10_000)}[n]",
+            r"no digitsum of 8 digits: digitsum \d{8}: digit_sum.py line 11: KeyError: ",
+        ),
+        (
+            "total = (total + digit) % 10",
+            "total = (total + digit) % (9 if len(n) > 4 else 10)",
+            r"no digitsum of 8 digits: digitsum \d{8}: the program writes \d for digitsum",
+        ),
+        (
+            'paper.move(place=+1).write("so far", total)',
+            'paper.move(place=+1).write("so far", 0)',
+            r"no digitsum of 4 digits: two tokens follow one window: `curta check` shows which",
+        ),
+    ],
+    ids=["truth that raises", "wrong answer", "conflict"],
+)
+def test_what_cannot_be_evaluated_is_refused_before_it_is_trained(
+    old: str, new: str, says: str, tmp_path: Path
+) -> None:
+    text = (EXAMPLES / "digit_sum.py").read_text()
+    assert old in text
+    path = written_file(tmp_path, text.replace(old, new))
+    with pytest.raises(UserError, match=f"^evaluation.digits: {says}"):
+        curta.train(str(path), run="mine", overrides=SHORT | {"evaluation.digits": [4, 8]})
+    assert "mine" not in [path.name for path in folders.root().glob("*")]
 
 
 @pytest.mark.parametrize(
