@@ -21,6 +21,7 @@ from curta.evaluation.results import (
 )
 from curta.report import certified, learned, write_report
 from curta.report.certified import headline
+from curta.report.tables.certificate import members as members_table
 
 from .certified import write_certified
 from .parsed import Page, told, visible, written
@@ -113,6 +114,9 @@ def test_conflicts_and_margins_below_the_bound_end_every_claim_of_exactness() ->
 
 
 def test_a_design_without_a_bound_on_rounding_is_told() -> None:
+    several = [replace(MEMBER, member=n, below_bound=None) for n in range(3)]
+    of = content(rounding=Rounding(None, ""), members=several)
+    assert len(members_table(of).texts()) == 6  # and median, least, greatest
     assert "No bound on rounding is known" in headline(content(rounding=Rounding(None, "")))
 
 

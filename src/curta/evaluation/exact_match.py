@@ -39,7 +39,7 @@ Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
 
 MOST_NATS = 690.0
-"""The loss from which on a perplexity is no longer told apart from a larger one."""
+"""The loss from which on all perplexities are the same: the largest that a file holds."""
 
 Cells = list[list[float]]
 """A row of a grid: of each member, exact match for each count of digits of the second operand."""

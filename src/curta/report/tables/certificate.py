@@ -37,9 +37,10 @@ def _figures(one: object) -> Cells:
 
 
 def _summaries(rows: Sequence[Cells]) -> list[Cells]:
-    ranges = [range_of(column) for column in list(zip(*rows, strict=True))[2:]]
+    figures = list(zip(*rows, strict=True))[2 : 2 + len(KEYS)]
+    ranges = [range_of(column) for column in figures]
     named = zip(("median", "min", "max"), zip(*ranges, strict=True), strict=True)
-    return [[name, None, *values] for name, values in named]
+    return [[name, None, *values, None] for name, values in named]
 
 
 def _count(value: float) -> str:
