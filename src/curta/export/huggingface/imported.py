@@ -49,7 +49,7 @@ def read(folder: Path, families: Mapping[str, Family]) -> Exported:
 
 
 def _model(
-    family: Family, blank: Transformer, tensors: Tensors, former: Mapping[str, list[float]]
+    family: Family, blank: Transformer, tensors: Tensors, former: Mapping[str, Any]
 ) -> Transformer:
     made = family.parts(blank)
     if blank.config.tie_embeddings:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -32,7 +33,7 @@ class Part:
         tensor = tensor * np.float32(self.factor)
         return np.ascontiguousarray(tensor.T if self.turned else tensor)
 
-    def read(self, tensor: np.ndarray, weights: Tensors, former: Sequence[float] | None) -> None:
+    def read(self, tensor: np.ndarray, weights: Tensors, former: Any) -> None:
         """Puts the tensor's numbers where they belong; UserError if there are more or fewer.
 
         `former` are the weights before they were multiplied: where the tensor is still what
@@ -50,7 +51,7 @@ class Part:
         for name, share in zip(self.weights, shares, strict=True):
             self._of(weights[name])[...] = share
 
-    def _known(self, former: Sequence[float], shape: tuple[int, ...]) -> np.ndarray:
+    def _known(self, former: Any, shape: tuple[int, ...]) -> np.ndarray:
         try:
             return np.array(former, np.float32).reshape(shape)
         except (TypeError, ValueError):
@@ -93,7 +94,7 @@ def write(parts: Parts, model: Transformer) -> Tensors:
 
 
 def read(
-    parts: Parts, tensors: Tensors, blank: Transformer, former: Mapping[str, Sequence[float]]
+    parts: Parts, tensors: Tensors, blank: Transformer, former: Mapping[str, Any]
 ) -> Transformer:
     """The model whose tensors these are, in the structure of `blank`; UserError if none is."""
     weights = {name: np.zeros_like(weight) for name, weight in weights_of(blank).items()}
