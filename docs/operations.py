@@ -1,6 +1,7 @@
 """Five operations of three digits, as their source has them: `make results-operations`.
 
 small, seed 0 to 2   `sources/five-operations-small`, trained to its end
+small, seed 0, on    the same run, trained on to 60,000 steps; and so the other two
 full                 `sources/five-operations`, as far as one core comes in an hour: with the small
                      one's batch, and a learning rate that falls to its end within these steps
 
@@ -10,6 +11,7 @@ result of its own; runs lie in the runs folder, where a training that was broken
 """
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from statistics import median
@@ -36,19 +38,23 @@ PART: dict[str, Any] = {"training.batch": 128, "training.stop_at": None, "traini
 """What of the full design is changed for an hour."""
 ASKED: dict[str, Any] = {"training.validate_every": 100}
 """Of the small one: its curve has to begin where that of the full one ends."""
+ON: dict[str, Any] = ASKED | {"training.steps": 60_000, "training.extended_at": [40_000]}
+"""Of the small one that is trained on."""
 
 
 def main() -> None:
     small = {f"small, seed {seed}": seed for seed in SEEDS}
-    options = arguments(__doc__, [*small, "full"])
+    longer = {f"{name}, on": seed for name, seed in small.items()}
+    options = arguments(__doc__, [*small, *longer, "full"])
     on_one_core()
     for name in options.names:
         if name == "full":
             _keep(name, FULL, PART, 0, full, options)
+        elif name in longer:
+            _keep(name, SMALL, ON, longer[name], partial(on, longer[name]), options)
         else:
-            seed = small[name]
-            measure = partial(measured, f"{NAME}-small-{seed}", SMALL, ASKED, seed)
-            _keep(name, SMALL, ASKED, seed, measure, options)
+            measure = partial(measured, _run(small[name]), SMALL, ASKED, small[name])
+            _keep(name, SMALL, ASKED, small[name], measure, options)
 
 
 def _keep(
@@ -61,6 +67,21 @@ def _keep(
 ) -> None:
     settings = {"recipe": recipe_fields(recipe, changes)}
     RESULTS.keep(NAME, name, measure, [seed], settings, options)
+
+
+def _run(seed: int) -> str:
+    return f"{NAME}-small-{seed}"
+
+
+def on(seed: int) -> dict[str, Any]:
+    """The run of that seed is made longer if it is there, else trained so from its beginning."""
+    from curta.frontends import api
+    from curta.runs import folders
+
+    name, steps = _run(seed), ON["training.steps"]
+    if name in folders.existing() and api.load(name).recipe.training.steps < steps:
+        api.extend(name, steps)
+    return measured(name, SMALL, ON, seed)
 
 
 def full() -> dict[str, Any]:
@@ -106,9 +127,8 @@ def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     known = results.read(NAME)
-    seeds = [found for name, found in known.items() if name != "full"]
-    told = {"small": seeds, "full": [known["full"]] if "full" in known else []}
-    told = {name: found for name, found in told.items() if found}
+    told = {design: [*_of(known, design)] for design in DESIGNS}
+    told = {design: found for design, found in told.items() if found}
     if not told:
         return {}
     head = ["", *(f"{name}: {measure}" for name in told for measure in ("whole text", "result"))]
@@ -120,6 +140,14 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         ["seconds of a core", *_each(told, lambda found: _count(found, "seconds"))],
     ]
     return {"operations": markdown(head, [*rows, *made]), "operations, curve": _curve(told)}
+
+
+DESIGNS = ("small", "small, on", "full")
+
+
+def _of(known: dict[str, dict[str, Any]], design: str) -> Iterator[dict[str, Any]]:
+    """What is known of all seeds of a design."""
+    return (found for name, found in known.items() if re.sub(r", seed \d+", "", name) == design)
 
 
 def _cells(told: dict[str, list[dict[str, Any]]], operator: str) -> Iterator[str]:
@@ -149,6 +177,9 @@ def _count(found: list[dict[str, Any]], of: str) -> str:
 
 def _curve(told: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Exact match of validation problems after about as many problems as the full one had."""
+    told = {design: found for design, found in told.items() if design != "small, on"}
+    if not told:
+        return iter(())
     rows = [
         [f"{shown:,}", *(_known([_at(one["curve"], shown) for one in f]) for f in told.values())]
         for shown in _points((told.get("full") or told["small"])[0]["curve"])

@@ -151,7 +151,7 @@ COUNTED = (
     "", "parameters", "GFLOP a step, by hand", "as XLA counts", "layers in a loop, as XLA counts",
     "GB moved a step", "FLOP a byte",
 )  # fmt: skip
-LAYERS = ("", "layers", "tracing, s", "compiling, s", "planned, MB", "peak of the process, MB")
+LAYERS = ("", "layers", "tracing, ms", "compiling, ms", "planned, MB", "peak of the process, MB")
 
 
 def _machine(roof: Roof) -> list[str]:
@@ -191,11 +191,14 @@ def _layers(found: list[Profile], roofs: list[Roof]) -> Iterator[list[str]]:
     for of in found:
         for way in WAYS:
             peaks = [one["after the steps"] / 1e6 for one in of.each(way, 1, "peak bytes")]
+            before = (
+                [1e3 * one for one in of.each(way, None, n)] for n in ("tracing", "compiling")
+            )
             steps = ([1e3 * one for one in of.steps(way, roof.cores)] for roof in roofs)
             yield [
                 of.name,
                 way,
-                *(spread(of.each(way, None, name), 1) for name in ("tracing", "compiling")),
+                *(spread(one, 0) for one in before),
                 f"{of.each(way, 1, 'planned bytes')[0] / 1e6:,.0f}",
                 spread(peaks, 0),
                 *(spread(one, 1) for one in steps),

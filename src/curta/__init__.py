@@ -43,6 +43,7 @@ __all__ = [
     "UserError",
     "check",
     "compare",
+    "extend",
     "load",
     "normal",
     "option",
@@ -55,7 +56,9 @@ __all__ = [
     "written",
 ]
 
-_HOMES = dict.fromkeys(("compare", "load", "probe", "sweep", "train", "verify"), "frontends.api")
+_HOMES = dict.fromkeys(
+    ("compare", "extend", "load", "probe", "sweep", "train", "verify"), "frontends.api"
+)
 _HOMES |= dict.fromkeys(
     ("Answer", "Given", "Paper", "Program", "Sign", "program", "written"), "programs.machine"
 )

@@ -1,5 +1,6 @@
 """The study of five operations: its tables, and what is kept of a run."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,14 @@ def test_the_tables_have_both_designs(tmp_path: Path) -> None:
     assert operations.tables(Results(tmp_path / "none")) == {}
 
 
+def test_what_was_trained_on_stands_beside_it_and_has_no_curve(tmp_path: Path) -> None:
+    known = {"small, seed 2": contender(0.75), "small, seed 2, on": contender(0.25)}
+    found = operations.tables(kept(tmp_path, "operations", known))
+    line = "| + | 0.7500 (all) | 1.0000 (all) | 0.2500 (all) | 1.0000 (all) |"
+    assert line in [*found["operations"]]
+    assert next(iter(found["operations, curve"])) == "| problems shown | small |"
+
+
 def test_the_mean_weighs_operations_alike() -> None:
     shares = {"+": 1.0, "-": 0.5}
     assert operations._share(shares, "mean") == 0.75
@@ -67,3 +76,17 @@ def test_what_is_kept_is_of_the_held_out_problems() -> None:
     assert set(found["problems"].values()) == {6}
     assert found["seconds"] > 0
     assert operations.measured("tiny", operations.SMALL, TINY, 3) == found
+
+
+@pytest.mark.slow
+def test_a_small_one_is_trained_on_or_so_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch, runs_folder: Path
+) -> None:
+    longer = TINY | {"training.steps": 30, "training.extended_at": [20]}
+    monkeypatch.setattr(operations, "ON", longer)
+    operations.measured(operations._run(3), operations.SMALL, TINY, 3)
+    found = operations.on(3)
+    assert found["problems trained on"] == 300
+    shutil.rmtree(runs_folder)
+    again = operations.on(3)
+    assert again | {"seconds": 0.0} == found | {"seconds": 0.0}

@@ -54,9 +54,9 @@ def test_the_tables_put_each_size_below_its_roof(tmp_path: Path) -> None:
         "| 0.5M | 520,936 | 8.00 | 8.40 | 4.20 | 1.60 | 5.0 | 40.0 | 80% | 80.0 | 80% |"
     ]
     assert made["profiling, layers"] == [
-        "| 0.5M | written out | 3.0 (all) | 20.0 (all) | 130 | 700 (all)"
+        "| 0.5M | written out | 3000 (all) | 20000 (all) | 130 | 700 (all)"
         " | 200.0 (160.0 to 400.0) | 100.0 (80.0 to 200.0) |",
-        "| 0.5M | loop | 3.0 (all) | 10.0 (all) | 130 | 700 (all)"
+        "| 0.5M | loop | 3000 (all) | 10000 (all) | 130 | 700 (all)"
         " | 400.0 (320.0 to 800.0) | 200.0 (160.0 to 400.0) |",
     ]
 

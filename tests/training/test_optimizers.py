@@ -1,5 +1,6 @@
 """Optimisers: each does what its definition says, to the weights it is meant for."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -89,6 +90,23 @@ def test_the_rate_is_never_negative_nor_above_its_peak(
     assert (factors >= 0).all()
     assert (factors <= 1 + 1e-6).all()
     assert factors[0] > 0 or steps == 1
+
+
+@given(
+    course=st.sampled_from(["cosine", "linear", "constant"]),
+    warmup=st.floats(0, 1),
+    ends=st.lists(st.integers(1, 500), min_size=1, max_size=4, unique=True).map(sorted),
+)
+def test_up_to_each_end_the_rate_is_as_if_that_were_the_only_one(
+    course: Any, warmup: float, ends: list[int]
+) -> None:
+    settings = AdamW(schedule=course, warmup=warmup)
+
+    def rates(*ends: int) -> Any:
+        return jax.vmap(lambda step: schedule(settings, step, *ends))(jnp.arange(501))
+
+    for begin, end in itertools.pairwise([0, *ends]):
+        np.testing.assert_array_equal(rates(*ends)[begin:end], rates(end)[begin:end])
 
 
 # Each optimiser against its definition.

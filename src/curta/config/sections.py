@@ -51,6 +51,11 @@ class Training:
 
     steps: Steps = 1000
     """How many times the weights are updated."""
+    extended_at: tuple[Steps, ...] = ()
+    """Steps at which training had ended before `curta resume --steps` made it longer.
+
+    Up to each the learning rate runs the course that ends there, then that of the next end.
+    """
     batch: Annotated[int, Ge(1), Le(LARGEST_BATCH)] = 64
     """Problems of a step, of all tasks together; with positions window, windows of a step."""
     checkpoint_every: Steps = 500
@@ -123,6 +128,16 @@ class Training:
 
     def __post_init__(self) -> None:
         check_sizes("training.evaluate_digits", self.evaluate_digits or ())
+        if list(self.ends) != sorted(set(self.ends)):
+            raise UserError(
+                f"training.extended_at {list(self.extended_at)}: each must be larger than the one"
+                f" before, and all smaller than training.steps, {self.steps:,}"
+            )
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The steps at which it ended, one after the other."""
+        return (*self.extended_at, self.steps)
 
 
 @dataclasses.dataclass(frozen=True)

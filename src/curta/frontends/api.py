@@ -139,6 +139,17 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
     return Run(folder, num_recurrences)
 
 
+def extend(run: str, steps: int, trust: bool = False) -> "Run":
+    """A finished run, to be trained on until it has so many steps: `complete` does that.
+
+    The learning rate begins a new course, that of a training of so many steps, where it is by then.
+    """
+    from curta.runs import extension
+
+    extension.extend(load(run, trust=trust).folder, steps)
+    return load(run)
+
+
 def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options: Any) -> "Rows":
     """What one probe finds in a run, by default in all its members.
 

@@ -36,9 +36,10 @@ def owner(recipe: Recipe, seeds: list[int]) -> str:
     """What a checkpoint belongs to: a hash of all that training depends on.
 
     A field at its default is left out: one that Curta gets later does not part a run from its
-    checkpoints.
+    checkpoints. Nor does an extension: to its end, the shorter training is part of the longer one.
     """
-    trained = replace(recipe, summary="", evaluation=Evaluation())
+    training = replace(recipe.training, steps=recipe.training.ends[0], extended_at=())
+    trained = replace(recipe, summary="", evaluation=Evaluation(), training=training)
     content = json.dumps([_chosen(trained), seeds], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 

@@ -174,7 +174,8 @@ def _until_boundary(step: int, settings: Training) -> int:
         CHUNK, settings.checkpoint_every, settings.validate_every, settings.evaluate_every,
         settings.history_every,
     )  # fmt: skip
-    return min([span - step % span for span in spans if span] + [settings.steps - step])
+    ends = (end - step for end in settings.ends if end > step)
+    return min(*(span - step % span for span in spans if span), *ends)
 
 
 def _failures(

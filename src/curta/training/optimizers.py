@@ -35,13 +35,26 @@ class HyperParams(NamedTuple):
         )
 
 
-def schedule(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
+def schedule(settings: Common, step: Int[Array, ""], *ends: int) -> Float[Array, ""]:
     """The learning rate's factor: linear warm-up over a share of the steps, then its course.
+
+    Where training was extended it has several ends: up to each it is as if that were the last.
 
     >>> settings, steps = AdamW(warmup=0.2), jnp.array([0, 1, 6, 10])
     >>> [round(float(schedule(settings, step, 10)), 2) for step in steps]
     [0.5, 1.0, 0.5, 0.0]
+    >>> [round(float(schedule(settings, step, 10, 20)), 2) for step in steps]
+    [0.5, 1.0, 0.5, 0.69]
     """
+    *earlier, last = ends
+    factor = _course(settings, step, last)
+    for end in reversed(earlier):
+        factor = jnp.where(step < end, _course(settings, step, end), factor)
+    return factor
+
+
+def _course(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
+    """The factor in a training of so many steps."""
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
     progress = jnp.clip((step - warm) / max(1.0, steps - warm), 0.0, 1.0)
@@ -55,12 +68,12 @@ def schedule(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array,
 
 
 def transformation(
-    settings: Common, hyperparams: HyperParams, steps: int
+    settings: Common, hyperparams: HyperParams, *ends: int
 ) -> optax.GradientTransformation:
     """The whole chain: clipping, the optimiser, its schedule."""
 
     def rate(step: Array) -> Array:
-        return hyperparams.learning_rate * schedule(settings, step, steps)
+        return hyperparams.learning_rate * schedule(settings, step, *ends)
 
     first = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
     return optax.chain(*first, _MADE[type(settings)](settings, rate, hyperparams))

@@ -90,7 +90,7 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
         key = jax.random.fold_in(jax.random.key(seed), 0)
         model = Transformer.init(recipe.model, recipe.positions, layout, key=key)
         hyperparams = HyperParams.of(settings)
-        optimizer = transformation(settings, hyperparams, recipe.training.steps).init(model)
+        optimizer = transformation(settings, hyperparams, *recipe.training.ends).init(model)
         best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
         return Member(seed, hyperparams, model, optimizer, jnp.array(True), best)
 
@@ -237,7 +237,7 @@ def step(
     keys = step_keys(member.seed, number)
     (loss, exact_match), gradients = learn(member.model, recipe, written, data, keys, shards, total)
     loss, exact_match, gradients = total((loss, exact_match, gradients))
-    chain = transformation(recipe.optimizer, member.hyperparams, recipe.training.steps)
+    chain = transformation(recipe.optimizer, member.hyperparams, *recipe.training.ends)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
     model = optax.apply_updates(member.model, updates)
     return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact_match)

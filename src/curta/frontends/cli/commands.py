@@ -63,20 +63,28 @@ def _complete(run: "Run", on: On | None) -> int:
 @click.command()
 @options.run
 @options.trust
+@click.option(
+    "--steps",
+    type=options.Bounded(1, limits.STEPS),
+    metavar="N",
+    help="Train a finished run on, until it has N steps.",
+)
 @shared
 @takes_on
-def resume(run: str, trust: bool, on: On | None) -> int:
+def resume(run: str, trust: bool, steps: int | None, on: On | None) -> int:
     """Go on with a run that was interrupted: trains, evaluates and reports what is missing."""
-    from curta.frontends.api import load
+    from curta.frontends.api import extend, load
     from curta.runs.folders import is_comparison
 
     if is_comparison(run):
-        if trust:
-            raise UserError(f"--trust is for a single run, and {run!r} is a comparison")
+        if trust or steps:
+            option = "--trust" if trust else "--steps"
+            raise UserError(f"{option} is for a single run, and {run!r} is a comparison")
         return resume_comparison(run, on)
-    found = load(run, trust=trust)
+    found = extend(run, steps, trust) if steps else load(run, trust=trust)
     if not found.missing():
-        print(f"{printable(found.name)} is finished: {found.recipe.training.steps:,} steps")
+        steps = found.recipe.training.steps
+        print(f"{printable(found.name)} is finished: {steps:,} steps; --steps N trains it on")
         return 0
     return _complete(found, on)
 

@@ -1,0 +1,141 @@
+"""Extension: a finished run goes on as if it had been meant to, and nothing of it is lost."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from curta.config.recipe import dump
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.runs import checkpoints
+from tests import tiny
+from tests.made_once import Shared
+
+SIZES: dict[str, Any] = {"evaluation__digits": [1], "evaluation__certificate": 0}
+
+
+def rows(run: Run) -> list[Any]:
+    """The lines of metrics but for their seconds."""
+    return [replace(row, seconds=0.0) for row in run.folder.read_metrics()]
+
+
+def same(one: Run, other: Run) -> None:
+    """Both have the same weights and states of the optimiser, to the bit, and curves."""
+    kept = [checkpoints.read(run.folder.checkpoints, run.step) for run in (one, other)]
+    assert kept[0] == kept[1]
+    assert rows(one) == rows(other)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "constant"])
+def test_it_is_trained_as_by_a_recipe_that_says_so(schedule: str) -> None:
+    """Ends of 17 and 24 steps are no ends of a chunk or a checkpoint."""
+    asked = tiny.overrides(optimizer__schedule=schedule, training__steps=17)
+    api.begin("addition", 2, "grown", asked).train()
+    for steps in (24, 30):
+        curta.extend("grown", steps).train()
+    whole = tiny.overrides(
+        optimizer__schedule=schedule, training__steps=30, training__extended_at=[17, 24]
+    )
+    api.begin("addition", 2, "whole", whole).train()
+    grown, other = curta.load("grown"), curta.load("whole")
+    assert grown.recipe.training == other.recipe.training
+    same(grown, other)
+
+
+def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
+    shared_runs: Shared,
+) -> None:
+    run = shared_runs.finished("mine", 1, **SIZES)
+    before = run.folder.read_evaluation()
+    assert before is not None
+    assert before.step == 20
+    longer = curta.extend("mine", 30)
+    assert longer.missing() == ["training", "evaluating", "reporting"]
+    longer.complete()
+    found, info = longer.folder.read_evaluation(), longer.folder.read_info()
+    assert found is not None
+    assert found.step == 30
+    assert (info.status, info.steps, info.checkpoint) == ("finished", 30, 30)
+    assert longer.evaluations == ["step-20"]
+    kept = longer.folder.read_evaluation("step-20")
+    assert kept == replace(before, changes={"step": 20})
+    assert {part.state for part in curta.verify("mine")} == {"whole"}
+    assert "step-20" in longer.report.read_text() or "step 20" in longer.report.read_text()
+
+
+def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: Shared) -> None:
+    shared_runs.finished("mine", 1, **SIZES)
+    assert main(["resume", "mine", "--steps", "25"]) in (0, 1)
+    run = curta.load("mine")
+    assert (run.step, run.recipe.training.ends) == (25, (20, 25))
+    assert main(["resume", "mine"]) == 0
+    assert "mine is finished: 25 steps" in capsys.readouterr().out
+
+
+def test_one_that_was_killed_between_two_files_can_be_extended_again(shared_runs: Shared) -> None:
+    """recipe.toml was written, run.json was not."""
+    run = shared_runs.finished("mine", 1, **SIZES)
+    torn = replace(run.recipe, training=replace(run.recipe.training, steps=90, extended_at=(20,)))
+    run.folder.recipe.write_text(dump(torn))
+    assert curta.extend("mine", 25).recipe.training.ends == (20, 25)
+
+
+def interrupted(run: Run) -> None:
+    run.folder.update(status="interrupted", done=())
+
+
+def stopped(run: Run) -> None:
+    run.folder.update(status="stopped", done=())
+
+
+def ended(run: Run) -> None:
+    run.folder.update(ended=20)
+    stop = replace(run.recipe.training, stop_at=0.5, validate_every=10)
+    run.folder.recipe.write_text(dump(replace(run.recipe, training=stop)))
+
+
+def lost(run: Run) -> None:
+    for kind in ("json", "safetensors"):
+        checkpoints.file_of(run.folder.checkpoints, 20, kind).unlink()
+
+
+def compared(run: Run) -> None:
+    (run.folder.path.parent / "comparison.json").write_text("{}")
+
+
+@pytest.mark.filterwarnings("ignore:run 'mine' was trained to step 20, but:UserWarning")
+@pytest.mark.parametrize(
+    ("change", "steps", "says"),
+    [
+        (lambda run: None, 20, "has 20 steps: give it more"),
+        (lambda run: None, 1, "has 20 steps: give it more"),
+        (interrupted, 30, "is not finished: `curta resume mine` trains it first"),
+        (stopped, 30, "has stopped: the loss of every member was no longer finite"),
+        (ended, 30, "ended at step 20, as it was right on training.stop_at 0.5"),
+        (lost, 30, "has lost its last checkpoint: `curta verify mine` says more"),
+        (compared, 30, "is one of a comparison, whose runs all have the same steps"),
+    ],
+)
+def test_what_cannot_be_trained_on_stays_as_it_is(
+    change: Callable[[Run], None], steps: int, says: str, shared_runs: Shared
+) -> None:
+    run = shared_runs.finished("mine", 1, **SIZES)
+    change(run)
+    before = {path.name: path.read_bytes() for path in run.folder.path.iterdir() if path.is_file()}
+    with pytest.raises(UserError, match=says):
+        curta.extend("mine", steps)
+    after = {path.name: path.read_bytes() for path in run.folder.path.iterdir() if path.is_file()}
+    assert {k: v for k, v in after.items() if k != ".lock"} == {
+        k: v for k, v in before.items() if k != ".lock"
+    }
+
+
+@pytest.mark.parametrize("ends", [[20], [15, 10], [5, 5], [25]])
+def test_ends_that_are_in_no_order_are_refused(ends: list[int]) -> None:
+    with pytest.raises(UserError, match="each must be larger than the one before"):
+        tiny.recipe(training__extended_at=ends)
