@@ -292,6 +292,7 @@ def roofline(found: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:
             axes.plot([], [], "o", color=MUTED, markerfacecolor=fill, label=WAYS[way])
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.margins(y=0.15)
         axes.set(xlabel="operations for each byte that is moved", ylabel="GFLOP/s")
         legend(figure, axes, columns=2)
     return figure
@@ -318,9 +319,9 @@ def _draw_steps(axes: Axes, of: Profile, cores: int, colour: str) -> None:
 
 
 def _name(axes: Axes, of: Profile, cores: Sequence[int]) -> None:
-    """The size's name above its fastest step."""
-    fastest = min(second for way in FILLED for count in cores for second in of.steps(way, count))
+    """The size's name below its slowest step."""
+    slowest = max(second for way in FILLED for count in cores for second in of.steps(way, count))
     axes.annotate(
-        of.name, (of.intensity, of.operations / fastest / 1e9), (0, 6),
+        of.name, (of.intensity, of.operations / slowest / 1e9), (0, -15),
         textcoords="offset points", ha="center", color=MUTED,
     )  # fmt: skip
