@@ -282,11 +282,11 @@ def roofline(found: Sequence[Profile], roofs: Sequence[Roof]) -> Figure:
     with style():
         figure, (axes,) = column(1, height=4.2)
         for colour, roof in zip(COLOURS, roofs, strict=False):
-            _draw_roof(axes, roof, [of.intensity for of in found], colour)
+            _draw_roof(axes, roof, [of.intensity(roof.cores) for of in found], colour)
             for of in found:
                 _draw_steps(axes, of, roof.cores, colour)
         for of in found:
-            _name(axes, of, [roof.cores for roof in roofs])
+            _name(axes, of, roofs[0].cores)
         for way, filled in FILLED.items():
             fill = MUTED if filled else "none"
             axes.plot([], [], "o", color=MUTED, markerfacecolor=fill, label=WAYS[way])
@@ -314,14 +314,14 @@ def _draw_steps(axes: Axes, of: Profile, cores: int, colour: str) -> None:
     """A dot for each round, filled where layers are written out and hollow where in a loop."""
     for way, filled in FILLED.items():
         paces = [of.operations / seconds / 1e9 for seconds in of.steps(way, cores)]
-        places, fill = [of.intensity] * len(paces), colour if filled else "none"
+        places, fill = [of.intensity(cores)] * len(paces), colour if filled else "none"
         axes.plot(places, paces, "o", color=colour, markerfacecolor=fill, markersize=4)
 
 
-def _name(axes: Axes, of: Profile, cores: Sequence[int]) -> None:
-    """The size's name below its slowest step."""
-    slowest = max(second for way in FILLED for count in cores for second in of.steps(way, count))
+def _name(axes: Axes, of: Profile, cores: int) -> None:
+    """The size's name below its slowest step on so many cores."""
+    slowest = max(second for way in FILLED for second in of.steps(way, cores))
     axes.annotate(
-        of.name, (of.intensity, of.operations / slowest / 1e9), (0, -15),
+        of.name, (of.intensity(cores), of.operations / slowest / 1e9), (0, -15),
         textcoords="offset points", ha="center", color=MUTED,
     )  # fmt: skip

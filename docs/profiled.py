@@ -109,7 +109,7 @@ def layers(recipe: Recipe) -> list[model_cost.Layer]:
 def operations(recipe: Recipe) -> int:
     """Of a step, by hand: 2 for each multiply-add of a matrix product, and twice that backwards.
 
-    Of texts of 12 tokens whose last 4 are asked for, the last layer has keys and values of 12
+    Of texts of 10 tokens whose last 4 are asked for, the last layer has keys and values of 10
     tokens, and all else of it, as the head, is of 4.
     """
     tokens, asked = _times(recipe)

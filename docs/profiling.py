@@ -14,8 +14,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -78,19 +79,18 @@ class Profile:
     def __init__(self, name: str, found: list[dict[str, Any]]) -> None:
         self.name, self.found = name, found
 
-    def each(self, way: str, cores: int | None, figure: str) -> list[Any]:
+    def each(self, way: str, cores: int, figure: str) -> list[Any]:
         """A figure of every process of that kind."""
-        of = [one for one in self.found if one["way"] == way and cores in (None, one["cores"])]
-        return [one[figure] for one in of]
+        return [one[figure] for one in self.found if (one["way"], one["cores"]) == (way, cores)]
 
     def steps(self, way: str, cores: int) -> list[float]:
         """Seconds of a step, of all rounds."""
         return [second for rounds in self.each(way, cores, "step") for second in rounds]
 
-    def counted(self, way: str, what: str) -> float:
-        """Operations or bytes of a step as XLA counts them, of the whole batch on one core."""
-        found: float = self.each(way, 1, "XLA")[0][what]
-        return found
+    def counted(self, way: str, what: str, cores: int) -> float:
+        """Operations or bytes of a step as XLA counts them, of all cores together."""
+        found: float = self.each(way, cores, "XLA")[0][what]
+        return found * cores
 
     @property
     def operations(self) -> int:
@@ -98,10 +98,12 @@ class Profile:
         found: int = self.found[0]["operations"]
         return found
 
-    @property
-    def intensity(self) -> float:
-        """Operations for each byte that is moved, layers written out."""
-        return self.operations / self.counted(WAYS[0], "bytes")
+    def intensity(self, cores: int) -> float:
+        """Operations for each byte that is moved, layers written out.
+
+        Of a loop XLA counts one pass alone.
+        """
+        return self.operations / self.counted(WAYS[0], "bytes", cores)
 
     def pace(self, way: str, cores: int) -> float:
         """Operations a second, at the median of all rounds."""
@@ -139,19 +141,26 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     roofs, found = roofs_of(results), profiles(results)
     if not roofs or not found:
         return {}
+    steps = [*product(found, roofs)]
     return {
         f"{NAME}, machine": markdown(MACHINES, map(_machine, roofs)),
-        NAME: markdown([*COUNTED, *_paces(roofs)], (_counted(one, roofs) for one in found)),
-        f"{NAME}, layers": markdown([*LAYERS, *_steps(roofs)], _layers(found, roofs)),
+        NAME: markdown(COUNTED, (_counted(of, roof) for of, roof in steps)),
+        f"{NAME}, layers": markdown(
+            LAYERS, (_layers(of, r, way) for of, r in steps for way in WAYS)
+        ),
     }
 
 
 MACHINES = ("cores", "GFLOP/s", "GB/s", "FLOP a byte where both bound")
 COUNTED = (
-    "", "parameters", "GFLOP a step, by hand", "as XLA counts", "layers in a loop, as XLA counts",
-    "GB moved a step", "FLOP a byte",
+    "", "parameters", "cores", "GFLOP a step, by hand", "as XLA counts",
+    "layers in a loop, as XLA counts", "GB moved a step", "FLOP a byte", "GFLOP/s",
+    "of its roof", "GB/s", "of the memory's",
 )  # fmt: skip
-LAYERS = ("", "layers", "tracing, ms", "compiling, ms", "planned, MB", "peak of the process, MB")
+LAYERS = (
+    "", "cores", "layers", "tracing, ms", "compiling, ms", "a step, ms", "planned, MB",
+    "peak of the process, MB",
+)  # fmt: skip
 
 
 def _machine(roof: Roof) -> list[str]:
@@ -159,50 +168,37 @@ def _machine(roof: Roof) -> list[str]:
     return [str(roof.cores), *(f"{speed:,.1f}" for speed in speeds)]
 
 
-def _paces(roofs: list[Roof]) -> Iterator[str]:
-    for roof in roofs:
-        yield f"GFLOP/s, {_cores(roof.cores)}"
-        yield "of its roof"
-
-
-def _cores(count: int) -> str:
-    return f"{count} core" + "s" * (count > 1)
-
-
-def _counted(of: Profile, roofs: list[Roof]) -> list[str]:
-    counts = [of.operations, *(of.counted(way, "operations") for way in WAYS)]
-    paces = [(of.pace(WAYS[0], roof.cores), roof.at(of.intensity)) for roof in roofs]
+def _counted(of: Profile, roof: Roof) -> list[str]:
+    cores, pace = roof.cores, of.pace(WAYS[0], roof.cores)
+    counts = [of.operations, *(of.counted(way, "operations", cores) for way in WAYS)]
+    moved, intensity = of.counted(WAYS[0], "bytes", cores), of.intensity(cores)
     return [
         of.name,
         f"{of.found[0]['parameters']:,}",
-        *(f"{count / 1e9:,.2f}" for count in counts),
-        f"{of.counted(WAYS[0], 'bytes') / 1e9:,.2f}",
-        f"{of.intensity:,.1f}",
-        *(cell for pace, most in paces for cell in (f"{pace / 1e9:,.1f}", f"{pace / most:.0%}")),
+        str(cores),
+        *(f"{count / 1e9:,.2f}" for count in (*counts, moved)),
+        f"{intensity:,.1f}",
+        f"{pace / 1e9:,.1f}",
+        f"{pace / roof.at(intensity):.0%}",
+        f"{pace / intensity / 1e9:,.1f}",
+        f"{pace / intensity / roof.bytes:.0%}",
     ]
 
 
-def _steps(roofs: list[Roof]) -> Iterator[str]:
-    return (f"a step on {_cores(roof.cores)}, ms" for roof in roofs)
-
-
-def _layers(found: list[Profile], roofs: list[Roof]) -> Iterator[list[str]]:
-    """Memory is of one core, seconds of compiling of all processes."""
-    for of in found:
-        for way in WAYS:
-            peaks = [one["after the steps"] / 1e6 for one in of.each(way, 1, "peak bytes")]
-            before = (
-                [1e3 * one for one in of.each(way, None, n)] for n in ("tracing", "compiling")
-            )
-            steps = ([1e3 * one for one in of.steps(way, roof.cores)] for roof in roofs)
-            yield [
-                of.name,
-                way,
-                *(spread(one, 0) for one in before),
-                f"{of.each(way, 1, 'planned bytes')[0] / 1e6:,.0f}",
-                spread(peaks, 0),
-                *(spread(one, 1) for one in steps),
-            ]
+def _layers(of: Profile, roof: Roof, way: str) -> list[str]:
+    """What three processes found; bytes planned are those of all cores."""
+    cores = roof.cores
+    peaks = [one["after the steps"] / 1e6 for one in of.each(way, cores, "peak bytes")]
+    before = ([1e3 * one for one in of.each(way, cores, n)] for n in ("tracing", "compiling"))
+    return [
+        of.name,
+        str(cores),
+        way,
+        *(spread(one, 0) for one in before),
+        spread([1e3 * one for one in of.steps(way, cores)], 1),
+        f"{of.each(way, cores, 'planned bytes')[0] * cores / 1e6:,.0f}",
+        spread(peaks, 0),
+    ]
 
 
 if __name__ == "__main__":
