@@ -74,14 +74,24 @@ def _run(seed: int) -> str:
 
 
 def on(seed: int) -> dict[str, Any]:
-    """The run of that seed is made longer if it is there, else trained so from its beginning."""
+    """The run of that seed, trained on; to its first end before that, as far as it is not.
+
+    Afterwards it is no run of 40,000 steps any more: to measure that `--again`, remove it.
+    """
+    from curta.frontends import api
+
+    name, steps = _run(seed), ON["training.steps"]
+    if not _is_longer(name, steps):
+        trained(name, SMALL, ASKED, seed)
+        api.extend(name, steps)
+    return measured(name, SMALL, ON, seed)
+
+
+def _is_longer(name: str, steps: int) -> bool:
     from curta.frontends import api
     from curta.runs import folders
 
-    name, steps = _run(seed), ON["training.steps"]
-    if name in folders.existing() and api.load(name).recipe.training.steps < steps:
-        api.extend(name, steps)
-    return measured(name, SMALL, ON, seed)
+    return name in folders.existing() and api.load(name).recipe.training.steps == steps
 
 
 def full() -> dict[str, Any]:
@@ -100,13 +110,18 @@ def _begun() -> int | None:
     return int(api.load(name).recipe.training.steps) if name in folders.existing() else None
 
 
-def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict[str, Any]:
-    """The run of that name, trained as far as it is not, and how it answers what is held out."""
+def trained(name: str, recipe: str, changes: dict[str, Any], seed: int) -> tuple[Any, float]:
+    """The run of that name, trained as far as it is not, and the seconds that all of that took."""
     run = own_run(name, recipe, [seed], changes)
     spent = Spent(run)
     run.train(spent.keep)
     ended(run)
-    seconds = spent.keep()
+    return run, spent.keep()
+
+
+def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The run of that name, trained as far as it is not, and how it answers what is held out."""
+    run, seconds = trained(name, recipe, changes, seed)
     rows = run.evaluate().lengths
     held_out = {row.operator: row for row in rows if row.slice_name == "held out"}
     return {

@@ -83,6 +83,7 @@ def test_a_small_one_is_trained_on_or_so_from_its_beginning(
     monkeypatch: pytest.MonkeyPatch, runs_folder: Path
 ) -> None:
     longer = TINY | {"training.steps": 30, "training.extended_at": [20]}
+    monkeypatch.setattr(operations, "ASKED", TINY)
     monkeypatch.setattr(operations, "ON", longer)
     operations.measured(operations._run(3), operations.SMALL, TINY, 3)
     found = operations.on(3)

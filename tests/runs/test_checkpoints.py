@@ -191,18 +191,28 @@ def test_the_record_says_what_was_written(saved: Path) -> None:
 
 def test_a_checkpoint_of_other_seeds_or_another_recipe_is_refused(tmp_path: Path) -> None:
     recipe = tiny.recipe()
-    mine = checkpoints.owner(recipe, [0, 1])
+    mine = checkpoints.owner(recipe, [0, 1], 5)
     checkpoints.save(tmp_path, 5, state(), mine)
     assert tiny.same(checkpoints.load(tmp_path, 5, state(), mine), state())
     longer = tiny.recipe(training__steps=30)
-    for other in (checkpoints.owner(recipe, [0, 2]), checkpoints.owner(longer, [0, 1])):
+    for other in (checkpoints.owner(recipe, [0, 2], 5), checkpoints.owner(longer, [0, 1], 5)):
         with pytest.raises(UserError, match="is of another recipe or of other seeds"):
             checkpoints.load(tmp_path, 5, state(), other)
 
 
+def test_up_to_each_end_a_checkpoint_belongs_to_the_training_that_ended_there_too() -> None:
+    def owner(step: int, *ends: int) -> str:
+        asked = {"training__steps": ends[-1], "training__extended_at": [*ends[:-1]]}
+        return checkpoints.owner(tiny.recipe(**asked), [0], step)
+
+    assert owner(20, 20) == owner(20, 20, 40) == owner(10, 20, 60)
+    assert owner(40, 20, 40) == owner(21, 20, 40) == owner(40, 20, 40, 60)
+    assert len({owner(20, 20), owner(40, 20, 40), owner(40, 20, 60), owner(40, 20, 30, 40)}) == 4
+
+
 def test_what_is_evaluated_later_is_no_part_of_what_was_trained() -> None:
     one, two = tiny.recipe(), tiny.recipe(evaluation__digits=[7], summary="another")
-    assert checkpoints.owner(one, [0]) == checkpoints.owner(two, [0])
+    assert checkpoints.owner(one, [0], 5) == checkpoints.owner(two, [0], 5)
 
 
 def test_a_field_that_a_later_version_has_leaves_checkpoints_usable_at_its_default() -> None:
@@ -211,9 +221,9 @@ def test_a_field_that_a_later_version_has_leaves_checkpoints_usable_at_its_defau
 
     def owner(**novel: int) -> str:
         changed = training(**vars(recipe.training), **novel)
-        return checkpoints.owner(replace(recipe, training=changed), [0])
+        return checkpoints.owner(replace(recipe, training=changed), [0], 5)
 
-    assert owner() == checkpoints.owner(recipe, [0])
+    assert owner() == checkpoints.owner(recipe, [0], 5)
     assert owner(novel=1) != owner()
 
 

@@ -2,17 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
 import pytest
 
 import curta
+from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import dump
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
-from curta.runs import checkpoints
+from curta.runs import checkpoints, extension
+from curta.runs.results import Origin
+from curta.training import estimate
 from tests import tiny
 from tests.made_once import Shared
 
@@ -77,12 +83,101 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: 
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
-def test_one_that_was_killed_between_two_files_can_be_extended_again(shared_runs: Shared) -> None:
-    """recipe.toml was written, run.json was not."""
+@pytest.mark.parametrize("writes", [0, 1, 2])
+def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
+    writes: int, shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The evaluation's copy, recipe.toml, and run.json are written."""
     run = shared_runs.finished("mine", 1, **SIZES)
-    torn = replace(run.recipe, training=replace(run.recipe.training, steps=90, extended_at=(20,)))
-    run.folder.recipe.write_text(dump(torn))
-    assert curta.extend("mine", 25).recipe.training.ends == (20, 25)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write", full_after(writes))
+        with pytest.raises(OSError, match="full"):
+            extension.extend(run.folder, 30)
+    assert {part.state for part in curta.verify("mine")} == {"whole"}
+    again = curta.load("mine")
+    assert again.recipe.training.steps == (30 if writes == 2 else 20)
+    again.complete()
+    assert again.step == again.folder.read_info().steps == again.recipe.training.steps
+    assert again.read_rows()
+    curta.extend("mine", 40).complete()
+    assert curta.load("mine").recipe.training.ends == ((20, 30, 40) if writes == 2 else (20, 40))
+
+
+def full_after(writes: int) -> Callable[[Path, bytes | str], None]:
+    """The disk is full after so many files."""
+    left, write = iter(range(writes)), files.write
+
+    def limited(path: Path, content: bytes | str) -> None:
+        if next(left, None) is None:
+            raise OSError("full")
+        write(path, content)
+
+    return limited
+
+
+def test_one_that_waits_may_be_asked_for_again_or_otherwise(shared_runs: Shared) -> None:
+    """As long as nothing of it is trained."""
+    shared_runs.finished("mine", 1, **SIZES)
+    for steps in (90, 90, 25, 30):
+        run = curta.extend("mine", steps)
+        assert run.recipe.training.ends == (20, steps)
+        assert run.recipe.summary.count("trained on to") == 1
+    run.folder.update(checkpoint=25)
+    assert curta.extend("mine", 30).recipe.training.ends == (20, 30)
+    with pytest.raises(UserError, match="is not finished"):
+        curta.extend("mine", 31)
+
+
+def test_a_certificate_is_made_anew(shared_runs: Shared) -> None:
+    """It says nothing of the new weights, and was not wanted at first."""
+    run = shared_runs.trained("mine", 1)
+    run.certify()
+    longer = curta.extend("mine", 25)
+    assert longer.folder.read_certificate() is None
+    assert longer.missing() == ["training", "certifying", "reporting"]
+
+
+def test_the_checkpoint_of_the_former_end_stays(shared_runs: Shared) -> None:
+    run = shared_runs.trained("mine", 1)
+    before = run.load_models()
+    longer = curta.extend("mine", 60)
+    longer.train()
+    assert checkpoints.steps(longer.folder.checkpoints) == [20, 50, 60]
+    after = longer.at(20)
+    jax.tree.map(np.testing.assert_array_equal, *map(weights, (before, after)))
+
+
+def weights(models: Any) -> list[Any]:
+    return jax.tree.leaves(models.stacked)
+
+
+def test_a_run_that_was_loaded_before_is_not_trained_to_its_old_end(shared_runs: Shared) -> None:
+    run = shared_runs.trained("mine", 1)
+    curta.extend("mine", 30)
+    with pytest.raises(UserError, match="was extended since it was loaded"):
+        run.train()
+
+
+def test_what_training_would_refuse_is_refused_before(
+    shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = shared_runs.trained("mine", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(estimate, "SECONDS", 1e-9)
+        with pytest.raises(UserError, match="years at best"):
+            curta.extend("mine", 30)
+    run.folder.update(track=("abacus",))
+    with pytest.raises(UserError, match="unknown tracker 'abacus'"):
+        curta.extend("mine", 30)
+    assert curta.load("mine").recipe.training.ends == (20,)
+
+
+@pytest.mark.parametrize("steps", [3e1, "30", None])
+def test_steps_that_are_no_whole_number_are_no_steps(steps: Any, shared_runs: Shared) -> None:
+    run = shared_runs.trained("mine", 1)
+    with pytest.raises(TypeError):
+        curta.extend("mine", steps)
+    assert curta.load("mine").recipe == run.recipe
 
 
 def interrupted(run: Run) -> None:
@@ -104,6 +199,10 @@ def lost(run: Run) -> None:
         checkpoints.file_of(run.folder.checkpoints, 20, kind).unlink()
 
 
+def imported(run: Run) -> None:
+    run.folder.update(imported=Origin("huggingface", "there", "mine"))
+
+
 def compared(run: Run) -> None:
     (run.folder.path.parent / "comparison.json").write_text("{}")
 
@@ -118,6 +217,7 @@ def compared(run: Run) -> None:
         (stopped, 30, "has stopped: the loss of every member was no longer finite"),
         (ended, 30, "ended at step 20, as it was right on training.stop_at 0.5"),
         (lost, 30, "has lost its last checkpoint: `curta verify mine` says more"),
+        (imported, 30, "was imported, without the state that its optimiser had"),
         (compared, 30, "is one of a comparison, whose runs all have the same steps"),
     ],
 )

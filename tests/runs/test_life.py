@@ -183,7 +183,7 @@ def test_what_is_gone_is_done_again(
 ) -> None:
     run = shared_runs.finished("mine", 1, **SIZES)
     assert main(["resume", "mine"]) == 0
-    assert capsys.readouterr().out == "mine is finished: 20 steps; --steps N trains it on\n"
+    assert capsys.readouterr().out == "mine is finished: 20 steps\n"
     run.report.unlink()
     assert curta.load("mine").missing() == ["reporting"]
     assert main(["resume", "mine"]) == 0

@@ -354,7 +354,7 @@ def test_asking_beyond_the_tables_of_an_encoding_is_refused() -> None:
 def test_training_on_forgets_the_members_that_were_loaded() -> None:
     run = begin()
     state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
-    owner = checkpoints.owner(run.recipe, run.seeds)
+    owner = checkpoints.owner(run.recipe, run.seeds, 10)
     checkpoints.save(run.folder.checkpoints, 10, state, owner)
     before = np.asarray(run.load_models().stacked.tokens)
     run.train()

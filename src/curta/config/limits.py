@@ -17,6 +17,8 @@ INT32 = 2**31 - 2
 """Seeds, and places in tables: numbers of JAX have 31 bits, and some are used plus one."""
 STEPS = 1_000_000_000
 """Half of what a step's number can be: a step takes a tenth of a millisecond, so it is a day."""
+EXTENSIONS = 100
+"""How often a training is made longer: each is a course of the rate that is compiled."""
 BATCH = 1 << 20
 """Problems, or windows, of a step: four thousand times those of the default recipe."""
 MEMBERS = 10_000

@@ -11,6 +11,7 @@ from curta.config.limits import BATCH as LARGEST_BATCH
 from curta.config.limits import (
     CERTIFICATE,
     DIGITS,
+    EXTENSIONS,
     GRID,
     ITEMS,
     OPERANDS,
@@ -51,7 +52,7 @@ class Training:
 
     steps: Steps = 1000
     """How many times the weights are updated."""
-    extended_at: tuple[Steps, ...] = ()
+    extended_at: Annotated[tuple[Steps, ...], MaxLen(EXTENSIONS)] = ()
     """Steps at which training had ended before `curta resume --steps` made it longer.
 
     Up to each the learning rate runs the course that ends there, then that of the next end.
@@ -130,8 +131,8 @@ class Training:
         check_sizes("training.evaluate_digits", self.evaluate_digits or ())
         if list(self.ends) != sorted(set(self.ends)):
             raise UserError(
-                f"training.extended_at {list(self.extended_at)}: each must be larger than the one"
-                f" before, and all smaller than training.steps, {self.steps:,}"
+                f"training.extended_at {quoted(list(self.extended_at))}: each must be larger than"
+                f" the one before, and all smaller than training.steps, {self.steps:,}"
             )
 
     @property

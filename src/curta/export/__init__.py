@@ -68,7 +68,7 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
     seeds, steps = folders.seeds_of([found.seed]), found.recipe.training.steps
     layout = found.model.layout
     folder = folders.create(found.recipe, layout, folders.checked(found.run), seeds, name)
-    owner = checkpoints.owner(folder.read_recipe(), seeds)
+    owner = checkpoints.owner(folder.read_recipe(), seeds, steps)
     checkpoints.save(folder.checkpoints, steps, _finished(found), owner)
     folder.update(
         status="finished",

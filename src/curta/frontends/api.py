@@ -3,6 +3,7 @@
 Names are looked at before JAX is imported, so that a mistyped one is refused at once.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,13 +141,23 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
 
 
 def extend(run: str, steps: int, trust: bool = False) -> "Run":
-    """A finished run, to be trained on until it has so many steps: `complete` does that.
+    """A finished run by its name or path, to be trained on to so many steps: `complete` does that.
 
     The learning rate begins a new course, that of a training of so many steps, where it is by then.
+    Raises UserError for a run that cannot be trained on, or not here.
     """
+    found, steps = load(run, trust=trust), operator.index(steps)
+    from curta.programs.user.kept import refusal
     from curta.runs import extension
+    from curta.training import estimate, trainer
 
-    extension.extend(load(run, trust=trust).folder, steps)
+    recipe, members = extension.longer(found.folder, steps), len(found.seeds)
+    if not found.code_known:
+        raise refusal(found.folder.read_code())
+    trackers.checked(found.folder.read_info().track)
+    estimate.check(recipe, members)
+    trainer.training_mesh(recipe, members)
+    extension.extend(found.folder, steps)
     return load(run)
 
 

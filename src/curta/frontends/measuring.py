@@ -145,7 +145,7 @@ def _saving(run: Any) -> float:
     from curta.runs import checkpoints
     from curta.training import trainer
 
-    seeds, of = jnp.asarray(run.seeds), checkpoints.owner(run.recipe, run.seeds)
+    seeds, of = jnp.asarray(run.seeds), checkpoints.owner(run.recipe, run.seeds, run.step)
     like = jax.eval_shape(lambda: trainer.init(run.recipe, run.layout, seeds))
     state = checkpoints.load(run.folder.checkpoints, run.step, like, of)
     place, seconds = Path(tempfile.mkdtemp(dir=run.folder.path)), []

@@ -6,6 +6,8 @@ that was altered is noticed. The header of the arrays names the run that they be
 
 import hashlib
 import json
+from bisect import bisect_left
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -32,13 +34,16 @@ class DamagedError(UserError):
     """A checkpoint that is not what was written."""
 
 
-def owner(recipe: Recipe, seeds: list[int]) -> str:
-    """What a checkpoint belongs to: a hash of all that training depends on.
+def owner(recipe: Recipe, seeds: list[int], step: int) -> str:
+    """What a checkpoint of that step belongs to: a hash of all that training to it depends on.
 
     A field at its default is left out: one that Curta gets later does not part a run from its
-    checkpoints. Nor does an extension: to its end, the shorter training is part of the longer one.
+    checkpoints. Nor do ends beyond the next one: to its end, a training that was extended is that
+    of the shorter recipe.
     """
-    training = replace(recipe.training, steps=recipe.training.ends[0], extended_at=())
+    ends = recipe.training.ends
+    count = bisect_left(ends, step, hi=len(ends) - 1)
+    training = replace(recipe.training, steps=ends[count], extended_at=ends[:count])
     trained = replace(recipe, summary="", evaluation=Evaluation(), training=training)
     content = json.dumps([_chosen(trained), seeds], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
@@ -58,10 +63,18 @@ def _chosen(part: Any) -> Any:
     return {"": type(part).__name__, **chosen}
 
 
-def save(folder: Path, step: int, state: PyTree, of: str, most: int = 0) -> None:
+def save(
+    folder: Path,
+    step: int,
+    state: PyTree,
+    of: str,
+    most: int = 0,
+    spared: Collection[int] = (),
+) -> None:
     """Writes a checkpoint of that owner, then removes all but the newest `most`, unless that is 0.
 
-    What damaged checkpoints have left, in its place or of later steps, is removed too.
+    Those of steps that are `spared` stay as well. What damaged checkpoints have left, in its place
+    or of later steps, is removed too.
     """
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_named(arrays), metadata={OWNER: of})
@@ -73,7 +86,7 @@ def save(folder: Path, step: int, state: PyTree, of: str, most: int = 0) -> None
         files.write(path, content)
     known = steps(folder)
     kept = [one for one in known if one <= step]
-    for other in {*known} - {*(kept[-most:] if most else kept)}:
+    for other in {*known} - {*(kept[-most:] if most else kept)} - {*spared}:
         for kind in ("json", "safetensors"):
             file_of(folder, other, kind).unlink(missing_ok=True)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from jaxtyping import PyTree
 
 from curta.config import files
+from curta.config.recipe import Recipe
 from curta.runs import checkpoints, embedding_history, metrics
 from curta.runs.embedding_history import Vectors
 from curta.runs.folders import Folder
@@ -54,9 +55,9 @@ class Record(NoRecord):
     """Keeps it in a run's folder, and gives it to trackers and to whoever watches."""
 
     def __init__(
-        self, folder: Folder, owner: str, most: int, trackers: Sequence[Tracker], show: Show
+        self, folder: Folder, recipe: Recipe, trackers: Sequence[Tracker], show: Show
     ) -> None:
-        self.folder, self.owner, self.most = folder, owner, most
+        self.folder, self.recipe = folder, recipe
         self.trackers, self.show = trackers, show
 
     def rows(self, rows: Sequence[Metric]) -> None:
@@ -75,7 +76,11 @@ class Record(NoRecord):
     ) -> None:
         """The metrics before it outlast a power failure as it does."""
         files.sync(self.folder.metrics)
-        checkpoints.save(self.folder.checkpoints, step, state, self.owner, self.most)
+        owner = checkpoints.owner(self.recipe, self.folder.read_info().seeds, step)
+        settings = self.recipe.training
+        checkpoints.save(
+            self.folder.checkpoints, step, state, owner, settings.checkpoints, settings.extended_at
+        )
         self.folder.update(
             training_seconds=round(seconds, 3), stopped=dict(stopped), checkpoint=step
         )

@@ -114,18 +114,17 @@ class Session:
     def _train(self, show: Show) -> life.Ending:
         self._models = None
         track = trackers.checked(self.folder.read_info().track)
-        first, seconds = states.going_on(self.folder)
+        first, seconds = states.going_on(self.folder, self.recipe)
         self._tell("training", step=first)
         state, call, compiling = self.begun(first)
         self.folder.update(
+            steps=self.recipe.training.steps,
             parameters=parameters(state.model) // len(self.seeds),
             compile_seconds=round(compiling, 3),
             device=devices.description(),  # a run may be begun elsewhere than it is trained
         )
         with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
-            owner = checkpoints.owner(self.recipe, self.seeds)
-            most = self.recipe.training.checkpoints
-            record = Record(self.folder, owner, most, tracking, show)
+            record = Record(self.folder, self.recipe, tracking, show)
             status = self.loop(call, record, noted).run(state, first, seconds)
         self._keep_problems()
         return status
@@ -359,10 +358,12 @@ class Session:
     def missing(self) -> list[Stage]:
         """The stages that are still to be carried out, in order.
 
-        Training is one of them again where the checkpoint that it ended with is damaged.
+        Training is one of them again where the checkpoint that it ended with is damaged, or the
+        recipe has more steps by now.
         """
-        info = self.folder.read_info()
-        if info.over and checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint:
+        info, kept = self.folder.read_info(), self.folder.checkpoints
+        end = self.recipe.training.steps if info.ended is None else info.ended
+        if info.over and not end == info.checkpoint == checkpoints.newest_whole(kept):
             info = replace(info, done=())
         return life.missing(self.folder, info)
 

@@ -19,7 +19,7 @@ def at(folder: Folder, recipe: Recipe, layout: Layout, seeds: Sequence[int], ste
     if not step:
         return trainer.init(recipe, layout, jnp.asarray(seeds))
     like = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.asarray(seeds)))
-    owner = checkpoints.owner(recipe, list(seeds))
+    owner = checkpoints.owner(recipe, list(seeds), step)
     found: Member = checkpoints.load(folder.checkpoints, step, like, owner)
     return found
 
@@ -45,11 +45,14 @@ def check_kept(folder: Folder, step: int) -> None:
         )
 
 
-def going_on(folder: Folder) -> tuple[int, float]:
+def going_on(folder: Folder, recipe: Recipe) -> tuple[int, float]:
     """The step to train on from, and the seconds until then; what was written after it is dropped.
 
-    Raises UserError if there were checkpoints, and there are none any more.
+    Raises UserError if there were checkpoints, and there are none any more, or if the run is by now
+    of another recipe.
     """
+    if folder.read_recipe().training != recipe.training:
+        raise UserError(f"run {folder.name!r} was extended since it was loaded: load it anew")
     _tell_gone(folder)
     step, saved = checkpoints.newest_whole(folder.checkpoints), folder.read_info().checkpoint
     if step is None and saved:

@@ -213,7 +213,7 @@ def _owned(folder: Folder, info: RunInfo | None, step: int) -> None:
         recipe = recipes.stated(folder.read_recipe_fields(), "recipe.toml")
     except (OSError, ValueError):
         return
-    if info and checkpoints.owner_in(data) != checkpoints.owner(recipe, info.seeds):
+    if info and checkpoints.owner_in(data) != checkpoints.owner(recipe, info.seeds, step):
         raise UserError("it is of another recipe or of other seeds than the run says")
 
 

@@ -83,8 +83,7 @@ def resume(run: str, trust: bool, steps: int | None, on: On | None) -> int:
         return resume_comparison(run, on)
     found = extend(run, steps, trust) if steps else load(run, trust=trust)
     if not found.missing():
-        steps = found.recipe.training.steps
-        print(f"{printable(found.name)} is finished: {steps:,} steps; --steps N trains it on")
+        print(f"{printable(found.name)} is finished: {found.recipe.training.steps:,} steps")
         return 0
     return _complete(found, on)
 
