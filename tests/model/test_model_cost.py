@@ -23,6 +23,8 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "gated": {"gated": True, "norm_placement": "post_residual"},
     "grouped": {"num_kv_heads": 1, "norm": "plain"},
     "looped": {"num_recurrences": 3, "input_injection": "block"},
+    "shared": {"weight_sharing": ["key-query", "out-value"]},
+    "norms shared": {"weight_sharing": ["norms"]},
     "one attends": {"num_attention_layers": 1, "num_layers": 3},
 }
 

@@ -24,6 +24,13 @@ DESIGN = {
 }
 
 
+SHARED = {"model__weight_sharing": ["key-query", "out-value"]}
+ARC = {
+    "model__embedding": "arc", "model__width": 2, "model__heads": 1, "model__tie_embeddings": True,
+    "model__compositional_embeddings": False, "layout": "coupled",
+}  # fmt: skip
+
+
 def logits(recipe: Recipe, model: Transformer) -> jax.Array:
     """Of windows, or of all tokens of two texts."""
     layout = layout_of(recipe)
@@ -45,6 +52,8 @@ def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, ja
     [
         pytest.param("window", {}, id="window"),
         pytest.param("rope", DESIGN, id="rope, other design"),
+        pytest.param("rope", SHARED, id="rope, shared"),
+        pytest.param("nope", ARC, id="nope, arc"),
         *(
             pytest.param(name, {}, id=name, marks=pytest.mark.slow)
             for name in tiny.ENCODINGS

@@ -41,7 +41,7 @@ SHOWN = 20
 
 BOUND = (
     "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
-    " none cancelling another"
+    " none cancelling another, of the difference to the second-best token"
 )
 
 Say = Callable[[str], None]

@@ -79,7 +79,8 @@ class Margins(NamedTuple):
     margin: Float[np.ndarray, " windows"]
     """The right token's logit less the largest other one's."""
     bound: Float[np.ndarray, " windows"]
-    """How far rounding can move it from what it is in exact arithmetic, here or elsewhere."""
+    """How far rounding can move that difference from what it is in exact arithmetic, here or
+    elsewhere; of a third token, with a smaller logit and more rounding, it says nothing."""
 
 
 def unbounded(model: Transformer) -> str | None:

@@ -25,7 +25,6 @@ def vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tokens 
     >>> vectors(jnp.array([2.0, 0.0, jnp.pi / 2]), 2).round(3).tolist()
     [[2.0, 0.0], [-0.0, 2.0]]
     """
-    radius, start, step = parameters.astype(jnp.float32)
+    radius, start, step = parameters
     angles = start + step * jnp.arange(tokens, dtype=jnp.float32)
-    unit = jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)
-    return (radius * unit).astype(parameters.dtype)
+    return radius * jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=-1)

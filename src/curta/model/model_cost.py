@@ -5,15 +5,18 @@ matrix products, for one token that goes through everything: look-ups, norms and
 calculate of their own are left out. Weights of several blocks are stacked along the first axis.
 """
 
+import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import jax
+from jaxtyping import PRNGKeyArray
 
 from curta.config.recipe import Recipe
 from curta.layouts import Layout, ShapeBounds
 from curta.layouts.texts import layout_of
-from curta.model import positions
+from curta.model import positions, sharing
 from curta.model.transformer import Transformer
 from curta.problems import tasks
 from curta.problems.problem import Problem
@@ -68,25 +71,37 @@ def _seen(recipe: Recipe, layout: Layout, bounds: ShapeBounds) -> Seen:
 
 
 def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
-    """Everything that a token goes through if `keys` tokens are scored for each query."""
+    """Everything that a token goes through if `keys` tokens are scored for each query.
+
+    A weight that follows from others has no parameters, and products all the same.
+    """
     init = partial(Transformer.init, recipe.model, recipe.positions, layout)
-    model = jax.eval_shape(lambda key: init(key=key), jax.random.key(0))
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    rows = [_weight(jax.tree_util.keystr(path)[1:], leaf.shape, recipe) for path, leaf in leaves]
+    learned = _shapes(lambda key: init(key=key))
+    used = _shapes(lambda key: sharing.unshared(init(key=key)))
+    rows = [_weight(name, shape, recipe, name in learned) for name, shape in used.items()]
+    angles = [
+        Layer(name, shape, math.prod(shape), 0)
+        for name, shape in learned.items()
+        if name not in used
+    ]
     ends = [number for number, row in enumerate(rows, 1) if row.name.startswith("attention.")]
-    rows.insert(ends[-1], _scores(recipe, keys))
+    rows[ends[-1] : ends[-1]] = [*angles, _scores(recipe, keys)]
     return rows + ([_tied(recipe, layout)] if recipe.model.tie_embeddings else [])
 
 
-def _weight(name: str, shape: tuple[int, ...], recipe: Recipe) -> Layer:
-    size = 1
-    for side in shape:
-        size *= side
+def _shapes(make: Callable[[PRNGKeyArray], Transformer]) -> dict[str, tuple[int, ...]]:
+    """Of each weight, by its path in the model."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(jax.eval_shape(make, jax.random.key(0)))
+    return {jax.tree_util.keystr(path)[1:]: leaf.shape for path, leaf in leaves}
+
+
+def _weight(name: str, shape: tuple[int, ...], recipe: Recipe, learned: bool) -> Layer:
+    size = math.prod(shape)
     part, _, weight = name.partition(".")
     added = weight in ("gain", "after") or weight.endswith("_bias")
     multiplied = part in _PRODUCTS and not added
     times = recipe.model.num_recurrences if multiplied else int(name == "head")
-    return Layer(name, shape, size, size * times)
+    return Layer(name, shape, size * learned, size * times)
 
 
 def _scores(recipe: Recipe, keys: int) -> Layer:

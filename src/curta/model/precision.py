@@ -9,12 +9,14 @@ exponents.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from curta.model import sharing
 from curta.model.transformer import Transformer
 
 KEPT = ("positions", "gain", "after", "head", "gain_bias", "after_bias", "head_bias")
@@ -28,7 +30,16 @@ def cast(model: Transformer, precision: Literal["float32", "bfloat16"]) -> Trans
     """
     if precision == "float32":
         return model
-    return jax.tree_util.tree_map_with_path(_half, model)
+    return jax.tree_util.tree_map_with_path(_half, _written_out(model))
+
+
+def _written_out(model: Transformer) -> Transformer:
+    """The same with weights that follow from others, and vectors on an arc, in float32."""
+    model = sharing.unshared(model)
+    if model.config.embedding == "table":
+        return model
+    config = replace(model.config, embedding="table")
+    return replace(model, tokens=model.characters(), config=config)
 
 
 def _half(path: Sequence[Any], leaf: Array) -> Array:

@@ -15,7 +15,7 @@ MOST = 1 << 20
 """Most bytes that `read_since` reads at once."""
 
 TAIL = 1 << 16
-"""Bytes that are read for the last lines of all members."""
+"""Bytes that are read at first for the last lines of all members."""
 
 
 class Part(NamedTuple):
@@ -34,16 +34,21 @@ def read(path: Path) -> list[Metric]:
     return rows + _whole(last, path)
 
 
-def read_last(path: Path) -> list[Metric]:
-    """The last line of every member."""
+def read_last(path: Path, members: int) -> list[Metric]:
+    """The last line of every member; of so many, so that no more of a long file is read."""
     if not os.path.lexists(path):
         return []
+    tail, found = TAIL, dict[int, Metric]()
     with _opened(path) as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL))
-        lines = file.read().split(b"\n")
-    rows = (_parse(line, path) for line in lines[1 if size > TAIL else 0 : -1])
-    return list({row.member: row for row in rows}.values())
+        while len(found) < members:
+            file.seek(max(0, size - tail))
+            lines = file.read().split(b"\n")[1 if size > tail else 0 : -1]
+            found = {row.member: row for row in (_parse(line, path) for line in lines)}
+            if tail >= size:
+                break
+            tail *= 4
+    return list(found.values())
 
 
 def read_since(path: Path, cursor: str) -> Part:

@@ -5,6 +5,9 @@ from typing import NamedTuple
 import jax
 from jaxtyping import Array, Int, Key, PRNGKeyArray, UInt
 
+OTHERS = (1, 2, 3)
+"""What is folded into a step's key for its starts, recurrences and dropout; tasks have more."""
+
 
 class Keys(NamedTuple):
     """Keys of a step: for its problems, random starts, numbers of recurrences, and dropout.
@@ -24,13 +27,14 @@ def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
     """The keys of one step of one member."""
     member = jax.random.key(seed)
     key, order = jax.random.fold_in(member, 1 + number), jax.random.bits(member)
-    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in (1, 2, 3))
+    starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in OTHERS)
     return Keys(key, starts, recurrences, dropout, number, order)
 
 
 def of_task(keys: Keys, number: int) -> Keys:
     """A task's own keys: problems of its own, and dropout of its own on every device."""
-    problems = jax.random.fold_in(keys.problems, number) if number else keys.problems
+    own = jax.random.fold_in(keys.problems, OTHERS[-1] + number)
+    problems = own if number else keys.problems
     dropout = jax.random.fold_in(keys.dropout, number)
     dropout = jax.random.fold_in(dropout, jax.lax.axis_index("batch"))
     return keys._replace(problems=problems, dropout=dropout)

@@ -103,7 +103,7 @@ def listed(name: str, evaluation: str = "") -> Listed:
     try:
         folder = folders.find(name)
         info = folder.read_info()
-        metrics.read_last(folder.metrics)
+        metrics.read_last(folder.metrics, len(info.seeds))
         there = not evaluation or evaluation in folder.evaluation_names()
         return _of(name, info, folder.read_evaluation(evaluation) if there else None)
     except (OSError, ValueError) as error:  # UserError among them

@@ -90,7 +90,8 @@ def row(name: Name, path: Path) -> Row:
     """What the files of a run say by now; one line instead if they are damaged."""
     try:
         folder = Folder(path)
-        info, last = folder.read_info(), metrics.read_last(folder.metrics)
+        info = folder.read_info()
+        last = metrics.read_last(folder.metrics, len(info.seeds))
         found = _evaluated(*_version(folder.evaluation))
         recipe = _recipe(*_version(folder.recipe))
     except (UserError, ValueError) as error:  # a date that is none, or a row without members

@@ -93,7 +93,8 @@ def _progress(folder: JobFolder, name: str) -> tuple[str, int, int, float | None
         return "", 0, 0, None
     run = Folder(path)
     info = run.read_info()
-    last = max(metrics.read_last(run.metrics), key=lambda row: row.step, default=None)
+    rows = metrics.read_last(run.metrics, len(info.seeds))
+    last = max(rows, key=lambda row: row.step, default=None)
     stage = info.status if info.status in STAGES else ""
     if last is None or not last.step:
         return stage, 0, info.steps, None
