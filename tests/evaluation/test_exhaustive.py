@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.evaluation import exhaustive
 from curta.evaluation.results import WholeTable
 from curta.evaluation.scoring import Models, exact_match
@@ -47,21 +46,6 @@ def test_pairs_are_all_problems_once_without_those_that_have_no_answer(
     assert (pairs.min(), pairs.max()) == (0, 10)
     assert operator == "+" or pairs[:, 1].min() == 1
     np.testing.assert_array_equal(pairs, exhaustive._pairs(operator, 10))
-
-
-@pytest.mark.parametrize(
-    ("operator", "limit", "complaint"),
-    [
-        ("copy", 9, "copying has no table|copy has no table"),
-        ("+", 0, "goes up to"),
-        ("+", 5000, "goes up to"),
-    ],
-)
-def test_what_has_no_table_is_refused(
-    models: Models, operator: str, limit: int, complaint: str
-) -> None:
-    with pytest.raises(UserError, match=complaint):
-        exhaustive.table(models, operator, limit, lambda share: None)
 
 
 def test_pairs_leave_out_what_an_operation_of_the_users_refuses_and_no_more(

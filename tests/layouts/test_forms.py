@@ -34,12 +34,6 @@ def test_a_reading_finds_the_numbers(values: list[int], below: bool, turned: boo
     assert reading.read(text + "=") is None
 
 
-def test_which_layouts_are_told_by_their_data() -> None:
-    apart = {"begun-left", "columns", "fields", "framed", "hints", "labelled", "residues-97"}
-    apart |= {name for name in LAYOUTS if name.startswith("spaced")}
-    assert {name for name, layout in LAYOUTS.items() if not layout.is_declarative} == apart
-
-
 @given(st.data())
 def test_a_malformed_difference_or_comparison_is_no_answer(data: st.DataObject) -> None:
     operator, layout = data.draw(

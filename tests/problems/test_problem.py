@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
+from curta.config.limits import DIGITS, OPERANDS
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import (
-    MAX_DIGITS,
-    MAX_OPERANDS,
     Problem,
     answer_text,
     operation_named,
@@ -215,16 +214,16 @@ def test_a_very_long_line_is_shortened_in_its_complaint() -> None:
 
 
 def test_the_longest_operand_is_accepted_and_one_more_digit_is_not() -> None:
-    nines = "9" * MAX_DIGITS
-    assert parse(f"{nines}+1").truth == 10**MAX_DIGITS
+    nines = "9" * DIGITS
+    assert parse(f"{nines}+1").truth == 10**DIGITS
     for line in (f"{nines}9+1", f"1-{nines}9", f"copy {nines}9", f"1.{nines}9+1.0"):
         with pytest.raises(UserError, match="at most 100,000 are accepted"):
             parse(line)
 
 
 def test_as_many_operands_as_are_allowed_are_accepted_and_one_more_is_not() -> None:
-    ones = (1,) * MAX_OPERANDS
-    assert Problem("+", ones).truth == MAX_OPERANDS
+    ones = (1,) * OPERANDS
+    assert Problem("+", ones).truth == OPERANDS
     for symbol in ("+", "sort"):
         with pytest.raises(UserError, match="operands, such as"):
             Problem(symbol, (*ones, 1))

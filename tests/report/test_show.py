@@ -49,7 +49,9 @@ def test_wide_paper_is_cut_to_the_screen(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_steps_say_what_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, "addition", "7+8", "--steps")
-    assert all(word in text for word in ("token", "role", "move", "square", "sees", "place home"))
+    assert all(
+        word in text for word in ("token", "role", "move", "square", "neighbours", "place home")
+    )
     assert "a place+1: 7, b place+1: 8" in " ".join(text.split())
 
 

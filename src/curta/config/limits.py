@@ -78,7 +78,6 @@ Seeds = (
 Steps = Annotated[int, Ge(1), Le(STEPS)]
 StepsOrNever = Annotated[int, Ge(0), Le(STEPS)]
 Problems = Annotated[int, Ge(1), Le(PROBLEMS)]
-ProblemsOrNone = Annotated[int, Ge(0), Le(PROBLEMS)]
 Layers = Annotated[int, Ge(1), Le(LAYERS)]
 Parts = Annotated[int, Ge(1), Le(PARTS)]
 Positions = Annotated[int, Ge(1), Le(POSITIONS)]

@@ -23,7 +23,7 @@ from curta.programs.machine.plain import Number, Plain
 from curta.programs.machine.sheet import Prompts, Written
 from curta.programs.machine.writing import LookOf, write_all
 
-FIRST = re.compile(r"[1-9][0-9]*([-+*%])[1-9]")
+FIRST = re.compile(r"[1-9][0-9]*([-+*])[1-9]")
 LONGEST = 1000
 """Digits of an operand."""
 TOGETHER = 8192

@@ -2,7 +2,7 @@
 
 Generation is the learned function iterated on windows, so a member that is right on all of them
 is exact at every length. They are listed by recording problems far beyond training, and where
-that is possible the list is proved complete (`machine.closure`).
+that is possible the list is proved complete (`programs.proof.closure`).
 
 certificate.json       what was listed, proved, and found of every member
 windows.safetensors    every window, what follows it, what each member writes, with what margin

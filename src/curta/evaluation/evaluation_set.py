@@ -37,6 +37,11 @@ def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str
                 yield from ((str(size), slice_name, problem) for problem in found)
 
 
+def size_name(operator: str, size: int | str) -> str:
+    """What the part of an evaluation is called that asks an operator at one size."""
+    return f"{operator} at {size} digits"
+
+
 def slices(layout: Layout, operator: str) -> list[str]:
     """Random problems, and each slice of rare ones."""
     if _by_host(layout, operator):

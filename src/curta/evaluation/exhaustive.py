@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from curta.config.errors import UserError
 from curta.evaluation.results import WholeTable
 from curta.evaluation.scoring import Models, exact_match
 from curta.problems.operations import OPERATIONS
@@ -16,15 +15,11 @@ from curta.problems.problem_table import Table
 BLOCK = 8192
 """Problems of one pass."""
 
-LARGEST = 2_000
-"""Highest limit: its table has four million problems."""
-
 
 def table(
     models: Models, operator: str, limit: int, progress: Callable[[float], None]
 ) -> WholeTable:
     """How many of all problems with two operands from 0 to `limit` each member has correct."""
-    _check(operator, limit)
     pairs = _pairs(operator, limit)
     correct = np.zeros(models.members, np.int64)
     for start in range(0, len(pairs), BLOCK):
@@ -33,14 +28,6 @@ def table(
         correct += exact_match(models, problems).sum(axis=1)
         progress(min(1.0, (start + BLOCK) / len(pairs)))
     return WholeTable(operator, limit, len(pairs), correct.tolist())
-
-
-def _check(operator: str, limit: int) -> None:
-    operation = OPERATIONS[operator]
-    if not operation.takes(2):
-        raise UserError(f"{operation.name} has no table: it does not take two operands")
-    if not 1 <= limit <= LARGEST:
-        raise UserError(f"a table goes up to {LARGEST:,} at most, not {limit:,}")
 
 
 def _pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:

@@ -13,7 +13,7 @@ import jax
 from curta.config import sections
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.evaluation.evaluation_set import slices
+from curta.evaluation.evaluation_set import size_name, slices
 from curta.layouts import Layout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
@@ -71,7 +71,7 @@ def _asked(recipe: Recipe, layout: Layout, settings: sections.Evaluation) -> Ite
         operator = task.operator
         each = settings.count * len(slices(layout, operator))
         for size in settings.sizes(operator):
-            yield f"{operator} at {size} digits", operator, tasks.as_size(size, operator), each
+            yield size_name(operator, size), operator, tasks.as_size(size, operator), each
     for task in recipe.tasks:
         operator, pairs = task.operator, operation_named(task.operator)
         if settings.grid and pairs.least == 2:

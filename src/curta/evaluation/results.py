@@ -14,6 +14,7 @@ from pydantic import Field
 
 from curta.config import files
 from curta.config.errors import UserError
+from curta.config.task import Span
 from curta.problems.sizes import Split
 
 SliceName = Annotated[str, Field(alias="slice")]
@@ -212,10 +213,6 @@ class SliceSummary:
     exact_match: SummaryStatistics
     token_accuracy: SummaryStatistics
     perplexity: SummaryStatistics
-
-
-Span = tuple[int, int]
-"""The lowest and the highest of some count."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Models:
         """The devices that score a batch of texts: this process's own, or where that is shared
         those of all processes, if each has a part then."""
         whole = mesh_for(self.members, batch)
-        if self.shared and processes.spread(whole) == jax.process_count():
+        if self.shared and processes.processes_of(whole) == jax.process_count():
             return whole
         return mesh_for(self.members, batch, jax.local_devices())
 
@@ -80,6 +80,11 @@ class Models:
         if "recall" in vars(self):
             vars(found)["recall"] = self.recall
         return found
+
+    def with_recurrences(self, num_recurrences: int) -> "Models":
+        """The same members, run over so many times."""
+        changed = jax.vmap(lambda one: one.with_recurrences(num_recurrences))(self.stacked)
+        return replace(self, stacked=changed)
 
     def only(self, number: int) -> "Models":
         """One member alone, still stacked."""

@@ -11,6 +11,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.task import Task
 from curta.evaluation import exact_match, exhaustive, gap
+from curta.evaluation.evaluation_set import size_name
 from curta.evaluation.results import Evaluation, Example, Gap, SliceResult
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
@@ -94,7 +95,7 @@ def _sizes(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dic
     found = dict[str, Find]()
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
-            name = f"{task.operator} at {size} digits"
+            name = size_name(task.operator, size)
             found[name] = partial(exact_match.lengths, models, task.operator, size, settings)
     watched = recipe.training.validation if recipe.training.validate_every else 0
     for task in recipe.tasks:

@@ -43,10 +43,10 @@ def compiled(
 
     member, batch = PartitionSpec("member"), PartitionSpec("batch")
     both = PartitionSpec("member", "batch")
-    spread = jax.shard_map(
+    sharded = jax.shard_map(
         local, mesh=mesh, in_specs=(member, batch), out_specs=(both, both), check_vma=False
     )
-    return jax.jit(spread)
+    return jax.jit(sharded)
 
 
 def _pass(

@@ -139,7 +139,8 @@ def _metadata(member: Exported) -> dict[str, Any]:
         "author": "trained with Curta",
         "params": parameters(model),
         "architecture": (
-            f"decoder, {settings.num_layers} layers, {settings.num_attention_layers} attending,"
+            f"decoder, {settings.num_layers} layers,"
+            f" {settings.num_attention_layers} with attention,"
             f" width {settings.width}, {settings.heads} heads"
         ),
         "tricks": columns.tricks(model) if isinstance(model.layout, Columns) else _tricks(model),

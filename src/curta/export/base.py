@@ -63,11 +63,11 @@ def layout_table(layout: Layout) -> dict[str, Any]:
     """How texts are followed: roles, and tables by state and token."""
     roles = [
         {
-            "name": kind.name,
-            "digit": kind.digit,
-            "broadcast": [axis in kind.broadcast for axis in layout.axes],
+            "name": role.name,
+            "digit": role.digit,
+            "broadcast": [axis in role.broadcast for axis in layout.axes],
         }
-        for kind in layout.roles
+        for role in layout.roles
     ]
     return {
         "name": layout.name,

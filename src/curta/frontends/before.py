@@ -9,7 +9,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import SizesOfEach
 from curta.evaluation import expected
-from curta.evaluation.evaluation_set import drawn, refusal
+from curta.evaluation.evaluation_set import drawn, refusal, size_name
 from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -84,7 +84,7 @@ def affordable(recipe: Recipe, layout: Layout, members: int) -> Recipe:
     known = {part.name: part for part in expected.parts(recipe, layout, settings, members)}
     for task in recipe.tasks:
         sizes = settings.sizes(task.operator)
-        parts = {size: known[f"{task.operator} at {size} digits"] for size in sizes}
+        parts = {size: known[size_name(task.operator, size)] for size in sizes}
         kept = [size for size in sizes if parts[size].seconds <= LONG or size == sizes[0]]
         left[task.operator] = tuple(kept)
         out += [part for size, part in parts.items() if size not in kept]

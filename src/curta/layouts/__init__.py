@@ -36,7 +36,6 @@ LAYOUTS: "Registry[Layout]" = Registry(
 __all__ = [
     "LAYOUTS",
     "Layout",
-    "Numbers",
     "Role",
     "ShapeBounds",
     "Text",

@@ -128,12 +128,6 @@ class Layout(ABC):
         """What of a completion is the answer."""
         return AnswerPattern()
 
-    @property
-    def is_declarative(self) -> bool:
-        """Whether these two say all: prompts and answers follow from nothing else."""
-        own = type(self)
-        return own.prompt is Layout.prompt and own.read is Layout.read
-
     def prompt(self, problem: Problem) -> str:
         """The part of the text that is given to the model."""
         return self.prompt_format(problem.operator).write(problem.operands)

@@ -22,7 +22,7 @@ from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
 WIDTH, GROUPS = 3, 6
-PROMPT, WORKING = 2 * WIDTH + 3, 1 + 3 * GROUPS
+PROMPT, COMPLETION = 2 * WIDTH + 3, 1 + 3 * GROUPS
 FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, FINISH, BLANK = range(9)
 
 
@@ -62,13 +62,13 @@ class Fields(RuledLayout):
     def read(self, operator: str, completion: str) -> Answer | None:
         text, end, _ = completion.partition(END)
         digits = text[1::3]
-        if not end or len(text) != WORKING or text[0] not in "+-" or not digits.isdecimal():
+        if not end or len(text) != COMPLETION or text[0] not in "+-" or not digits.isdecimal():
             return None
         return to_int(digits[::-1]) * (-1 if text[0] == "-" else 1)
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.fit(digits)
-        return ShapeBounds(PROMPT, WORKING + 1, ((-1, GROUPS),))
+        return ShapeBounds(PROMPT, COMPLETION + 1, ((-1, GROUPS),))
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
@@ -83,7 +83,7 @@ class Fields(RuledLayout):
         mark = self._given(f"{operator:<2}", batch)
         equals, end = self._given("=", batch), self._given(END, batch)
         tokens = jnp.concatenate([first, mark, second, equals, sign, groups, end], axis=1)
-        lengths = jnp.full(batch, PROMPT + WORKING + 1)
+        lengths = jnp.full(batch, PROMPT + COMPLETION + 1)
         return Text(tokens.astype(jnp.int32), jnp.full(batch, PROMPT), lengths)
 
     def rule(self, state: State, character: str) -> Entry:

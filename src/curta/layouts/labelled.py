@@ -47,7 +47,7 @@ class Labelled(RuledLayout):
         Role("end"),
     )
     linear = False
-    """Rooms are those of the numbers: rounded up, twenty of them would have room for 128 digits."""
+    """Bounds are those of the numbers: rounded up, twenty of them would have room for 128."""
     axes = ("index",)
     operators = ("order",)
     most = len(LETTERS)

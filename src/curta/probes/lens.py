@@ -24,6 +24,7 @@ from curta.probes.inside.answers import Digits
 from curta.probes.inside.parts import STATES, by_digit, named
 from curta.probes.inside.question import Question
 from curta.probes.pictures import Panel
+from curta.probes.softmax import softmax
 from curta.probes.subject import Subject
 
 
@@ -55,7 +56,7 @@ class LogitLens(settings.Sample, Probe):
         values = asked.values(asked.whole, sites)
         for site in sites:
             logits = np.asarray(_read(models.stacked, jnp.asarray(digits.at(values[site]))))
-            chances = _softmax(logits)[:, np.arange(len(digits.token)), digits.token]
+            chances = softmax(logits)[:, np.arange(len(digits.token)), digits.token]
             right = logits.argmax(axis=-1) == digits.token
             for number, count, share in digits.shares(right):
                 chance = float(np.median(chances[:, digits.number == number].mean(axis=1)))
@@ -76,9 +77,3 @@ def _read(
         return model.logits(states, jnp.zeros((1, len(states)), jnp.int32))[0]
 
     return jax.lax.map(one, (stacked, states))
-
-
-def _softmax(logits: Float[np.ndarray, "*batch vocabulary"]) -> np.ndarray:
-    raised = np.exp(np.float64(logits) - logits.max(axis=-1, keepdims=True))
-    found: np.ndarray = raised / raised.sum(axis=-1, keepdims=True)
-    return found

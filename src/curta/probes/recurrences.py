@@ -4,15 +4,14 @@ Source: McLeish et al., arXiv 2405.17399, and its reproduction with grids for 1,
 and 32 recurrences of a block that was trained with 16.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
 import numpy as np
 
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.evaluation.scoring import Models, scores
+from curta.evaluation.scoring import scores
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.longer import size
@@ -64,18 +63,11 @@ class Recurrences(settings.Recurrences, Probe):
         }
         if not subject.fits(sample):
             return asked | summary_statistics(None) | {"perplexity": None}
-        found = scores(with_recurrences(subject.load_models(), num_recurrences), sample)
+        found = scores(subject.load_models().with_recurrences(num_recurrences), sample)
         perplexity = round(float(np.median(np.exp(found.loss))), 3)
         return (
             asked | summary_statistics(found.exact_match.mean(axis=1)) | {"perplexity": perplexity}
         )
-
-
-def with_recurrences(models: Models, num_recurrences: int) -> Models:
-    """The same weights, run over so many times."""
-    return replace(
-        models, stacked=jax.vmap(lambda one: one.with_recurrences(num_recurrences))(models.stacked)
-    )
 
 
 def _panels(task: Task, rows: list[Row], members: int) -> list[Panel]:

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
+from curta.probes.softmax import softmax
 from curta.probes.subject import Subject
 from curta.problems.problem import Problem
 
@@ -80,13 +81,3 @@ class Top(settings.Top, Probe):
             "values": [[row[f"p {rank}"] for row in mine] for rank in ranks],
             "texts": [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
         }
-
-
-def softmax(logits: Logits) -> Float[np.ndarray, "members time vocabulary"]:
-    """In double precision: what is left of small chances is looked at.
-
-    >>> softmax(np.log(np.array([[[1, 3]]], np.float32))).round(6).tolist()
-    [[[0.25, 0.75]]]
-    """
-    raised = np.exp(np.float64(logits) - np.max(logits, axis=-1, keepdims=True))
-    return raised / raised.sum(axis=-1, keepdims=True)

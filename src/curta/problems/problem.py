@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.config.errors import UserError, quoted, unknown
+from curta.config.limits import DIGITS, OPERANDS
 from curta.problems.decimals import to_exact, to_int, to_text
 from curta.problems.notation import literals, to_digits, written
 from curta.problems.operations import OPERATIONS, Answer, Operation, modular
-
-MAX_DIGITS = 100_000
-"""Longest operand accepted anywhere: a bound on memory, not on the method."""
-
-MAX_OPERANDS = 1_000
 
 EXAMPLES = ", ".join(operation.example for operation in OPERATIONS.values() if operation.on_device)
 
@@ -178,8 +174,8 @@ def _numbers(texts: list[str]) -> tuple[int, ...]:
     for text in texts:
         if not re.fullmatch(r"[0-9]+", text):
             raise UserError(_complaint(text) or f"{quoted(text)} is no whole number from 0 up")
-        if len(text) > MAX_DIGITS:
-            raise UserError(f"operand of {len(text):,} digits: at most {MAX_DIGITS:,} are accepted")
+        if len(text) > DIGITS:
+            raise UserError(f"operand of {len(text):,} digits: at most {DIGITS:,} are accepted")
     return tuple(map(to_int, texts))
 
 
@@ -187,7 +183,7 @@ def _refused(operation: Operation, operands: tuple[int, ...]) -> str | None:
     """Why there is no such problem, if there is none."""
     if any(value < 0 for value in operands):
         return "negative operand: operands are whole numbers from 0 up"
-    most = MAX_OPERANDS if operation.most is None else operation.most
+    most = OPERANDS if operation.most is None else operation.most
     if not operation.least <= len(operands) <= most:
         wanted = f"{most}" if operation.least == most else f"{operation.least} to {most:,}"
         numbers = "operand" if wanted == "1" else "operands"

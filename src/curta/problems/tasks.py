@@ -138,8 +138,8 @@ def _from_bits(
 ) -> Numbers:
     operands, (few, many) = sizes.shape[1], counts(task)
     there = jnp.arange(operands)[None] < few + below(bits[:, :1], many - few + 1)
-    kinds = _plan(task.operator, special, bits[:, 1])
-    return _drawn(task.operator, jnp.where(there, sizes, 0), bits[:, 2 + operands :], kinds)
+    cases = _draw_cases(task.operator, special, bits[:, 1])
+    return _drawn(task.operator, jnp.where(there, sizes, 0), bits[:, 2 + operands :], cases)
 
 
 def table(task: Task) -> Table:
@@ -159,7 +159,7 @@ def trained_count(task: Task) -> int:
 
 
 def slices(operator: str) -> list[str]:
-    """Kinds of test problems: random ones, and each special case."""
+    """Slices of test problems: random ones, and each special case."""
     found = operation_named(operator)
     return [RANDOM, *(ARITHMETIC[operator] if found.on_device else found).cases]
 
@@ -325,7 +325,7 @@ def special_share(task: Task, step: Int[Array, ""] | int) -> Share:
     return task.special * jnp.maximum(0.0, 1.0 - step / task.special_until)
 
 
-def _plan(operator: str, special: Share, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:
+def _draw_cases(operator: str, special: Share, bits: UInt[Array, " batch"]) -> Int[Array, " batch"]:
     """0 for a random problem, else the number of its special case."""
     cases = len(ARITHMETIC[operator].cases)
     whole = special * (1 << 16)
@@ -338,7 +338,7 @@ def _drawn(
     operator: str,
     lengths: Int[Array, "batch operands"],
     bits: UInt[Array, "batch bits"],
-    kinds: Int[Array, " batch"],
+    cases: Int[Array, " batch"],
 ) -> Numbers:
     """Problems from random bits: two for each digit, its value and noise for special cases."""
     arithmetic = ARITHMETIC[operator]
@@ -346,7 +346,7 @@ def _drawn(
     plain = cut(Numbers(below(values, 10), lengths))
     found = plain
     for number, case in enumerate(arithmetic.cases.values(), 1):
-        mine = kinds == number
+        mine = cases == number
         special = case(plain, noise)
         found = Numbers(
             jnp.where(mine[:, None, None], special.digits, found.digits),

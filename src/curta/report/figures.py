@@ -17,7 +17,8 @@ from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from curta.evaluation.results import Grid, SliceResult, Span
+from curta.config.task import Span
+from curta.evaluation.results import Grid, SliceResult
 from curta.report.run_folder import Trained
 from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
 from curta.runs.results import Metric

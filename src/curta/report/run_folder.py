@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curta.evaluation.results import Evaluation, SliceResult, SliceSummary, Span
+from curta.config.task import Span
+from curta.evaluation.results import Evaluation, SliceResult, SliceSummary
 from curta.probes import results as probes
 from curta.probes.results import ProbeTable
 from curta.problems.operations import OPERATIONS

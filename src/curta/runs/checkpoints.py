@@ -167,7 +167,7 @@ def owner_in(data: bytes) -> str | None:
 
 
 def _named(tree: PyTree) -> dict[str, Any]:
-    """Leaves by their path, such as `.model.blocks[0].query`."""
+    """Leaves by their path, such as `.model.attention.query`."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 

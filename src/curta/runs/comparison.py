@@ -300,11 +300,11 @@ def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
     """
     found, where = read(path), f"comparison {path.name!r}"
     userfiles.remembered(path, found.files)
-    rows = tuple(_planned(row, where) for row in found.rows if only in (None, row.run))
+    rows = tuple(_specified(row, where) for row in found.rows if only in (None, row.run))
     return ComparisonSpec(found.title, found.summary, found.seeds, rows, tuple(found.swept))
 
 
-def _planned(row: ComparisonRow, where: str) -> Row:
+def _specified(row: ComparisonRow, where: str) -> Row:
     named = f"{where}: {row.name!r}"
     recipes.check_kept(row.settings, named)
     recipe = recipes.parse(row.settings, named)

@@ -90,7 +90,7 @@ SEVERAL = 8
 
 
 class Table(NamedTuple):
-    """A title, two heads, and rows of what it is and how much."""
+    """A title, and rows of what it is and how much."""
 
     title: str
     rows: list[tuple[str, str]]

@@ -21,7 +21,7 @@ from curta.training import processes
 Vectors = Float[np.ndarray, "members characters width"]
 
 MOMENTS = 200
-"""Most points of a path: more cannot be told apart."""
+"""Most points of a path: a picture has no room for more."""
 
 _NAME = "characters"
 

@@ -30,7 +30,8 @@ from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, tables
-from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation, Span
+from curta.config.task import Span
+from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
 from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user

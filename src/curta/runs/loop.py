@@ -62,7 +62,7 @@ class Loop:
         """Calls the compiled chunk to the end, keeping records; how it ended."""
         status = self._status(step)
         if not step:
-            self._remember(state, step, status)
+            self._keep_vectors(state, step, status)
         while status is None:
             begun, count = time.perf_counter(), _until_boundary(step, self.settings)
             state, found = self.call(state, jnp.int32(step), jnp.int32(count))
@@ -75,7 +75,7 @@ class Loop:
             rows = self._watch(state, step, rows)
             self.record.rows(rows)
             status = self._status(step)
-            self._remember(state, step, status)
+            self._keep_vectors(state, step, status)
             if status is not None or step % self.settings.checkpoint_every == 0:
                 self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
@@ -93,7 +93,7 @@ class Loop:
             self.interrupted.note(signal)
         return "interrupted" if signal else None
 
-    def _remember(self, state: Member, step: int, status: Ending | None) -> None:
+    def _keep_vectors(self, state: Member, step: int, status: Ending | None) -> None:
         """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
         if every and (step % every == 0 or status in ("done", "stopped")):

@@ -5,11 +5,11 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from curta.config.task import Span
 from curta.evaluation.results import (
     Gap,
     NamedProblem,
     SliceSummary,
-    Span,
     SummaryStatistics,
     WholeTable,
 )

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from curta.config import sections, typed
@@ -91,10 +90,10 @@ class Session:
 
     def at(self, step: int) -> scoring.Models:
         """Members as of one of the checkpoints, stacked; as they began for step 0."""
-        model = self._state(step).chosen
-        if self.num_recurrences is not None:
-            model = jax.vmap(lambda one: one.with_recurrences(self.num_recurrences))(model)
-        return scoring.Models(model, self.layout, len(self.seeds), seeds=tuple(self.seeds))
+        model, count = self._state(step).chosen, len(self.seeds)
+        models = scoring.Models(model, self.layout, count, seeds=tuple(self.seeds))
+        wanted = self.num_recurrences
+        return models if wanted is None else models.with_recurrences(wanted)
 
     def _state(self, step: int) -> Member:
         return states.at(self.folder, self.recipe, self.layout, self.seeds, step)

@@ -182,11 +182,11 @@ def _activations(recipe: Recipe, layout: Layout, step: Step) -> int:
     config, rows = recipe.model, step.texts * step.tokens
     inner = (config.mlp_ratio * (3 if config.gated else 2) + 8) * config.width
     within = config.num_layers * config.num_recurrences * rows * inner
-    attending = config.num_attention_layers * config.num_recurrences
+    attention_layers = config.num_attention_layers * config.num_recurrences
     if isinstance(recipe.positions, Window):
-        scores = attending * rows * step.keys * (4 * config.width + 4 * config.heads)
+        scores = attention_layers * rows * step.keys * (4 * config.width + 4 * config.heads)
     else:
-        scores = attending * 4 * rows * step.keys * config.heads
+        scores = attention_layers * 4 * rows * step.keys * config.heads
     read = rows * 4 * len(layout.characters)
     return BYTES * (within + scores + read)
 

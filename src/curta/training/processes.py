@@ -52,7 +52,7 @@ def highest(here: int) -> int:
     return int(multihost_utils.process_allgather(np.array(here, np.int32)).max())
 
 
-def spread(mesh: Mesh) -> int:
+def processes_of(mesh: Mesh) -> int:
     """How many processes have devices of the mesh."""
     return len({device.process_index for device in mesh.devices.flat})
 
@@ -60,7 +60,7 @@ def spread(mesh: Mesh) -> int:
 def check(mesh: Mesh, members: int) -> None:
     """Raises UserError if a process would have nothing to train."""
     count = jax.process_count()
-    if spread(mesh) < count:
+    if processes_of(mesh) < count:
         raise UserError(
             f"{members} member{'s'[: members > 1]} cannot be shared by {count} processes: train"
             f" --seeds {count}, or a multiple of it, or take fewer processes"

@@ -1,6 +1,6 @@
 """Every other decoder as a class of its own, `modeling_curta.py`, which travels with the model.
 
-Weights are written as they are. Kinds and coordinates are found from the tokens by the layout's
+Weights are written as they are. Roles and coordinates are found from the tokens by the layout's
 tables; a program's machine is kept too, by which problems are put and answers read.
 """
 
@@ -115,10 +115,10 @@ def _randomised(encoding: Any) -> dict[str, Any]:
 
 def _near(layout: ProgramLayout) -> list[list[tuple[int, list[int]]]]:
     """What each role sees besides itself: roles by number, and how far they are."""
-    numbers = {kind.name: number for number, kind in enumerate(layout.roles)}
+    numbers = {role.name: number for number, role in enumerate(layout.roles)}
     return [
-        [(numbers[other], list(moved)) for other, moved in layout.windows.get(kind.name, ())]
-        for kind in layout.roles
+        [(numbers[other], list(moved)) for other, moved in layout.windows.get(role.name, ())]
+        for role in layout.roles
     ]
 
 

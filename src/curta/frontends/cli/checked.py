@@ -6,7 +6,8 @@ from rich.text import Text
 
 from curta.programs.machine.check import Checked, Wrong
 from curta.programs.machine.conflicts import Cell, Explained
-from curta.programs.user.checking import plain, problem_text
+from curta.programs.user.checking import problem_text
+from curta.programs.user.kept import plain
 
 
 def lines(found: Checked) -> Iterator[Text]:

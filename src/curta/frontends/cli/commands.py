@@ -276,7 +276,7 @@ def recipes() -> int:
 @options.as_json
 @options.tables
 def certify(run: str, trust: bool, as_json: bool) -> int:
-    """List all windows and ask every member of a program.
+    """List all windows of a program and evaluate every member on them.
 
     The exit code is 1 where a window is wrong, or the list is not one of a function.
     """

@@ -79,7 +79,7 @@ def step_by_step(layout: "ProgramLayout", problem: "Problem") -> Data:
         Column("", "index", str, style=lambda index, row: "dim"),
         Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
         Column("role", words=True, style=lambda role, row: colours[role]),
-        *(Column(name, words=True, fold=True) for name in ("move", "square", "sees")),
+        *(Column(name, words=True, fold=True) for name in ("move", "square", "neighbours")),
         Column("given", shown=False),
     ]
     steps = drawing.steps(layout.machine, layout.windows, tokens, prompt)

@@ -36,7 +36,7 @@ class ALiBiEncoding(Encoding):
 
 
 class LearnedALiBiEncoding(Encoding):
-    slopes: Weight  # attending heads
+    slopes: Weight  # attention_layers heads
 
     @property
     def layers(self) -> Any:

@@ -5,8 +5,8 @@ An encoding may add vectors to the embeddings (`embed`), turn queries and keys
 sees at all (`index`, `visible_keys`, `attend`). The defaults are a causal transformer
 without positions; each encoding overrides what it is about.
 
-Parameters that differ from block to block live in `layers`, with the attending
-blocks as leading axis; the model hands each block its own slice.
+Parameters that differ from block to block live in `layers`, with the attention
+layers as leading axis; the model hands each block its own slice.
 
 Encodings calculate in float32; in mixed precision only `attend` is given bfloat16, and its scores
 and their softmax are float32 there too.
@@ -202,7 +202,7 @@ def _parts(
 
 
 def one_for_all(visible_keys: VisibleKeys) -> VisibleKeys:
-    """Links of a single text where whole texts are linked: all stand at the same indices.
+    """Of a single text, where every query has all keys: all texts stand at the same indices.
 
     What is added to their scores is then calculated once, and not for every text: ten
     steps of `addition-hints` took 3.3 s of a core without this, 1.6 s with it.
@@ -214,7 +214,7 @@ def one_for_all(visible_keys: VisibleKeys) -> VisibleKeys:
 
 
 def distances(visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
-    """How many indices each key stands before each query, where all keys are linked."""
+    """How many indices each key stands before each query, where each query has all keys."""
     return visible_keys.queries.index[:, :, None] - visible_keys.keys.index[:, None, :]
 
 

@@ -35,7 +35,7 @@ def build(settings: Window, shape: Shape) -> Encoding:
 
 
 class WindowEncoding(Encoding):
-    biases: Weight  # attending heads biases, those of each role after the other
+    biases: Weight  # attention_layers heads biases, those of each role after the other
     cells: int = eqx.field(static=True)
     layout: Layout = eqx.field(static=True)
 

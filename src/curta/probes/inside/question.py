@@ -16,7 +16,7 @@ from curta.problems.problem import Problem, parse
 
 
 class Question:
-    """Problems put to models with interventions: what is asked of whole texts, and of parts.
+    """Some problems, some models, and the interventions under which these are asked.
 
     Raises UserError for a problem that cannot be written, a site that there is not, a selection
     that selects nothing.

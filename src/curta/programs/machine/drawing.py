@@ -107,8 +107,8 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
     own = [axis for axis in wide[role] if all(axis in wide[other] for other, _ in neighbours)]
     near = [(role, (0,) * len(machine.axes), own), *((r, d, wide[r]) for r, d in neighbours)]
     placed = {}
-    for time, (other, moved, spread) in enumerate(near):
-        at = _spread(machine.axes, moved, spread)
+    for time, (other, moved, broadcast) in enumerate(near):
+        at = _without(machine.axes, moved, broadcast)
         placed[at, f"{time} {other}"] = Mark(time, other, other)
     return _sheet(machine, placed, WHOLE)
 
@@ -135,7 +135,7 @@ def places(machine: Machine, tokens: Sequence[int]) -> list[Place]:
     """Where every token stands."""
     positions = machine.positions(np.asarray(tokens, np.int64)).tolist()
     return [
-        _spread(machine.axes, at, machine.roles[machine.role[token]].broadcast)
+        _without(machine.axes, at, machine.roles[machine.role[token]].broadcast)
         for token, at in zip(tokens, positions, strict=True)
     ]
 
@@ -151,7 +151,7 @@ def neighbours_of(
     }
     square = machine.positions(np.asarray(before, np.int64))[at]
     wanted = (
-        (role, _spread(machine.axes, (square + moved).tolist(), machine.roles[role].broadcast))
+        (role, _without(machine.axes, (square + moved).tolist(), machine.roles[role].broadcast))
         for role, moved in machine.neighbours(windows)[roles[at]]
     )
     return frozenset(newest[one] for one in wanted if one in newest)
@@ -173,7 +173,8 @@ def _seen(machine: Machine, windows: Windows, row: Sequence[int]) -> tuple[tuple
     return tuple(zip(names, symbols, strict=False))
 
 
-def _spread(axes: Sequence[str], at: Sequence[int], broadcast: Collection[str]) -> Place:
+def _without(axes: Sequence[str], at: Sequence[int], broadcast: Collection[str]) -> Place:
+    """A square; None on the axes on which it is found from everywhere."""
     return tuple(None if axis in broadcast else x for axis, x in zip(axes, at, strict=True))
 
 

@@ -11,7 +11,7 @@ from curta.programs.machine import Program
 from curta.programs.machine.check import Checked, Wrong
 from curta.programs.machine.check import check as check_program
 from curta.programs.user import generic, registry
-from curta.programs.user.kept import plain as plain
+from curta.programs.user.kept import plain
 
 
 def check(program: str | Path | Program) -> list[Checked]:
