@@ -122,7 +122,7 @@ def test_progress_is_shown_after_every_chunk() -> None:
     assert last.steps == 20
     assert len(last.loss) == len(last.exact_match) == 2
     assert last.seconds > 0
-    assert last.problems_per_second > 0
+    assert last.examples_per_second > 0
 
 
 def test_training_a_finished_run_again_changes_nothing(shared_runs: Shared) -> None:

@@ -41,6 +41,7 @@ PROBES: "Registry[type[Probe]]" = Registry(
         "linear": "curta.probes.linear:Linear",
         "neuron": "curta.probes.neuron:Neuron",
         "tokens": "curta.probes.tokens:Tokens",
+        "every-sum": "curta.probes.every_sum:EverySum",
         "fourier": "curta.probes.fourier:Fourier",
     },
 )

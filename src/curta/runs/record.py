@@ -16,7 +16,7 @@ from curta.runs.trackers import Tracker
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after a chunk of steps."""
+    """What is known after a chunk of steps; an example is a problem, or under a window that."""
 
     step: int
     steps: int
@@ -24,7 +24,7 @@ class Progress:
     loss: list[float]
     exact_match: list[float]
     stopped: dict[int, int]
-    problems_per_second: float
+    examples_per_second: float
 
 
 Show = Callable[[Progress], None]

@@ -174,7 +174,10 @@ Column = tuple[Ends | None, ...]
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """Steps, and where every member's figures ended and were best."""
+    """Steps, and where every member's figures ended and were best.
+
+    `problems` are those of all steps, or under positions window the windows.
+    """
 
     steps: int
     steps_planned: int

@@ -66,9 +66,9 @@ class Member(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """Per step: the loss, and the share of problems answered without an error.
+    """Per step: the loss, and the share of problems answered without an error, or of windows.
 
-    Both are measured on the step's own problems before it learns from them.
+    Both are measured on the step's own problems, or windows, before it learns from them.
     """
 
     loss: Float[Array, "*members steps"]

@@ -185,7 +185,7 @@ def _progress_line(now: "Step") -> str:
     width = len(f"{now.steps:,}")
     return (
         f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
-        f"  exact match {cell(float(_median(every)))}{ends}  {now.problems_per_second:,.0f}/s"
+        f"  exact match {cell(float(_median(every)))}{ends}  {now.examples_per_second:,.0f}/s"
     )
 
 

@@ -1,0 +1,48 @@
+"""The probe of all sums: a proof, or a sum that the member itself writes wrong."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import curta
+from curta.config.errors import UserError
+from curta.frontends import api
+from curta.frontends.run import Run
+from curta.probes.every_sum import EverySum
+from curta.runs import checkpoints, states
+from tests import adder, tiny
+
+
+def run_of(*members: object) -> Run:
+    """A run whose members are these adders."""
+    run = api.begin("adderboard", len(members), "adders", adder.CHANGES)
+    state = states.at(run.folder, run.recipe, run.layout, run.seeds, 0)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
+    owner = checkpoints.owner(run.recipe, run.seeds, 10)
+    checkpoints.save(run.folder.checkpoints, 10, state._replace(model=stacked), owner)
+    return curta.load("adders")
+
+
+@pytest.mark.slow
+def test_a_member_is_proved_or_has_a_wrong_sum_that_it_writes() -> None:
+    rows = curta.probe(run_of(adder.solved(), adder.nearly()), "every-sum")
+    right, wrong = rows
+    assert (right["grade"], right["problem"]) == ("proved", None)
+    assert right["margin"] > 1
+    assert (wrong["grade"], wrong["margin"]) == ("wrong", None)
+    first, second = map(int, wrong["problem"].split("+"))
+    assert wrong["written"] != first + second
+
+
+def test_other_models_are_refused() -> None:
+    for recipe in (tiny.recipe(), tiny.dense(), adder.recipe(model__qk_input="state")):
+        assert EverySum.unfit(recipe) is not None
+    assert EverySum.unfit(adder.recipe()) is None
+
+
+def test_a_model_that_the_proof_does_not_know_is_refused() -> None:
+    changes = {"training.steps": 1, "training.batch": 2, "model.norm": "rms"}
+    run = api.begin("adderboard", 1, "normed", changes)
+    run.train()
+    with pytest.raises(UserError, match=r"no proof for model\.norm 'rms'"):
+        curta.probe(run, "every-sum")
