@@ -53,7 +53,7 @@ def begun(recipe: str = "addition", seeds: int = 1, name: str = "mine", **change
     overrides = {path.replace("__", "."): value for path, value in changes.items()}
     run = api.begin(recipe, seeds, name, overrides)
     state = trainer.init(run.recipe, run.layout, jnp.asarray(run.seeds))
-    owner = checkpoints.owner(run.recipe, run.seeds, run.step)
+    owner = checkpoints.owner(run.recipe, run.seeds, 1)
     checkpoints.save(run.folder.checkpoints, 1, state, owner)
     run.folder.update(checkpoint=1)
     return run

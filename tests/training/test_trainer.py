@@ -20,7 +20,7 @@ from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
-from curta.training.keys import of_each_text, of_task, step_keys
+from curta.training.keys import OTHERS, of_each_text, of_task, step_keys
 from curta.training.records import Data
 from curta.training.trainer import Member, Metrics, Written
 from tests import tiny
@@ -354,7 +354,8 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
 
     def part(number: int) -> tuple[jax.Array, jax.Array]:
         task, share = recipe.tasks[number], recipe.shares[number]
-        data = jax.random.fold_in(keys.problems, number) if number else keys.problems
+        own = jax.random.fold_in(keys.problems, OTHERS[-1] + number)
+        data = own if number else keys.problems
         bounds = layout.bounds(task.operator, tasks.widest(task))
         text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
         batch = padded(text, layout.where(text), bounds)

@@ -26,7 +26,7 @@ from curta.model.positions import user
 from curta.problems.tasks import as_size
 from curta.programs.user import kept, userfiles
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import folders, ownership
+from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
@@ -257,7 +257,7 @@ def _row(row: Row, path: Path, evaluation: str) -> ComparisonRow:
 def _found(row: ComparisonRow, folder: Folder, name: str) -> ComparisonRow:
     """With what a run has found: its cost, its last training steps, its evaluation."""
     info, evaluation = folder.read_info(), folder.read_evaluation(name)
-    lines = folder.read_metrics()
+    lines = metrics.read_last(folder.metrics, len(info.seeds))
     loss = {line.member: line.loss for line in lines}
     exact_match = {line.member: line.exact_match for line in lines}
     members = range(len(info.seeds))
