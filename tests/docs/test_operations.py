@@ -79,7 +79,7 @@ def test_what_is_kept_is_of_the_held_out_problems() -> None:
 
 
 @pytest.mark.slow
-def test_a_small_one_is_trained_on_or_so_from_its_beginning(
+def test_a_small_one_is_trained_on_and_to_its_first_end_before_that(
     monkeypatch: pytest.MonkeyPatch, runs_folder: Path
 ) -> None:
     longer = TINY | {"training.steps": 30, "training.extended_at": [20]}

@@ -136,7 +136,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "optimizer.beta2": [(with_optimizer(name), 0.5) for name in ("adam", "adamw", "muon")],
     "optimizer.weight_decay": [(with_optimizer(name), 0.5) for name in ("adamw", "muon")],
     "training.steps": [(WINDOW, 5)],
-    "training.extended_at": [(WINDOW, [2])],
+    "training.extended_at": [(WINDOW | {"training__steps": 8}, [4])],
     "training.batch": [(WINDOW, 16)],
     "training.checkpoint_every": [(WINDOW, 2)],
     "training.checkpoints": [(WINDOW | {"training__checkpoint_every": 2}, 1)],

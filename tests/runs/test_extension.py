@@ -12,6 +12,7 @@ import pytest
 import curta
 from curta.config import files
 from curta.config.errors import UserError
+from curta.config.limits import LETTERS
 from curta.config.recipe import dump
 from curta.frontends import api
 from curta.frontends.cli import main
@@ -57,6 +58,7 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
     shared_runs: Shared,
 ) -> None:
     run = shared_runs.finished("mine", 1, **SIZES)
+    run.evaluate(count=4)
     before = run.folder.read_evaluation()
     assert before is not None
     assert before.step == 20
@@ -67,7 +69,7 @@ def test_what_followed_follows_again_and_the_former_evaluation_is_kept(
     assert found is not None
     assert found.step == 30
     assert (info.status, info.steps, info.checkpoint) == ("finished", 30, 30)
-    assert longer.evaluations == ["step-20"]
+    assert longer.evaluations == ["count-4.step-20", "step-20"]
     kept = longer.folder.read_evaluation("step-20")
     assert kept == replace(before, changes={"step": 20})
     assert {part.state for part in curta.verify("mine")} == {"whole"}
@@ -83,11 +85,11 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: 
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("writes", [0, 1, 2])
+@pytest.mark.parametrize("writes", [0, 1, 2, 3])
 def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     writes: int, shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The evaluation's copy, recipe.toml, and run.json are written."""
+    """The evaluation's copy, run.json, recipe.toml, and run.json again are written."""
     run = shared_runs.finished("mine", 1, **SIZES)
     with monkeypatch.context() as patch:
         patch.setattr(files, "write", full_after(writes))
@@ -95,12 +97,25 @@ def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
             extension.extend(run.folder, 30)
     assert {part.state for part in curta.verify("mine")} == {"whole"}
     again = curta.load("mine")
-    assert again.recipe.training.steps == (30 if writes == 2 else 20)
+    assert again.recipe.training.steps == (30 if writes == 3 else 20)
     again.complete()
     assert again.step == again.folder.read_info().steps == again.recipe.training.steps
     assert again.read_rows()
     curta.extend("mine", 40).complete()
-    assert curta.load("mine").recipe.training.ends == ((20, 30, 40) if writes == 2 else (20, 40))
+    assert curta.load("mine").recipe.training.ends == ((20, 30, 40) if writes == 3 else (20, 40))
+
+
+def test_broken_off_no_result_of_former_weights_is_taken_for_one_of_the_new(
+    shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a run that wanted none: it was certified by hand."""
+    run = shared_runs.trained("mine", 1)
+    run.certify()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write", full_after(2))
+        with pytest.raises(OSError, match="full"):
+            extension.extend(run.folder, 30)
+    assert curta.load("mine").missing() == ["training", "certifying", "reporting"]
 
 
 def full_after(writes: int) -> Callable[[Path, bytes | str], None]:
@@ -151,11 +166,28 @@ def weights(models: Any) -> list[Any]:
     return jax.tree.leaves(models.stacked)
 
 
-def test_a_run_that_was_loaded_before_is_not_trained_to_its_old_end(shared_runs: Shared) -> None:
+def test_a_run_that_was_loaded_before_is_of_its_old_weights_and_writes_nothing(
+    shared_runs: Shared,
+) -> None:
+    run = shared_runs.finished("mine", 1, **SIZES)
+    run.load_models()
+    curta.extend("mine", 30).complete()
+    before = run.folder.read_info()
+    for stage in (run.train, run.evaluate, run.certify, run.write_report):
+        with pytest.raises(UserError, match="was extended since it was loaded"):
+            stage()
+    assert run.folder.read_info() == before
+    assert curta.load("mine").missing() == []
+
+
+def test_a_long_summary_stays_as_long_as_it_may_be(shared_runs: Shared) -> None:
     run = shared_runs.trained("mine", 1)
-    curta.extend("mine", 30)
-    with pytest.raises(UserError, match="was extended since it was loaded"):
-        run.train()
+    summary = "Sums; trained on to win " + "x" * (LETTERS - 30)
+    run.folder.recipe.write_text(dump(replace(run.recipe, summary=summary)))
+    for steps in (30, 40):
+        found = curta.extend("mine", steps).recipe.summary
+        assert found.startswith("Sums; trained on to win xxx")
+    assert len(found) <= LETTERS
 
 
 def test_what_training_would_refuse_is_refused_before(
@@ -218,7 +250,7 @@ def compared(run: Run) -> None:
         (ended, 30, "ended at step 20, as it was right on training.stop_at 0.5"),
         (lost, 30, "has lost its last checkpoint: `curta verify mine` says more"),
         (imported, 30, "was imported, without the state that its optimiser had"),
-        (compared, 30, "is one of a comparison, whose runs all have the same steps"),
+        (compared, 30, "is one of a comparison, which says how many steps it has"),
     ],
 )
 def test_what_cannot_be_trained_on_stays_as_it_is(

@@ -62,7 +62,7 @@ class Training:
     checkpoint_every: Steps = 500
     """How many steps lie between saved states from which training can go on."""
     checkpoints: StepsOrNever = 2
-    """How many of the newest checkpoints are kept; 0: all.
+    """How many of the newest checkpoints are kept, and those of former ends; 0: all.
 
     Each has the state to go on from and, with `keep` best, the best models so far.
     """

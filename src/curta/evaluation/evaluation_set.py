@@ -7,6 +7,7 @@ them, in Python. Of a run whose program's code is not known they are those that 
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
@@ -14,12 +15,12 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.positions import encoding
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, parse
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import RANDOM, as_size, problems
 from curta.problems.tasks import slices as known_slices
 from curta.programs.machine.sampling import draw, rare
-from curta.programs.user.kept import StoredTexts
+from curta.programs.user.kept import COUNT, StoredTexts, save
 
 SPECIAL = "special"
 """The slice of problems made of nines, zeros, equal operands and the like."""
@@ -35,6 +36,17 @@ def every(recipe: Recipe, layout: Layout, count: int) -> Iterator[tuple[str, str
             for slice_name in slices(layout, task.operator):
                 found = drawn(layout, task.operator, slice_name, size, count, settings.seed)
                 yield from ((str(size), slice_name, problem) for problem in found)
+
+
+def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
+    """Keeps problems and texts in a run's folder, where others would execute foreign code."""
+    recorder = layout.recorder if isinstance(layout, ProgramLayout) else None
+    if recorder is None or isinstance(recorder, StoredTexts):
+        return
+    settings = recipe.evaluation
+    found = list(every(recipe, layout, min(COUNT, settings.count)))
+    found += [("", "named", parse(text)) for text in settings.named]
+    save(path, found, recorder)
 
 
 def size_name(operator: str, size: int | str) -> str:

@@ -242,7 +242,7 @@ class Run(Session):
         lies beside that by default.
         """
         if out is None and not evaluation:
-            with life.stage(self.folder, "reporting"):
+            with self.stage("reporting"):
                 return self._write_report(self.folder.path)
         if out is not None:
             return self._write_report(out, evaluation)

@@ -77,7 +77,8 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     """
     init = partial(Transformer.init, recipe.model, recipe.positions, layout)
     learned = _shapes(lambda key: init(key=key))
-    used = _shapes(lambda key: sharing.unshared(init(key=key)))
+    shares = bool(recipe.model.weight_sharing)
+    used = _shapes(lambda key: sharing.unshared(init(key=key))) if shares else learned
     rows = [_weight(name, shape, recipe, name in learned) for name, shape in used.items()]
     angles = [
         Layer(name, shape, math.prod(shape), 0)

@@ -86,7 +86,8 @@ def save(
         files.write(path, content)
     known = steps(folder)
     kept = [one for one in known if one <= step]
-    for other in {*known} - {*(kept[-most:] if most else kept)} - {*spared}:
+    kept = [*(kept[-most:] if most else kept), *(one for one in kept if one in spared)]
+    for other in {*known} - {*kept}:
         for kind in ("json", "safetensors"):
             file_of(folder, other, kind).unlink(missing_ok=True)
 

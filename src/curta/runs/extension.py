@@ -4,11 +4,14 @@ Its recipe gets more steps and says where it had ended. A training of that recip
 step comes to the same weights, so an extended run is no other kind of run.
 """
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 from curta.config import files
 from curta.config.errors import UserError
-from curta.config.limits import EXTENSIONS, STEPS
+from curta.config.limits import EXTENSIONS, LETTERS, STEPS
+from curta.config.printable import shortened
 from curta.config.recipe import Recipe, dump
 from curta.evaluation.results import CERTIFICATE, WINDOWS
 from curta.runs import checkpoints, evaluations, life
@@ -16,7 +19,7 @@ from curta.runs.folders import COMPARISON, Folder
 from curta.runs.life import FILES
 from curta.runs.results import STAGES, RunInfo, Stage
 
-SUFFIX = "; trained on to "
+SUFFIX = r"; trained on to [\d,]+ steps$"
 """What follows a recipe's summary once it has more steps."""
 
 
@@ -31,33 +34,34 @@ def longer(folder: Folder, steps: int) -> Recipe:
     _check(folder, info, recipe, steps)
     earlier = tuple(end for end in recipe.training.extended_at if end < info.checkpoint)
     training = replace(recipe.training, steps=steps, extended_at=(*earlier, info.checkpoint))
-    summary = f"{recipe.summary.partition(SUFFIX)[0]}{SUFFIX}{steps:,} steps"
-    return replace(recipe, training=training, summary=summary)
+    summary = f"{re.sub(SUFFIX, '', recipe.summary)}; trained on to {steps:,} steps"
+    return replace(recipe, training=training, summary=shortened(summary, LETTERS))
 
 
 def extend(folder: Folder, steps: int) -> None:
     """Makes a finished run one of so many steps, which is still to be trained from its last one on.
 
-    What followed its training is to follow again. Its evaluation is kept as one of that step, its
-    certificate is not. The recipe is written before anything goes: wherever this is broken off, the
-    run is whole, and resuming it trains it as far as its recipe says. Raises UserError as `longer`.
+    What followed its training is to follow again. Its evaluations are kept as those of that step,
+    its certificate is not. The recipe is written before anything goes: wherever this is broken off,
+    the run is whole, and resuming it trains it as far as its recipe says. Raises UserError as
+    `longer`.
     """
     with life.beside(folder):
         info, recipe = folder.read_info(), longer(folder, steps)
         if recipe == folder.read_recipe() and not info.over:
             return
-        _copy_evaluation(folder)
+        former = _copy_evaluations(folder)
+        folder.update(wanted=_following(folder, info))
         files.write(folder.recipe, dump(recipe))
-        wanted = _following(folder, info)
-        folder.update(status="interrupted", steps=steps, wanted=wanted, done=())
-        for name in ("evaluation.json", CERTIFICATE, WINDOWS):
-            (folder.path / name).unlink(missing_ok=True)
+        folder.update(status="interrupted", steps=steps, done=())
+        for path in (*former, folder.path / CERTIFICATE, folder.path / WINDOWS):
+            path.unlink(missing_ok=True)
 
 
 def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
     where, training = f"run {folder.name!r}", recipe.training
     if (folder.path.resolve().parent / COMPARISON).exists():
-        raise UserError(f"{where} is one of a comparison, whose runs all have the same steps")
+        raise UserError(f"{where} is one of a comparison, which says how many steps it has")
     if info.status == "stopped":
         raise UserError(f"{where} has stopped: the loss of every member was no longer finite")
     if not info.over and training.extended_at[-1:] != (info.checkpoint,):
@@ -79,14 +83,18 @@ def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
         )
 
 
-def _copy_evaluation(folder: Folder) -> None:
-    """Puts the run's own evaluation among those beside it, unless that is there already."""
-    found = folder.read_evaluation()
-    if found is None:
-        return
-    kept = replace(found, changes={"step": found.step})
-    if not evaluations.path_of(folder.path, evaluations.named(kept.changes)).exists():
-        folder.save_evaluation(kept)
+def _copy_evaluations(folder: Folder) -> list[Path]:
+    """Writes evaluations of the newest weights as those of that step; where they were before."""
+    former = []
+    for name in ("", *folder.evaluation_names()):
+        found = folder.read_evaluation(name)
+        if found is None or "step" in found.changes:
+            continue
+        kept = replace(found, changes=found.changes | {"step": found.step})
+        if not evaluations.path_of(folder.path, evaluations.named(kept.changes)).exists():
+            folder.save_evaluation(kept)
+        former.append(evaluations.path_of(folder.path, name))
+    return former
 
 
 def _following(folder: Folder, info: RunInfo) -> tuple[Stage, ...]:

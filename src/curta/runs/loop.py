@@ -76,7 +76,7 @@ class Loop:
             self.record.rows(rows)
             status = self._status(step)
             self._keep_vectors(state, step, status)
-            if status is not None or step % self.settings.checkpoint_every == 0:
+            if status is not None or self._is_due(step, self.settings.checkpoint_every):
                 self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
             self.record.progress(self._progress(step, seconds, found, rate))
@@ -93,10 +93,14 @@ class Loop:
             self.interrupted.note(signal)
         return "interrupted" if signal else None
 
+    def _is_due(self, step: int, every: int) -> bool:
+        """Whether it is one of every so many steps, or one at which training had ended before."""
+        return step % every == 0 or step in self.settings.extended_at
+
     def _keep_vectors(self, state: Member, step: int, status: Ending | None) -> None:
         """Keeps the characters' vectors at their steps and at the end, but for an interrupt's."""
         every = self.settings.history_every
-        if every and (step % every == 0 or status in ("done", "stopped")):
+        if every and (self._is_due(step, every) or status in ("done", "stopped")):
             self.record.moment(step, embedding_history.vectors(state.model))
 
     def _validate(

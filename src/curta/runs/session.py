@@ -39,7 +39,7 @@ from curta.runs import (
 from curta.runs.folders import Folder
 from curta.runs.loop import Loop
 from curta.runs.record import NoRecord, Record, Show
-from curta.runs.results import Stage
+from curta.runs.results import RunInfo, Stage
 from curta.runs.shares import Shares
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
@@ -107,13 +107,18 @@ class Session:
 
         An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
         """
-        with life.stage(self.folder, "training") as outcome:
+        with self.stage("training") as outcome:
             outcome.status = self._train(show)
+
+    def stage(self, name: Stage) -> AbstractContextManager[life.Outcome]:
+        """A stage of the run's life; UserError if the run is of another recipe by now."""
+        states.check_recipe(self.folder, self.recipe)
+        return life.stage(self.folder, name)
 
     def _train(self, show: Show) -> life.Ending:
         self._models = None
         track = trackers.checked(self.folder.read_info().track)
-        first, seconds = states.going_on(self.folder, self.recipe)
+        first, seconds = states.going_on(self.folder)
         self._tell("training", step=first)
         state, call, compiling = self.begun(first)
         self.folder.update(
@@ -125,7 +130,8 @@ class Session:
         with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
             record = Record(self.folder, self.recipe, tracking, show)
             status = self.loop(call, record, noted).run(state, first, seconds)
-        self._keep_problems()
+        if self.own_code:
+            evaluation_set.keep(self.folder.path, self.recipe, self.layout)
         return status
 
     def begun(self, step: int) -> tuple[Member, Callable[..., Any], float]:
@@ -141,17 +147,6 @@ class Session:
         """The training, to be run; in every process of the run."""
         info = self.folder.read_info()
         return Loop(info, self.recipe, self.layout, call, record, interrupted)
-
-    def _keep_problems(self) -> None:
-        """Keeps problems of the evaluation where others would have to execute foreign code."""
-        known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
-        if known is None or isinstance(known, kept.StoredTexts) or not self.own_code:
-            return
-        settings = self.recipe.evaluation
-        count = min(kept.COUNT, settings.count)
-        found = list(evaluation_set.every(self.recipe, self.layout, count))
-        found += [("", "named", parse(text)) for text in settings.named]
-        kept.save(self.folder.path, found, known)
 
     @property
     def own_code(self) -> bool:
@@ -260,7 +255,8 @@ class Session:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
         changed |= {} if at == self.step else {"step": at}
-        stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
+        states.check_recipe(self.folder, self.recipe)
+        stage = life.beside(self.folder) if changed else self.stage("evaluating")
         with stage, self._parts(settings, changed, at) as kept:
             keep = self._shared(kept, settings, models, at)
             found = self._evaluation(models, settings, progress, keep=keep)
@@ -360,11 +356,15 @@ class Session:
         Training is one of them again where the checkpoint that it ended with is damaged, or the
         recipe has more steps by now.
         """
-        info, kept = self.folder.read_info(), self.folder.checkpoints
-        end = self.recipe.training.steps if info.ended is None else info.ended
-        if info.over and not end == info.checkpoint == checkpoints.newest_whole(kept):
+        info, training = self.folder.read_info(), self.recipe.training
+        waits = bool(training.extended_at) and info.checkpoint < training.steps
+        if (info.over and waits) or self._has_lost(info):
             info = replace(info, done=())
         return life.missing(self.folder, info)
+
+    def _has_lost(self, info: RunInfo) -> bool:
+        """Whether the checkpoint that a finished training ended with is not whole any more."""
+        return info.over and checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint
 
     @cached_property
     def shown(self) -> list[WindowTable]:
@@ -383,7 +383,7 @@ class Session:
         Returns what certificate.json holds.
         """
         asked = (self.load_models(), self.recipe, self.seeds, self.shown)
-        with life.stage(self.folder, "certifying"):
+        with self.stage("certifying"):
             say = interrupts.checked(progress)
             say("windows")
             prepared = None if self._prepared is None else self._prepared.result()

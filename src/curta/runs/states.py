@@ -41,18 +41,21 @@ def check_kept(folder: Folder, step: int) -> None:
     if step not in known:
         raise UserError(
             f"run {folder.name!r} has no checkpoint of step {step:,}: there are"
-            f" {', '.join(f'{one:,}' for one in known)}, as many as training.checkpoints says"
+            f" {', '.join(f'{one:,}' for one in known)}, as training.checkpoints says"
         )
 
 
-def going_on(folder: Folder, recipe: Recipe) -> tuple[int, float]:
-    """The step to train on from, and the seconds until then; what was written after it is dropped.
-
-    Raises UserError if there were checkpoints, and there are none any more, or if the run is by now
-    of another recipe.
-    """
+def check_recipe(folder: Folder, recipe: Recipe) -> None:
+    """Raises UserError if the run was made longer since its recipe was read."""
     if folder.read_recipe().training != recipe.training:
         raise UserError(f"run {folder.name!r} was extended since it was loaded: load it anew")
+
+
+def going_on(folder: Folder) -> tuple[int, float]:
+    """The step to train on from, and the seconds until then; what was written after it is dropped.
+
+    Raises UserError if there were checkpoints, and there are none any more.
+    """
     _tell_gone(folder)
     step, saved = checkpoints.newest_whole(folder.checkpoints), folder.read_info().checkpoint
     if step is None and saved:
