@@ -86,6 +86,12 @@ class Run:
         positions = self._fields.get("positions", {})
         return "windows" if positions.get("name") == "window" else "problems"
 
+    @property
+    def extended_at(self) -> list[int]:
+        """The steps at which training had ended before it was made longer."""
+        found: list[int] = self._fields.get("training", {}).get("extended_at", [])
+        return found
+
     @cached_property
     def _fields(self) -> dict[str, Any]:
         """The tables of the recipe; none where it is no TOML."""
