@@ -256,7 +256,7 @@ class Session:
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
         changed |= {} if at == self.step else {"step": at}
         states.check_recipe(self.folder, self.recipe)
-        stage = life.beside(self.folder) if changed else self.stage("evaluating")
+        stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
         with stage, self._parts(settings, changed, at) as kept:
             keep = self._shared(kept, settings, models, at)
             found = self._evaluation(models, settings, progress, keep=keep)
