@@ -1,7 +1,7 @@
 """Five operations of three digits, as their source has them: `make results-operations`.
 
 small, seed 0 to 2   `sources/five-operations-small`, trained to its end
-small, seed 0, on    the same run, trained on to 60,000 steps; and so the other two
+small, seed 2, on    the same run, trained on to 60,000 steps, and then to 100,000; any other too
 full                 `sources/five-operations`, as far as one core comes in an hour: with the small
                      one's batch, and a learning rate that falls to its end within these steps
 
@@ -14,6 +14,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -38,8 +39,17 @@ PART: dict[str, Any] = {"training.batch": 128, "training.stop_at": None, "traini
 """What of the full design is changed for an hour."""
 ASKED: dict[str, Any] = {"training.validate_every": 100}
 """Of the small one: its curve has to begin where that of the full one ends."""
-ON: dict[str, Any] = ASKED | {"training.steps": 60_000, "training.extended_at": [40_000]}
-"""Of the small one that is trained on."""
+ENDS = (40_000, 60_000, 100_000)
+"""Steps at which the small one ends, first and when it is trained on."""
+
+
+def course(end: int) -> dict[str, Any]:
+    """What is changed of the small one that was trained to that end, over those before it."""
+    earlier = [one for one in ENDS if one < end]
+    return ASKED | {"training.steps": end, "training.extended_at": earlier}
+
+
+ON = course(ENDS[-1])
 
 
 def main() -> None:
@@ -74,40 +84,33 @@ def _run(seed: int) -> str:
 
 
 def on(seed: int) -> dict[str, Any]:
-    """The run of that seed, trained on; to its first end before that, as far as it is not.
+    """The run of that seed, trained on; to its earlier ends before that, as far as it is not.
 
     Afterwards it is no run of 40,000 steps any more: to measure that `--again`, remove it.
     """
     from curta.frontends import api
 
-    name, steps = _run(seed), ON["training.steps"]
-    if not _is_longer(name, steps):
-        trained(name, SMALL, ASKED, seed)
-        api.extend(name, steps)
+    name = _run(seed)
+    for end, later in pairwise(ENDS):
+        if _steps(name) <= end:
+            trained(name, SMALL, course(end), seed)
+            api.extend(name, later)
     return measured(name, SMALL, ON, seed)
 
 
-def _is_longer(name: str, steps: int) -> bool:
+def _steps(name: str) -> int:
+    """How many a run is to have; 0 if there is none of that name."""
     from curta.frontends import api
     from curta.runs import folders
 
-    return name in folders.existing() and api.load(name).recipe.training.steps == steps
+    return int(api.load(name).recipe.training.steps) if name in folders.existing() else 0
 
 
 def full() -> dict[str, Any]:
     """As many steps as an hour of a core holds, asked ten times on the way."""
-    steps = _begun() or affordable(FULL, PART, HOUR, 5)
+    steps = _steps(f"{NAME}-full") or affordable(FULL, PART, HOUR, 5)
     parts = {"training.validate_every": steps // 10, "training.checkpoint_every": steps // 10}
     return measured(f"{NAME}-full", FULL, PART | parts | {"training.steps": steps}, 0)
-
-
-def _begun() -> int | None:
-    """The steps of a full one that was broken off before."""
-    from curta.frontends import api
-    from curta.runs import folders
-
-    name = f"{NAME}-full"
-    return int(api.load(name).recipe.training.steps) if name in folders.existing() else None
 
 
 def trained(name: str, recipe: str, changes: dict[str, Any], seed: int) -> tuple[Any, float]:
