@@ -79,12 +79,12 @@ def test_what_is_kept_is_of_the_held_out_problems() -> None:
 
 
 @pytest.mark.slow
-def test_a_small_one_is_trained_on_and_to_its_first_end_before_that(
+def test_a_small_one_is_trained_on_and_to_its_earlier_ends_before_that(
     monkeypatch: pytest.MonkeyPatch, runs_folder: Path
 ) -> None:
-    longer = TINY | {"training.steps": 30, "training.extended_at": [20]}
     monkeypatch.setattr(operations, "ASKED", TINY)
-    monkeypatch.setattr(operations, "ON", longer)
+    monkeypatch.setattr(operations, "ENDS", (20, 25, 30))
+    monkeypatch.setattr(operations, "ON", operations.course(30))
     operations.measured(operations._run(3), operations.SMALL, TINY, 3)
     found = operations.on(3)
     assert found["problems trained on"] == 300
