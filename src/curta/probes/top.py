@@ -1,12 +1,12 @@
 """The most likely tokens at every position of one problem, and how sure the model is.
 
 The true text is given up to each position (teacher forcing), so a mistake at one of them
-does not spoil those that follow. An encoder is given the problem, and asked for each token
-of the answer.
+does not spoil those that follow. An encoder is given the problem, and asked at every place of
+it; its answer stands on the first of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,10 @@ Logits = Float[np.ndarray, "members time vocabulary"]
 
 @dataclass(frozen=True)
 class Top(settings.Top, Probe):
-    """Rows: member, index of the token that is foretold, the true one, and the likeliest."""
+    """Rows: member, index, the true token there, if it is scored, entropy, and the likeliest.
+
+    The index is that of the token which is foretold; an encoder's, that of the place it stands on.
+    """
 
     name: ClassVar[str] = "top-k"
     summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
@@ -33,17 +36,20 @@ class Top(settings.Top, Probe):
         problem = subject.problem(self.problem)
         tokens, prompt = subject.layout.tokens_of(problem)
         line = [subject.layout.characters[token] for token in tokens]
-        first = 1 if subject.run.recipe.model.causal else prompt
-        logits = subject.logits([(tokens, prompt)], subject.bounds([problem]))
-        logits = logits[:, 0, : len(line) - first]
+        causal, bounds = subject.run.recipe.model.causal, subject.bounds([problem])
+        first, true, scored = _asked(line, prompt, causal)
+        if not causal:
+            bounds = replace(bounds, completion=prompt)
+        logits = subject.logits([(tokens, prompt)], bounds)[:, 0, : len(true)]
         rows = [
-            {"member": member, "index": index, "true": line[index], "scored": index >= prompt}
+            {"member": member, "index": index, "true": true[index - first]}
+            | {"scored": index in scored}
             | self._likeliest(subject.layout.characters, chances)
             for member, every in zip(subject.members, softmax(logits), strict=True)
             for index, chances in enumerate(every, first)
         ]
         whole, asked = "".join(line), "".join(line[:prompt])
-        given = "the true text before it" if first == 1 else f"{asked} alone"
+        given = "the true text before it" if causal else f"{asked} alone"
         panels = [self._panel(problem, asked, rows, member) for member in subject.members]
         shows = (
             f"The {self.k} likeliest tokens at each position of {whole}, given {given}."
@@ -81,3 +87,17 @@ class Top(settings.Top, Probe):
             "values": [[row[f"p {rank}"] for row in mine] for rank in ranks],
             "texts": [[row[f"top {rank}"] or "" for row in mine] for rank in ranks],
         }
+
+
+def _asked(line: Sequence[str], prompt: int, causal: bool) -> tuple[int, list[str], range]:
+    """The first index, the true token at each from there on, and the indices that are scored.
+
+    >>> _asked("2+2=4$", 4, causal=True)
+    (1, ['+', '2', '=', '4', '$'], range(4, 6))
+    >>> _asked("2+2=4$", 4, causal=False)
+    (0, ['4', '$', '', ''], range(0, 2))
+    """
+    answer = len(line) - prompt
+    if causal:
+        return 1, [*line[1:]], range(prompt, len(line))
+    return 0, [*line[prompt:], *[""] * (prompt - answer)], range(answer)
