@@ -144,7 +144,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "training.loss": [(ROPE, "all"), (ROPE, "numeric")],
     "training.validate_every": [(WATCHED, 4)],
     "training.validation": [(WATCHED, 9)],
-    "training.keep": [(ERRATIC, "best")],
+    "training.keep": [(ERRATIC, "best"), (ERRATIC, "best-tokens")],
     "training.stop_at": [(STOPPED, 0.01)],
     "training.stop_after": [(STOPPED | {"training__stop_at": 0.01}, 60)],
     "training.evaluate_every": [(WINDOW, 2), (ROPE, 2)],

@@ -206,12 +206,19 @@ def test_validation_is_recorded_at_its_steps_for_every_member(shared_runs: Share
 
 
 @pytest.mark.slow
-def test_the_best_models_are_kept_and_not_the_last() -> None:
-    run = trained(**table(training__steps=60, training__keep="best", optimizer__learning_rate=0.05))
+@pytest.mark.parametrize("keep", ["best", "best-tokens"])
+def test_the_best_models_are_kept_and_not_the_last(keep: str) -> None:
+    run = trained(**table(training__steps=60, training__keep=keep, optimizer__learning_rate=0.05))
     scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
+    of_problems = scores.exact_match.mean(axis=1), "validation_exact_match"
+    of_tokens = scores.token_accuracy, "validation_token_accuracy"
+    shares, name = of_problems if keep == "best" else of_tokens
     for member in (0, 1):
-        seen = [(exact_match, -loss) for _, m, loss, exact_match in validations(run) if m == member]
-        found = scores.exact_match.mean(axis=1)[member], -scores.loss[member]
+        rows = [row for row in run.folder.read_metrics() if row.member == member]
+        validated = [row for row in rows if row.validation_loss is not None]
+        seen = [(getattr(row, name), -(row.validation_loss or 0)) for row in validated]
+        assert len(seen) == 6
+        found = shares[member], -scores.loss[member]
         assert found == pytest.approx(max(seen), abs=1e-4)
 
 

@@ -81,7 +81,7 @@ def _check_abacus(positions: Abacus, model: ModelConfig) -> None:
 
 def _check_validation(recipe: "Recipe") -> None:
     training = recipe.training
-    if not training.validate_every and (training.keep == "best" or training.stop_at is not None):
+    if not training.validate_every and (training.keep != "last" or training.stop_at is not None):
         raise UserError("training.keep best and training.stop_at need training.validate_every")
     for task in recipe.tasks:
         if training.validate_every and 0 < task.held_out <= training.validation:

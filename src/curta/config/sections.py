@@ -84,8 +84,11 @@ class Training:
     """
     validation: Problems = 256
     """How many problems of each task a validation asks."""
-    keep: Literal["last", "best"] = "last"
-    """Which models are the run's: those of the last step, or of the best validation."""
+    keep: Literal["last", "best", "best-tokens"] = "last"
+    """Which models are the run's: those of the last step, or of the best validation.
+
+    The best has most exact matches, with `best-tokens` most tokens right; of equals the least loss.
+    """
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     """Ends training once every member is right on this share of a validation; not set: never."""
     stop_after: StepsOrNever = 0

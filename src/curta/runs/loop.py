@@ -119,7 +119,9 @@ class Loop:
             self.end = step
             self.record.end(step)
         rows = [_validated(row, found) if row.step == step else row for row in rows]
-        return trainer.improved(state, found.loss, found.exact_match), rows
+        by_tokens = self.settings.keep == "best-tokens"
+        score = found.token_accuracy if by_tokens else found.exact_match
+        return trainer.improved(state, found.loss, score), rows
 
     def _watch(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
         """Adds exact match of what is watched to the last row of each member that is trained."""

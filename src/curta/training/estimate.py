@@ -87,7 +87,7 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
     steps = [_step(recipe, short, number) for number in range(len(recipe.tasks))]
     layers = model_cost.layers(recipe, short, max(one.keys for one in steps))
     weights = BYTES * members * sum(layer.parameters for layer in layers)
-    best = recipe.training.keep == "best"
+    best = recipe.training.keep != "last"
     adds = sum(layer.multiply_adds for layer in layers)
     tokens = sum(one.texts * one.tokens for one in steps)
     return Estimate(

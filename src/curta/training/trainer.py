@@ -40,11 +40,14 @@ CHUNK = 100
 
 
 class Best(NamedTuple):
-    """A member as it was when it did best on the validation problems."""
+    """A member as it was when it did best on the validation problems.
+
+    Its score is the share that `training.keep` names, of problems or of tokens; -1 before any.
+    """
 
     model: Transformer
     loss: Float[Array, "*members"]
-    exact_match: Float[Array, "*members"]
+    score: Float[Array, "*members"]
 
 
 class Member(NamedTuple):
@@ -62,7 +65,7 @@ class Member(NamedTuple):
         """The model that the run is for: the best, once any was validated."""
         if self.best is None:
             return self.model
-        return _where(self.best.exact_match < 0, self.model, self.best.model)
+        return _where(self.best.score < 0, self.model, self.best.model)
 
 
 class Metrics(NamedTuple):
@@ -84,7 +87,7 @@ class Written(NamedTuple):
 
 def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Member:
     """Members before their first step, stacked along a leading axis."""
-    settings, keeps_best = recipe.optimizer, recipe.training.keep == "best"
+    settings, keeps_best = recipe.optimizer, recipe.training.keep != "last"
 
     def one(seed: Array) -> Member:
         key = jax.random.fold_in(jax.random.key(seed), 0)
@@ -266,19 +269,17 @@ def steps(
 
 
 def improved(
-    state: Member, loss: Float[np.ndarray, " members"], exact_match: Float[np.ndarray, " members"]
+    state: Member, loss: Float[np.ndarray, " members"], score: Float[np.ndarray, " members"]
 ) -> Member:
     """Stacked members, each with the better of its best and its present model.
 
-    That is the one with more exact matches; of equals the one with less loss.
+    That is the one with the higher score; of equals the one with less loss.
     """
     if state.best is None:
         return state
-    found = processes.put((loss, exact_match), state.alive.sharding)
+    found = processes.put((loss, score), state.alive.sharding)
     best, now = state.best, Best(state.model, *found)
-    better = (now.exact_match > best.exact_match) | (now.exact_match == best.exact_match) & (
-        now.loss < best.loss
-    )
+    better = (now.score > best.score) | (now.score == best.score) & (now.loss < best.loss)
     return state._replace(best=_where(better, now, best))
 
 
