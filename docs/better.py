@@ -157,7 +157,7 @@ ASKED = (
     ("looped-abacus", "grid of 40 x 40",
      "exact match, mean of the grid of 40 x 40 lengths, by loops"),
     ("looped-abacus", "grid of 40 x 40, lowest cell",
-     "exact match of that grid, 16 loops, lowest and highest cell"),
+     "exact match of that grid, 16 loops, lowest cell"),
     ("looped-abacus", "grid of 100 x 100", "exact match up to 100 digits, of the paper"),
     ("looped-abacus", "grid of 100 x 100, lowest cell", None),
     ("component-ladder", "held-out sums up to 99 + 99", None),

@@ -31,6 +31,7 @@ SHOWN = {
     "20 digits, one operand 0": "20, zero",
     "20 digits, one operand 1": "20, one",
     "21 digits": "21, random",
+    "25 digits": "25, random",
     "30 digits": "30, random",
     "3 numbers of 3 digits": "3x3, random",
     "5 numbers of 5 digits": "5x5, random",
@@ -119,7 +120,7 @@ def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
     yield ["token accuracy after the last", *last]
     yield ["exact match after the last", *(spread(of["epochs"][-1]["exact match"]) for of in known)]
     yield [
-        "token accuracy, training set again",
+        f"token accuracy, {AGAIN:,} problems of the training set again",
         *(spread(of["training set again"]) for of in known),
     ]
     yield ["all 100 single-digit sums", *(_or_none(_singles(of["probes"])) for of in known)]

@@ -293,3 +293,14 @@ def test_operands_longer_than_their_field_are_refused(name: str) -> None:
     ):
         with pytest.raises(UserError, match=f"'{name}' holds 3 digits an operand, not 4"):
             refuse()
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [("6912$", 6912), ("6 912$", 6912), ("0$", 0), ("06912$", None), ("6912", None), (" $", None)],
+)
+def test_an_answer_with_spaces_is_the_sum_to_the_letter_without_them(
+    written: str, answer: int | None
+) -> None:
+    for name in ("spaced", "spaced-apart"):
+        assert layout_named(name).read("+", written) == answer

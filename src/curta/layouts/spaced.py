@@ -42,7 +42,8 @@ class Spaced(DirectLayout):
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
-        return super().answer_pattern(operator)._replace(drop=" ")
+        """As its source: without spaces it is the sum to the letter, without a zero before it."""
+        return AnswerPattern("()(0|[1-9][0-9]*)", turned=False, drop=" ")
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         signs = len("".join(self.signs)) + 2 * len(self.within)
