@@ -331,6 +331,24 @@ def test_dividends_are_multiples_of_the_divisor_or_near_them(symbol: str, case: 
 
 
 @pytest.mark.parametrize("symbol", ["//", "%"])
+@pytest.mark.parametrize("case", DIVISIBLE)
+@pytest.mark.parametrize("digits", [3, 20])
+def test_few_dividends_are_zero_where_both_operands_are_as_long(
+    symbol: str, case: str, digits: int
+) -> None:
+    """One digit is what a dividend can have of multiples then, and one in ten of them is zero."""
+    drawn = tasks.problems(symbol, case, (digits, digits), 400, 1)
+    assert sum(problem.operands[0] == 0 for problem in drawn) < 400 / 5
+
+
+@pytest.mark.parametrize("digits", [2, 3, 6, 9])
+def test_a_digit_near_another_is_any_other_at_each_place(digits: int) -> None:
+    drawn = tasks.problems("-", "near", (digits, digits), 1500, 1)
+    differences = (first - second for first, second in (one.operands for one in drawn))
+    assert {difference % 10 for difference in differences} == {*range(10)}
+
+
+@pytest.mark.parametrize("symbol", ["//", "%"])
 def test_a_divisor_is_never_zero(symbol: str) -> None:
     for case in ("trailing zeros", "zero", "equal", "one"):
         for found in made(symbol, case, width=1):

@@ -37,7 +37,7 @@ def equal(operands: Numbers, noise: Noise) -> Numbers:
 def near(operands: Numbers, noise: Noise) -> Numbers:
     """Every operand is the first but for one digit."""
     same = equal(operands, noise)
-    place = below(noise[..., 0], jnp.maximum(same.lengths, 1))[..., None]
+    place = below(noise[..., 0] >> 8, jnp.maximum(same.lengths, 1))[..., None]
     moved = (same.digits + 1 + below(noise, 9)) % 10
     later = (jnp.arange(same.digits.shape[1]) > 0)[None, :, None]
     changed = (digits.places(same.digits) == place) & later
@@ -188,15 +188,19 @@ def _one_operand_is(digit: int, operands: Numbers, noise: Noise) -> Numbers:
 def _multiple(operands: Numbers) -> Int[Array, "batch width"]:
     """A multiple of the second operand that is no longer than the first.
 
+    It is 0 if the second is longer, and the second once where the multiple that was drawn is.
+
     >>> _multiple(Numbers(jnp.array([[[1, 2, 3], [4, 0, 0]]]), jnp.array([[3, 1]]))).tolist()
     [[4, 8, 0]]
+    >>> _multiple(Numbers(jnp.array([[[7, 2], [4, 3]]]), jnp.array([[2, 2]]))).tolist()
+    [[4, 3]]
     """
     first, second = operands.digits[:, 0], operands.digits[:, 1]
     places = operands.lengths[:, :1] - operands.lengths[:, 1:2]
     factor = jnp.where(digits.places(first) < jnp.maximum(places, 1), first, 0)
     product = digits.multiply(factor, second)
-    too_long = (places < 0) | (digits.length(product)[:, None] > operands.lengths[:, :1])
-    return jnp.where(too_long, 0, product[:, : first.shape[-1]])
+    fits = digits.length(product)[:, None] <= operands.lengths[:, :1]
+    return jnp.where(places < 0, 0, jnp.where(fits, product[:, : first.shape[-1]], second))
 
 
 def _with_first(operands: Numbers, first: Int[Array, "batch width"]) -> Numbers:
