@@ -3,8 +3,9 @@
 Three seeds of `sources/looped-abacus-small`, asked with other numbers of recurrences than in
 training, for every pair of lengths up to twice the longest of training. As in the source, digits'
 indices are displaced in the evaluation, too, by as much as in training: there at random, anew
-for every token, here by each of a few offsets, over which is averaged. Numbers that are long and displaced far
-meet rows that no training did. The run is trained in the runs folder, or gone on with.
+for every token, here by each of a few offsets, over which is averaged. Numbers that are long and
+displaced far meet rows that no training did. The run is trained in the runs folder, or gone on
+with.
 """
 
 from collections.abc import Iterable

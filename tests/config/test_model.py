@@ -99,13 +99,32 @@ def test_a_design_that_does_not_fit_is_refused_in_one_line(
 
 
 def test_heads_that_share_keys_cannot_have_vectors_of_their_own() -> None:
-    inside = {"name": "abacus", "rows": 8, "max_offset": 2, "inject": "queries_keys"}
+    inside = {"name": "abacus", "rows": 9, "max_offset": 2, "inject": "queries_keys"}
     said = "so model.num_kv_heads must be 2, as model.heads, not 1"
     with pytest.raises(UserError, match=said):
         tiny.dense(positions=inside, model__num_kv_heads=1)
     assert tiny.dense(positions=inside, model__num_kv_heads=2).model.kv_heads == 2
     shared = inside | {"inject": "embedding"}
     assert tiny.dense(positions=shared, model__num_kv_heads=1).model.kv_heads == 1
+
+
+def test_heads_that_share_keys_are_not_turned_by_their_numbers() -> None:
+    turned = {"name": "rope", "over": "heads"}
+    with pytest.raises(UserError, match="'heads' turns queries and keys alike, so"):
+        tiny.dense(positions=turned, model__num_kv_heads=1)
+    assert tiny.dense(positions=turned).model.kv_heads == 2
+
+
+def test_queries_of_positions_are_not_given_tokens_again() -> None:
+    with pytest.raises(UserError, match="leaves tokens out of queries and keys, and"):
+        tiny.dense(model__qk_input="positions", model__input_injection="normed")
+
+
+def test_epochs_count_as_many_problems_as_32_bits_hold() -> None:
+    fixed = {"task__rows": 100, "training__order": "epochs", "training__batch": 4096}
+    assert tiny.dense(**fixed, training__steps=2**20 - 1).training.steps == 2**20 - 1
+    with pytest.raises(UserError, match="counts 4,294,967,295 problems: steps x batch is more"):
+        tiny.dense(**fixed, training__steps=2**20)
 
 
 def test_an_encoding_of_all_keys_may_see_the_whole_text() -> None:

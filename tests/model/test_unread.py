@@ -91,6 +91,13 @@ def test_a_numeric_loss_needs_a_layout() -> None:
         recipes.resolve(WINDOW, changes, WINDOW)
 
 
+def test_a_numeric_loss_needs_digits() -> None:
+    """Tokens of residues stand for 0 to 96, of which ten would count as digits."""
+    changes = {"layout": "residues-97", "task.operator": "+ mod 97", "training.loss": "numeric"}
+    with pytest.raises(UserError, match="needs digits: layout 'residues-97' has others"):
+        recipes.resolve("grokking-97", changes, "grokking-97")
+
+
 def test_a_data_set_takes_no_field_of_the_model() -> None:
     with pytest.raises(UserError, match=r"model\.width says nothing of a data set"):
         write_data(WINDOW, 10, "out", overrides={"model.width": 8})

@@ -175,6 +175,18 @@ def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
     assert run.folder.read_info().status == "stopped"
 
 
+def test_a_member_that_failed_after_the_step_it_goes_on_from_has_not() -> None:
+    run = trained()
+    newest = checkpoints.latest(run.folder.checkpoints)
+    assert newest is not None
+    run.folder.update(status="interrupted", stopped={0: newest - 1, 1: newest - 1}, done=())
+    checkpoints.file_of(run.folder.checkpoints, newest, "safetensors").write_bytes(b"")
+    with pytest.warns(Notice, match="is damaged"):
+        curta.load("run").train()
+    assert run.folder.read_info().status == "finished"
+    assert run.folder.read_info().stopped == {}
+
+
 # Validation.
 
 

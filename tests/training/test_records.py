@@ -1,12 +1,15 @@
 """What training is given of programs: each member's own windows, or whole texts."""
 
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from curta.config.errors import UserError
 from curta.layouts.texts import layout_of
 from curta.model.recipes import resolve
 from curta.problems import tasks
@@ -78,9 +81,10 @@ def test_shares_of_windows_are_their_shares_of_the_tokens(frequency: Data) -> No
     assert frequency.own[2] is not None
     for member, seed in enumerate(SEEDS):
         counts = counted(seed)
-        shares = np.diff(frequency.own[2][member], prepend=0.0)[: len(counts)]
+        upto = np.asarray(frequency.own[2][member], np.float64) / 2**32
+        shares = np.diff(upto, prepend=0.0)[: len(counts)]
         expected = [counts[window] / counts.total() for window in shown(frequency, member)]
-        np.testing.assert_allclose(shares, expected, atol=1e-6)
+        np.testing.assert_allclose(shares, expected, atol=1e-9)
 
 
 def drawn(data: Data, member: int, count: int) -> np.ndarray:
@@ -159,6 +163,27 @@ def test_tasks_have_problems_by_their_weight() -> None:
     layout = paper.layout(recipe)
     counts = [len(records.problems(recipe, layout, task, 0)) for task in recipe.tasks]
     assert counts == [20, 10]
+
+
+def test_tasks_have_rows_of_their_tables_by_their_weight() -> None:
+    recipe = tiny.recipe(training__problems=30, task__values=[0, 99], task__special=0.0)
+    (task,) = recipe.tasks
+    both = replace(recipe, task=(task, replace(task, operator="*", weight=0.5)))
+    assert [len(records._of_table(both, one, 0)) for one in both.tasks] == [20, 10]
+
+
+@pytest.mark.parametrize(
+    "positions",
+    [
+        {"name": "learned", "length": 8},
+        {"name": "coupled", "rows": 6, "max_start": 2},
+        {"name": "abacus", "rows": 4, "max_offset": 0},
+    ],
+)
+def test_texts_of_programs_that_have_no_positions_are_refused(positions: dict[str, Any]) -> None:
+    recipe = tiny.recipe(task__digits=[6, 6], positions=positions)
+    with pytest.raises(UserError, match=r"too (long|many) for this model"):
+        records.recorded(recipe, paper.layout(recipe), [0])
 
 
 def test_an_encoding_that_sees_all_is_given_whole_texts() -> None:

@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError, quoted
 from curta.config.model import ModelConfig
-from curta.config.positions import Abacus, Window
+from curta.config.positions import Abacus, RoPE, Window
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
+
+MOST = 2**32 - 1
+"""Problems of a training in epochs: they are counted in 32 bits."""
 
 WINDOW_NEEDS = {
     "num_attention_layers": (1,),
@@ -33,6 +36,8 @@ def check(recipe: "Recipe") -> None:
         _check_window(recipe)
     if isinstance(recipe.positions, Abacus):
         _check_abacus(recipe.positions, recipe.model)
+    if isinstance(recipe.positions, RoPE):
+        _check_rope(recipe.positions, recipe.model)
     _check_model(recipe)
 
 
@@ -56,6 +61,13 @@ def _check_model(recipe: "Recipe") -> None:
         raise UserError("training.loss 'all' has no meaning if model.causal is false")
     if recipe.programs and loss == "numeric":
         raise UserError("training.loss 'numeric' needs a layout: a program's digits carry more")
+    if recipe.model.qk_input == "positions" and recipe.model.input_injection == "normed":
+        raise UserError(
+            "model.qk_input 'positions' leaves tokens out of queries and keys, and"
+            " model.input_injection 'normed' adds them: take another of the two"
+        )
+    if recipe.training.order == "epochs" and recipe.training.steps * recipe.training.batch > MOST:
+        raise UserError(f"training.order 'epochs' counts {MOST:,} problems: steps x batch is more")
     if recurrence_loss != "last" and recipe.model.num_recurrences == 1:
         raise UserError(
             f"training.recurrence_loss {recurrence_loss!r} needs model.num_recurrences of at"
@@ -76,6 +88,14 @@ def _check_abacus(positions: Abacus, model: ModelConfig) -> None:
         raise UserError(
             "positions.inject 'queries_keys' gives each head a part of the vectors, so"
             f" model.num_kv_heads must be {model.heads}, as model.heads, not {model.kv_heads}"
+        )
+
+
+def _check_rope(positions: RoPE, model: ModelConfig) -> None:
+    if positions.over == "heads" and model.kv_heads < model.heads:
+        raise UserError(
+            "positions.over 'heads' turns queries and keys alike, so model.num_kv_heads must be"
+            f" {model.heads}, as model.heads, not {model.kv_heads}"
         )
 
 

@@ -143,6 +143,7 @@ def scores(
         return _joined(parts)
     bounds = bounds or bounds_of(models, problems)
     size = batch_size(models.stacked, bounds, len(problems))
+    models = replace(models, stacked=shard(models.stacked, models.mesh(size)))
     starts = range(0, len(problems), size)
     cut = (problems[start : start + size] for start in starts)
     return _joined([_scored(models, part, bounds, size) for part in cut])
@@ -186,9 +187,8 @@ def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, si
     spare = [([0], 1)] * (size - len(problems))
     text = padded_texts([*written, *spare], bounds.total, 0)
     mesh = models.mesh(size)
-    stacked, text = shard(models.stacked, mesh), shard(text, mesh, "batch")
-    found = processes.fetch(compiled(models.layout, bounds, mesh)(stacked, text))
-    hits, losses = (part[:, : len(problems)] for part in found)
+    found = compiled(models.layout, bounds, mesh)(models.stacked, shard(text, mesh, "batch"))
+    hits, losses = (part[:, : len(problems)] for part in processes.fetch(found))
     return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
 
 

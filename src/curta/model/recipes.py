@@ -154,6 +154,8 @@ def _check_layout(of: Recipe, layout: "Layout") -> None:
             _check_prompt(of, layout.bounds(task.operator, tasks.widest(task)))
     if not user.is_known(of.positions):
         return
+    if of.training.loss == "numeric" and layout.digits != [*range(10)]:
+        raise UserError(f"training.loss 'numeric' needs digits: layout {layout.name!r} has others")
     positions = encoding(of, layout)
     for task in of.tasks:
         layout.accept(task.operator, tasks.counts(task)[1])

@@ -60,6 +60,7 @@ class Loop:
 
     def run(self, state: Member, step: int, seconds: float) -> Ending:
         """Calls the compiled chunk to the end, keeping records; how it ended."""
+        self.stopped = {member: at for member, at in self.stopped.items() if at < step}
         status = self._status(step)
         if not step:
             self._keep_vectors(state, step, status)

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float, UInt
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
+from curta.model.positions import encoding
 from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import cells_of
@@ -40,8 +41,8 @@ class Data(NamedTuple):
     """What training draws from: alike for all members, and each member's own.
 
     Of windows: rows and what follows them; for each member, stacked, which of them it was shown,
-    how many, and, by frequency, the share of its texts' tokens up to each. Of texts: nothing;
-    for each member a `Text` for each task.
+    how many, and, by frequency, the share of its texts' tokens up to each, of 2^32. Of texts:
+    nothing; for each member a `Text` for each task.
     """
 
     shared: Any = ()
@@ -75,8 +76,7 @@ def problems(recipe: Recipe, layout: ProgramLayout, task: Task, seed: int) -> li
         return _of_table(recipe, task, seed)
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
-    whole = sum(one.weight for one in recipe.tasks)
-    count = max(1, round(recipe.training.problems * task.weight / whole))
+    count = _count_of(recipe, task)
     name = f"training {seed} {task.operator}"
     return list(islice(drawn(program, tasks.sizes(task), name, task.special), count))
 
@@ -93,11 +93,17 @@ def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
     return [Problem(task.operator, operands, base) for operands in islice(found, count)]
 
 
+def _count_of(recipe: Recipe, task: Task) -> int:
+    """Its share of all problems."""
+    whole = sum(one.weight for one in recipe.tasks)
+    return max(1, round(recipe.training.problems * task.weight / whole))
+
+
 def _of_table(recipe: Recipe, task: Task, seed: int) -> list[Any]:
     """Rows of the table that are trained on, each at most once."""
     assert task.values
     rng, rows = np.random.default_rng(seed & 0xFFFFFFFF), tasks.trained(task)
-    count = min(recipe.training.problems, len(rows))
+    count = min(_count_of(recipe, task), len(rows))
     places = rows.start + rng.choice(len(rows), count, replace=False)
     pairs = tasks.table(task).pairs(jnp.asarray(places))
     return [tuple(pair) for pair in np.asarray(pairs).tolist()]
@@ -164,7 +170,7 @@ def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
     upto = None
     if recipe.training.sampling == "frequency":
         shares = [np.pad(t.counts / t.counts.sum(), (0, most - len(t))) for t in tables]
-        upto = jnp.asarray(np.cumsum(shares, axis=1), jnp.float32)
+        upto = jnp.asarray(_thresholds(np.cumsum(shares, axis=1)))
     spare = -len(rows) % MULTIPLE
     rows = np.pad(rows, ((0, spare), (0, 0)))
     targets = np.pad(targets, (0, spare))
@@ -172,10 +178,24 @@ def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
     return Data(shared, (jnp.asarray(shown, jnp.int32), jnp.asarray(count, jnp.int32), upto))
 
 
+def _thresholds(shares: Float[np.ndarray, "members places"]) -> UInt[np.ndarray, "members places"]:
+    """Of 2^32 numbers, those below the n-th draw one of the first n.
+
+    Fractions in single precision have a third of the digits: 10 million tokens are too many.
+
+    >>> _thresholds(np.array([0.0, 0.25, 1.0])).tolist()
+    [0, 1073741824, 4294967295]
+    """
+    return np.minimum(np.rint(shares * 2.0**32), 2**32 - 1).astype(np.uint32)
+
+
 def _texts(
     recipe: Recipe, layout: ProgramLayout, seeds: Sequence[int]
 ) -> tuple[Data, tuple[ShapeBounds, ...]]:
-    """The texts of each task, padded to the longest of all members'."""
+    """The texts of each task, padded to the longest of all members'.
+
+    Raises UserError for texts that the model has no positions for.
+    """
     assert layout.recorder is not None
     own, each = [], []
     for task in recipe.tasks:
@@ -184,6 +204,7 @@ def _texts(
             for seed in seeds
         ]
         bounds = layout.room_for([text for mine in texts for text in mine])
+        encoding(recipe, layout).check(bounds, training=True)
         own.append(_stacked([padded_texts(mine, bounds.total, layout.end) for mine in texts]))
         each.append(bounds)
     return Data((), tuple(own)), tuple(each)

@@ -194,14 +194,15 @@ def window_objective(
 def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
     """Which windows a step learns from: uniform ones of those shown, or by frequency.
 
-    >>> data = Data((), (jnp.array([4, 7, 9]), 2, jnp.array([0.0, 1.0, 1.0])))  # 4 never, 7 always
+    >>> upto = jnp.array([0, 2**32 - 1, 2**32 - 1], jnp.uint32)  # 4 never, 7 always
+    >>> data = Data((), (jnp.array([4, 7, 9]), 2, upto))
     >>> draw_windows(data, jax.random.key(0), 3).tolist()
     [7, 7, 7]
     """
     shown, count, upto = data.own
     if upto is None:
         return shown[jax.random.randint(key, (batch,), 0, count)]
-    drawn = jax.random.uniform(key, (batch,)) * upto[count - 1]
+    drawn = jax.random.bits(key, (batch,), jnp.uint32)
     return shown[jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), count - 1)]
 
 

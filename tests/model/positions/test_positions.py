@@ -262,7 +262,7 @@ def test_encodings_without_a_random_start_leave_coordinates_alone(settings: Posi
     ("settings", "layout", "longest"),
     [
         (Learned(length=24), "reversed", 6),  # 6 + 6 digits, + and =, 7 digits and an end: 22
-        (Abacus(rows=8), "reversed", 6),  # the answer's 7th digit has row 7
+        (Abacus(rows=9), "reversed", 6),  # the answer has an 8th place, its end's: row 8
         (Coupled(rows=8), "coupled", 5),  # the end sign stands at place 6, row 7
         (COUPLING, "position-coupling", 7),  # the signs have id 7 + 2
     ],

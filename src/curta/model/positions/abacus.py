@@ -44,7 +44,7 @@ class AbacusEncoding(Encoding):
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
         last = bounds.extents[0][1] + (self.max_offset if training else self.evaluation_offset)
-        if last >= self.table.shape[0]:
+        if last + 1 >= self.table.shape[0]:  # row 0 is that of signs
             raise UserError(
                 f"digit indices of up to {last:,}, offset included, are too many for this model:"
                 f" it has {self.table.shape[0]:,} Abacus rows (positions.rows)"
