@@ -23,7 +23,8 @@ SEEDS = range(3)
 
 def main() -> None:
     options = arguments(__doc__, OPERATORS)
-    settings = {"recipe": recipe_fields(RECIPE, {}), "limit": LIMIT}
+    recipe = {part: of for part, of in recipe_fields(RECIPE, {}).items() if part != "evaluation"}
+    settings = {"recipe": recipe, "limit": LIMIT}
     for operator in options.names:
         measure = partial(counted, operator)
         RESULTS.keep("exhaustive", operator, measure, SEEDS, settings, options)

@@ -90,8 +90,12 @@ def main() -> None:
     for name in chosen:
         keep(name, options)
     for model in {name.partition("-")[0] for name in chosen}:
-        curves = partial(CURVES[model], run_of(model))
+        curves = partial(_curves, model)
         RESULTS.keep(FILE, f"{model}: curves", curves, range(SEEDS), asked(model), options)
+
+
+def _curves(model: str) -> dict[str, Any]:
+    return CURVES[model](run_of(model))
 
 
 def keep(name: str, options: Any) -> None:

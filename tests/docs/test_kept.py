@@ -1,0 +1,53 @@
+"""Every study still asks what its kept results were measured for."""
+
+import importlib
+import sys
+from typing import Any
+
+import pytest
+
+from docs import STUDIES, evidence
+from docs.evidence import RESULTS, Results
+from docs.ladder import ENTRIES
+
+OTHERS = {"operations": {("operations", "small, seed 2, on")}}
+"""Results that a study is to measure anew: what it asks has changed."""
+
+
+def names(study: str) -> list[str]:
+    """What a study is asked for: all, but of the ladder what has a learning rate."""
+    if study != "ladder":
+        return []
+    known = RESULTS.records("encodings")
+    return [name for name in ENTRIES if f"{name}: rates" in known]
+
+
+def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """Kept results of a study whose seeds or settings are not those it asks for."""
+    found = set()
+
+    def keep(
+        results: Results, file: str, name: str, measure: Any, seeds: Any, settings: Any, _: Any
+    ) -> None:
+        known = results.records(file).get(name)
+        if known is None or known.get("settings") is None:
+            return
+        if evidence._asked(known) != evidence._plain([list(seeds), settings]):
+            found.add((file, name))
+
+    module = importlib.import_module(f"docs.{study}")
+    monkeypatch.setattr(Results, "keep", keep)
+    monkeypatch.setattr(module, "on_one_core", lambda: None, raising=False)
+    monkeypatch.setattr(sys, "argv", [study, *names(study)])
+    module.main()
+    return found
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_results_are_kept_for_what_is_asked(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert others(study, monkeypatch) == OTHERS.get(study, set())
+
+
+def test_a_result_for_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.looped.OFFSETS", (1, 2))
+    assert others("looped", monkeypatch)
