@@ -8,11 +8,12 @@ order     the answer, and the operands, least significant digit first
 padding   operands of one width, the answer of one more
 places    a learned vector for the place of a digit, instead of rotary positions
 roles     a learned vector for the part of the sum to which a character belongs
-trace     the text of a program: carries are marked, or the sum is worked out before it is written
+trace     the text of a program: carries are marked, or the sum is worked out before it is written;
+          in a program's tokens, which tell digits of different roles apart, and moves
 window    attention to the neighbours on which the program's next token depends, on one layer
 
-Of the structure of a program one part has no price here, its moves: no two tokens that it writes
-differ in their moves alone.
+Of the structure of a program one part has no price of its own, its moves: they are in the tokens
+of operands wherever there is a trace.
 
 A learning rate is found first: each of `RATES` is tried for a quarter of the steps, with a seed
 that is not reported. Then eight seeds. The search and each seed are results of their own in
