@@ -183,8 +183,8 @@ def _thresholds(shares: Float[np.ndarray, "members places"]) -> UInt[np.ndarray,
 
     Fractions in single precision have a third of the digits: 10 million tokens are too many.
 
-    >>> _thresholds(np.array([0.0, 0.25, 1.0])).tolist()
-    [0, 1073741824, 4294967295]
+    >>> _thresholds(np.array([[0.0, 0.25, 1.0]])).tolist()
+    [[0, 1073741824, 4294967295]]
     """
     return np.minimum(np.rint(shares * 2.0**32), 2**32 - 1).astype(np.uint32)
 
