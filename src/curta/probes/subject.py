@@ -1,20 +1,16 @@
 """What a probe asks: some members of a run, and those of its tasks that it is about."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.evaluation import teacher_forcing
 from curta.evaluation.scoring import Models, exact_match, room_for
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.layouts.batches import Shown, shown
-from curta.model.transformer import Transformer
+from curta.probes.inside import passes
+from curta.probes.inside.texts import Texts, Tokens
 from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
@@ -22,9 +18,6 @@ from curta.runs.session import Session
 from curta.training.records import padded_texts
 
 Shares = Float[np.ndarray, " members"]
-
-Tokens = tuple[list[int], int]
-"""A written text, and how many of its tokens are its prompt's."""
 
 
 class Subject:
@@ -105,9 +98,9 @@ class Subject:
     ) -> Float[np.ndarray, "members texts time vocabulary"]:
         """Logits after every token of whole texts, right or wrong ones.
 
-        Of an encoder, which is shown the prompts only: those for each token after them.
+        Of an encoder, which is shown the prompts only: those at every place of them.
         """
-        return np.concatenate(list(self._logits(texts, bounds)), axis=1)
+        return np.concatenate([*self._logits(texts, bounds)], axis=1)
 
     def likeliest(
         self, texts: Sequence[Tokens], bounds: ShapeBounds
@@ -118,29 +111,7 @@ class Subject:
 
     def _logits(self, texts: Sequence[Tokens], bounds: ShapeBounds) -> Iterator[np.ndarray]:
         """Some texts after the other, as many at once as fit the caches."""
-        size = self._together(bounds, len(texts))
-        for start in range(0, len(texts), size):
-            part = texts[start : start + size]
-            count = len(part)
-            text = self.text([*part, *[part[0]] * (size - count)], bounds)
-            yield np.asarray(_logits(self.layout, bounds)(self.load_models().stacked, text))[
-                :, :count
-            ]
-
-    def _together(self, bounds: ShapeBounds, count: int) -> int:
-        """How many texts fit the caches, as a power of two."""
-        fits = max(1, teacher_forcing.BUDGET // bounds.total**2).bit_length() - 1
-        return 1 << min(fits, (count - 1).bit_length())
-
-
-@lru_cache(maxsize=64)
-def _logits(layout: Layout, bounds: ShapeBounds) -> Any:
-    @jax.jit
-    def every(models: Transformer, text: Text) -> Array:
-        where = layout.where(text)
-        asked = Shown(text.tokens, where, where.index)
-        if not models.config.causal:
-            asked = shown(text.tokens, where, text.prompts, bounds)
-        return jax.lax.map(lambda one: one(*asked, bounds), models)
-
-    return every
+        models, site = self.load_models(), "logits"
+        given = Texts.of(self.layout, models.stacked.config, texts, bounds)
+        for part in passes.pieces(models, given, bounds, frozenset({site}), {}):
+            yield part[site]

@@ -6,7 +6,7 @@ it; its answer stands on the first of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -36,11 +36,9 @@ class Top(settings.Top, Probe):
         problem = subject.problem(self.problem)
         tokens, prompt = subject.layout.tokens_of(problem)
         line = [subject.layout.characters[token] for token in tokens]
-        causal, bounds = subject.run.recipe.model.causal, subject.bounds([problem])
+        causal = subject.run.recipe.model.causal
         first, true, scored = _asked(line, prompt, causal)
-        if not causal:
-            bounds = replace(bounds, completion=prompt)
-        logits = subject.logits([(tokens, prompt)], bounds)[:, 0, : len(true)]
+        logits = subject.logits([(tokens, prompt)], subject.bounds([problem]))[:, 0, : len(true)]
         rows = [
             {"member": member, "index": index, "true": true[index - first]}
             | {"scored": index in scored}

@@ -44,16 +44,22 @@ def shapes(models: Models, bounds: ShapeBounds) -> dict[str, Shape]:
 def passed(
     models: Models, texts: Texts, bounds: ShapeBounds, sites: frozenset[str], changes: Changes
 ) -> Values:
-    """The values of these sites, texts batch by batch, as many at once as fit the caches."""
+    """The values of these sites in all texts."""
+    parts = [*pieces(models, texts, bounds, sites, changes)]
+    return {site: np.concatenate([part[site] for part in parts], axis=1) for site in sites}
+
+
+def pieces(
+    models: Models, texts: Texts, bounds: ShapeBounds, sites: frozenset[str], changes: Changes
+) -> Iterator[dict[str, np.ndarray]]:
+    """The same, texts batch by batch, as many at once as fit the caches."""
     call = partial(_pass, layout=models.layout, bounds=bounds, sites=sites)
-    parts: list[dict[str, np.ndarray]] = []
     own = {site: _of_each(change.values, models.members) for site, change in changes.items()}
     for rows, count in _batches(len(texts.lengths), bounds):
         masks = {site: _rows(change.mask, 0, rows) for site, change in changes.items()}
         values = {site: _rows(value, 1, rows) for site, value in own.items()}
         found = call(models.stacked, texts.part(rows).given, masks, values)
-        parts.append({site: np.asarray(value)[:, :count] for site, value in found.items()})
-    return {site: np.concatenate([part[site] for part in parts], axis=1) for site in sites}
+        yield {site: np.asarray(value)[:, :count] for site, value in found.items()}
 
 
 def _of_each(values: Any, members: int) -> np.ndarray:
