@@ -8,7 +8,7 @@
 # make results   what the tables need and docs/results has not kept yet; goes on where it stopped
 # make results-NAME   that of one study, NAME.py in docs: programs, controls, adderboard, phases,
 #                exhaustive, scaling, ladder (a day), findings, grokking, price, looped,
-#                encoder, spaced, components, announced, operations (hours each),
+#                encoder, spaced, components, announced, sizes, operations (hours each),
 #                profiling, better;
 #                python -m docs.NAME --again measures what is kept, too
 # make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json

@@ -3,6 +3,6 @@
 STUDIES = (
     "programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "ladder", "findings",
     "grokking", "price", "looped", "encoder", "spaced",
-    "components", "announced", "profiling", "operations", "better",
+    "components", "announced", "sizes", "profiling", "operations", "better",
 )  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import finished, markdown, recipe_fields, spread, spread_of_losses
 
 NAME, RECIPE, SEEDS = "announced", "sources/ladder-5-answers", 3
 COMMON = {
@@ -200,7 +200,9 @@ def cell(value: Any, name: str) -> str:
     there = [one for one in value if one is not None]
     if name in ("enough", "malformed"):
         return _counts(there, len(value))
-    return spread(there, 5 if name.endswith("loss") else 3) if there else "none"
+    if not there:
+        return "none"
+    return spread_of_losses(there) if name.endswith("loss") else spread(there)
 
 
 def _counts(there: list[int], members: int) -> str:

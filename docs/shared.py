@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -70,8 +71,17 @@ def ended(run: Any) -> None:
 
 def spread(values: Iterable[float], digits: int = 3) -> str:
     """Median, least and greatest, or what all share: [1, 2, 4] is 2.0 (1.0 to 4.0)."""
+    return _spread(values, partial(decimal, digits=digits))
+
+
+def spread_of_losses(values: Iterable[float]) -> str:
+    """The same of losses, whose first three digits count: 0.00520, 1.61."""
+    return _spread(values, "{:#.3g}".format)
+
+
+def _spread(values: Iterable[float], shown: Callable[[float], str]) -> str:
     found = sorted(values)
-    least, middle, most = (decimal(v, digits) for v in (found[0], median(found), found[-1]))
+    least, middle, most = (shown(value) for value in (found[0], median(found), found[-1]))
     return f"{middle} (all)" if least == most else f"{middle} ({least} to {most})"
 
 

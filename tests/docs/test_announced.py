@@ -51,11 +51,11 @@ def test_the_tables_have_what_is_measured(tmp_path: Path) -> None:
     made = {name: list(lines) for name, lines in found.items()}
     assert [len(lines) - 2 for lines in made.values()] == [2, 2, 1]
     assert made["announced, operands"][2] == (
-        "| 0 to 9 | 100 | 7,200 | 1,400 | 400 | 2,800 | 0.25000 (0.12500 to 0.50000)"
+        "| 0 to 9 | 100 | 7,200 | 1,400 | 400 | 2,800 | 0.250 (0.125 to 0.500)"
         " | 0.950 (0.900 to 1.000) | 0.800 (0.700 to 0.900) | 1.000 (all) | 302 |"
     )
     assert made["announced, losses"][2] == (
-        "| cross entropy | 0.25000 (0.12500 to 0.50000) | 0.950 (0.900 to 1.000)"
+        "| cross entropy | 0.250 (0.125 to 0.500) | 0.950 (0.900 to 1.000)"
         " | 0.800 (0.700 to 0.900) | 1.000 (all) | 2.000 (1.500 to 2.500)"
         " | 0 to 1,400 | 2 of 3: 980 to 1,120 | 302 |"
     )

@@ -56,7 +56,7 @@ def test_the_table_tells_small_losses_apart(tmp_path: Any) -> None:
         "held-out loss": [1.2e-5, 3e-5], "exact match": [1.0, 1.0], "problems": 7, "curve": [],
     }  # fmt: skip
     (line,) = [*components.tables(kept(tmp_path, "components", {"Adam": known}))["components"]][2:]
-    assert "| 0.00002 (0.00001 to 0.00003) | 1.000 (all) |" in line
+    assert "| 2.10e-05 (1.20e-05 to 3.00e-05) | 1.000 (all) |" in line
     assert components.tables(Results(tmp_path / "none")) == {}
 
 

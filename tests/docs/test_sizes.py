@@ -62,8 +62,8 @@ def test_the_tables_have_every_size_in_order(tmp_path: Path) -> None:
     found = sizes.tables(kept(tmp_path, "sizes", known))
     made = {name: list(lines) for name, lines in found.items()}
     assert made["sizes"][2:] == [
-        f"| {name} | 104 | {parameters} | 2,000 | 0.001 | 0.25000 (0.12500 to 0.50000)"
-        " | 0.20000 (0.10000 to 0.40000) | 0.950 (0.900 to 1.000)"
+        f"| {name} | 104 | {parameters} | 2,000 | 0.001 | 0.250 (0.125 to 0.500)"
+        " | 0.200 (0.100 to 0.400) | 0.950 (0.900 to 1.000)"
         " | 0.800 (0.700 to 0.900) | 0.000 (all) | 0.400 (0.300 to 0.500) | 302 |"
         for name, parameters in (("0.5M", "520,936"), ("2M", "2,080,208"))
     ]

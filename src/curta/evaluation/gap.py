@@ -107,8 +107,7 @@ def told(task: Task) -> str:
     """
     if task.values:
         return "{}..{}".format(*task.values)
-    spans = tasks.spans(task)
-    return f"{min(low for low, _ in spans)} to {max(high for _, high in spans)} digits"
+    return "{} to {} digits".format(*tasks.span(task))
 
 
 def _trained(

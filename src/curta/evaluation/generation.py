@@ -85,10 +85,10 @@ def completions(
         row[: len(prompt)] = prompt
     lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
     written = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
-    return [_ended(row, layout.end) for row in written[: len(problems)].tolist()]
+    return [ended(row, layout.end) for row in written[: len(problems)].tolist()]
 
 
-def _ended(written: list[int], end: int) -> list[int]:
+def ended(written: list[int], end: int) -> list[int]:
     """What was written up to the first end sign."""
     return written[: written.index(end) + 1] if end in written else written
 

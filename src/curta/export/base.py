@@ -10,11 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from curta.config.recipe import Recipe
-from curta.config.task import Task
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
-from curta.problems import tasks
 from curta.programs.machine import store
 from curta.runs.results import Summary
 
@@ -29,12 +27,6 @@ class Exported:
     model: Transformer
     number: int = 0
     summary: Summary | None = None
-
-
-def trained_digits(task: Task) -> tuple[int, int]:
-    """Digits of the shortest and of the longest operand that a task is trained on."""
-    lows, highs = zip(*tasks.spans(task), strict=True)
-    return min(lows), max(highs)
 
 
 def parts_of(layout: Layout) -> list[list[int]]:

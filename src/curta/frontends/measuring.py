@@ -102,7 +102,7 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
 
     def timed(stage: Any) -> None:
         begun = time.perf_counter()
-        STAGES[stage](run)
+        run.run_stage(stage)
         seconds[stage] = time.perf_counter() - begun
 
     run.run_stages(timed)
@@ -112,14 +112,6 @@ def _run(recipe: str, members: int) -> dict[str, Any]:
     stages = {name: round(value, 4) for name, value in seconds.items()}
     found = {"device": info.device, "stages": stages, "written": _written(run)}
     return found | {"saving": round(_saving(run), 4)}
-
-
-STAGES: dict[str, Callable[[Any], object]] = {
-    "training": lambda run: run.train(),
-    "evaluating": lambda run: run.evaluate(report=False),
-    "certifying": lambda run: run.certify(report=False),
-    "reporting": lambda run: run.write_report(),
-}
 
 
 def _written(run: Any) -> dict[str, Any]:
@@ -139,15 +131,10 @@ def _written(run: Any) -> dict[str, Any]:
 
 def _saving(run: Any) -> float:
     """Seconds of writing a run's newest checkpoint again, elsewhere."""
-    import jax
-    import jax.numpy as jnp
+    from curta.runs import checkpoints, states
 
-    from curta.runs import checkpoints
-    from curta.training import trainer
-
-    seeds, of = jnp.asarray(run.seeds), checkpoints.owner(run.recipe, run.seeds, run.step)
-    like = jax.eval_shape(lambda: trainer.init(run.recipe, run.layout, seeds))
-    state = checkpoints.load(run.folder.checkpoints, run.step, like, of)
+    of = checkpoints.owner(run.recipe, run.seeds, run.step)
+    state = states.at(run.folder, run.recipe, run.layout, run.seeds, run.step)
     place, seconds = Path(tempfile.mkdtemp(dir=run.folder.path)), []
     for _ in range(REPEATS):
         begun = time.perf_counter()

@@ -90,7 +90,7 @@ class Run(Session):
         say: Callable[[str], None] = lambda what: None,
     ) -> None:
         """Does what is missing: trains, and whatever was wanted to follow."""
-        self.run_stages(lambda stage: self._run_stage(stage, show, say))
+        self.run_stages(lambda stage: self.run_stage(stage, show, say))
 
     def run_stages(self, run_stage: Callable[[Stage], None]) -> None:
         """Calls the function with each stage that is missing, in order; the run is owned meanwhile.
@@ -105,7 +105,13 @@ class Run(Session):
                 if not self.folder.read_info().over:
                     return
 
-    def _run_stage(self, stage: Stage, show: Show, say: Callable[[str], None]) -> None:
+    def run_stage(
+        self,
+        stage: Stage,
+        show: Show = lambda progress: None,
+        say: Callable[[str], None] = lambda what: None,
+    ) -> None:
+        """Does one of them."""
         if stage == "training":
             self.train(show)
         elif stage == "evaluating":

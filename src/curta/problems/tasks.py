@@ -67,6 +67,16 @@ def spans(task: Task) -> tuple[Span, ...]:
     return tuple(sizes(task).digits(place) for place in range(counts(task)[1]))
 
 
+def span(*of: Task) -> Span:
+    """The fewest and the most digits of any operand of these tasks.
+
+    >>> span(Task("//", digits=(1, 6), second=(2, 3)), Task("-", digits=(4, 9)))
+    (1, 9)
+    """
+    lows, highs = zip(*(one for task in of for one in spans(task)), strict=True)
+    return min(lows), max(highs)
+
+
 def widest(task: Task) -> tuple[int, ...]:
     """The highest digit count of each operand.
 

@@ -30,7 +30,6 @@ from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, tables
-from curta.config.task import Span
 from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
 from curta.layouts import layout_named
 from curta.model import recipes
@@ -205,6 +204,7 @@ def create(
 
 def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
     """What is known of a run before it is trained."""
+    from curta.problems import tasks
     from curta.training import devices
 
     return RunInfo(
@@ -217,7 +217,7 @@ def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
         device=devices.description(),
         platform=platform.platform(),
         steps=recipe.training.steps,
-        trained_digits=trained_digits(recipe),
+        trained_digits=tasks.span(*recipe.tasks),
         operators=[task.operator for task in recipe.tasks],
         structure=structure(recipe),
         stopped={},
@@ -354,14 +354,6 @@ def _plainly(value: Any) -> str:
         f"{key} ({text})" if nested and text else f"{key} {text}" for key, text in inner.items()
     )
     return ", ".join(text.rstrip() for text in shown)
-
-
-def trained_digits(recipe: Recipe) -> Span:
-    """The fewest and the most digits of any operand in training."""
-    from curta.problems import tasks
-
-    spans = [span for task in recipe.tasks for span in tasks.spans(task)]
-    return min(low for low, _ in spans), max(high for _, high in spans)
 
 
 def checked(name: str) -> str:

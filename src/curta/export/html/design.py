@@ -4,9 +4,9 @@ from typing import Any
 
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.export.base import trained_digits
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
+from curta.problems import tasks
 from curta.problems.notation import DIGITS as SYMBOLS
 from curta.problems.notation import written
 from curta.problems.operations import OPERATIONS
@@ -48,7 +48,7 @@ def operation(layout: ProgramLayout, task: Task) -> dict[str, Any]:
     return {
         "name": known.name if known else task.operator,
         "example": known.example if known and plain else example(task.operator, form),
-        "trained": trained_digits(task),
+        "trained": tasks.span(task),
         "known": known is not None,
     }
 

@@ -10,7 +10,7 @@ from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.config.task import Span, Task
 from curta.evaluation.results import SliceSummary
-from curta.export.base import Exported, trained_digits
+from curta.export.base import Exported
 from curta.export.huggingface.base import Family
 from curta.export.huggingface.parts import Constant, Parts
 from curta.export.huggingface.tokenizer import texts
@@ -141,5 +141,5 @@ def _trained(task: Task) -> dict[str, Any]:
         "name": OPERATIONS[task.operator].name,
         "operator": task.operator,
         "counts": tasks.counts(task),
-        "digits": trained_digits(task),
+        "digits": tasks.span(task),
     }

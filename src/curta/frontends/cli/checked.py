@@ -8,6 +8,7 @@ from curta.programs.machine.check import Checked, Wrong
 from curta.programs.machine.conflicts import Cell, Explained
 from curta.programs.user.checking import problem_text
 from curta.programs.user.kept import plain
+from curta.report.summary import counted
 
 
 def lines(found: Checked) -> Iterator[Text]:
@@ -32,12 +33,12 @@ def _written(found: Checked) -> Iterator[Text]:
     machine = found.machine
     moves = len({token.move for token in machine.tokens})
     yield Text(
-        f"  {_count(len(machine.tokens), 'token')}, {_count(len(machine.roles), 'role')},"
-        f" {_count(moves, 'move')}; {found.tokens_per_second:,} tokens a second are recorded"
+        f"  {counted(len(machine.tokens), 'token')}, {counted(len(machine.roles), 'role')},"
+        f" {counted(moves, 'move')}; {found.tokens_per_second:,} tokens a second are recorded"
     )
     for size in found.sizes:
         yield Text(
-            f"  up to {_count(size.digits, 'digit')}: {_count(size.problems, 'problem')},"
+            f"  up to {counted(size.digits, 'digit')}: {counted(size.problems, 'problem')},"
             f" {size.middle:,} tokens in the median, {size.longest:,} at most"
         )
 
@@ -64,7 +65,7 @@ def _windows(found: Checked) -> Iterator[Text]:
         yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
         return
     widest = max(map(len, found.windows.values()), default=0)
-    yield Text(f"  windows: {found.distinct:,} distinct, at most {_count(widest, 'neighbour')}")
+    yield Text(f"  windows: {found.distinct:,} distinct, at most {counted(widest, 'neighbour')}")
     for role, near in found.windows.items():
         places = [
             " ".join([other, *(f"{a}{m:+d}" for a, m in _steps(found, moved) if m)])
@@ -100,7 +101,3 @@ def _problem(found: Checked, one: Wrong) -> str:
 
 def _answer(one: Wrong) -> str:
     return "no answer can be read" if one.written is None else f"{plain(one.written)} is written"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

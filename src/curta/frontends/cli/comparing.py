@@ -1,6 +1,5 @@
 """Commands that train several runs side by side: comparisons and sweeps."""
 
-import json
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -116,10 +115,8 @@ def _hand_over(made: "Comparison", as_json: bool, on: On) -> int:
 
 def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:
     """Trains and evaluates what is left, and says what was found."""
-    from curta.config import typed
     from curta.frontends.cli.display import Status, entry_line, notice
-    from curta.frontends.cli.stages import learn
-    from curta.report.tables.comparison import comparison
+    from curta.frontends.cli.stages import learn, show_comparison
     from curta.runs import interrupts
 
     if on is not None:
@@ -140,9 +137,5 @@ def _run_comparison(made: "Comparison", as_json: bool, on: On | None) -> int:
         name = printable(made.name)
         print(f"Interrupted; saved. Go on with: curta resume {name}", file=sys.stderr)
         return signal.code
-    if as_json:
-        print(json.dumps(typed.as_json(made.read_results())))
-        return 0
-    notice(comparison(made.read_results()))
-    notice(f"Report: {made.report}")
+    show_comparison(made, as_json)
     return 0

@@ -180,14 +180,10 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
 
 
 def _progress_line(now: "Step") -> str:
-    loss, every = _median(now.loss), now.exact_match
-    ends = f" ({cell(float(min(every)))}..{cell(float(max(every)))})" if len(every) > 1 else ""
+    loss, every = statistics.median(now.loss), [float(one) for one in now.exact_match]
+    ends = f" ({cell(min(every))}..{cell(max(every))})" if len(every) > 1 else ""
     width = len(f"{now.steps:,}")
     return (
         f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
-        f"  exact match {cell(float(_median(every)))}{ends}  {now.examples_per_second:,.0f}/s"
+        f"  exact match {cell(statistics.median(every))}{ends}  {now.examples_per_second:,.0f}/s"
     )
-
-
-def _median(values: Sequence[float]) -> float:
-    return statistics.median(values)

@@ -108,20 +108,14 @@ def _show(folder: "JobFolder", found: "list[RunState]", as_json: bool, write: bo
 
 def _write(folder: "JobFolder", as_json: bool) -> None:
     """Writes comparison.json and the report, and prints what they say."""
-    from curta.config import typed
-    from curta.frontends.cli.display import notice
+    from curta.frontends.cli.stages import show_comparison
     from curta.frontends.run import Comparison
-    from curta.report.tables.comparison import comparison
     from curta.training import devices
 
     devices.configure()
     made = Comparison.load(str(folder.path))
     made.conclude()
-    if as_json:
-        print(json.dumps(typed.as_json(made.read_results())))
-        return
-    notice(comparison(made.read_results()))
-    notice(f"Report: {made.report}")
+    show_comparison(made, as_json)
 
 
 def _view(folder: "JobFolder", found: "Sequence[RunState]") -> "RenderableType":

@@ -1,5 +1,6 @@
 """What the command line does, and prints, in each stage of a run's life."""
 
+import json
 from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError
@@ -7,7 +8,7 @@ from curta.frontends.cli import options
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
-    from curta.frontends.run import Run
+    from curta.frontends.run import Comparison, Run
     from curta.runs.session import Session
 
 
@@ -25,6 +26,19 @@ def complete(run: "Run") -> int:
         notice(f"Interrupted; saved. Go on with: curta resume {run.folder.address}")
         return signal.code
     return max(codes, default=0)
+
+
+def show_comparison(made: "Comparison", as_json: bool) -> None:
+    """Prints what a comparison found, and where its report is; as JSON alone what it found."""
+    from curta.config.typed import as_json as to_json
+    from curta.frontends.cli.display import notice
+    from curta.report.tables.comparison import comparison
+
+    if as_json:
+        print(json.dumps(to_json(made.read_results())))
+        return
+    notice(comparison(made.read_results()))
+    notice(f"Report: {made.report}")
 
 
 def learn(run: "Session") -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from curta.evaluation import generation
 from curta.evaluation.scoring import Models
 from curta.probes.inside.interventions import Intervention
 from curta.probes.inside.question import Question
@@ -51,8 +52,7 @@ def _written(asked: Question) -> list[list[int]]:
 def _at_once(asked: Question, given: list[Tokens]) -> list[list[int]]:
     """What an encoder writes, up to the first end."""
     rows = _likeliest(asked, given)[:, : asked.bounds.completion].tolist()
-    end = asked.layout.end
-    return [row[: row.index(end) + 1] if end in row else row for row in rows]
+    return [generation.ended(row, asked.layout.end) for row in rows]
 
 
 def _likeliest(asked: Question, given: Sequence[Tokens]) -> np.ndarray:

@@ -5,11 +5,12 @@ from typing import Any
 
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.export.base import layout_table, machine_data, trained_digits
+from curta.export.base import layout_table, machine_data
 from curta.export.html.design import OPERANDS, operation
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
+from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.runs import folders
 
@@ -41,7 +42,7 @@ def _operation(layout: Layout, task: Task) -> dict[str, Any]:
     return {
         "name": known.name,
         "example": known.example,
-        "trained": trained_digits(task),
+        "trained": tasks.span(task),
         "known": True,
     }
 
