@@ -40,6 +40,11 @@ def cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 member`, `8 members`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def decimal(value: float, digits: int = 3) -> str:
     """So many decimals; what they would make 0 or 1 is said to lie beside it.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from curta.config.table import MISSING as MISSING
 from curta.config.table import cell as cell
+from curta.config.table import counted as counted
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
 from curta.runs.results import Checkout
@@ -88,11 +89,6 @@ def setting(value: object) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{key}: {setting(one)}" for key, one in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 member`, `8 members`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def hardest(rows: Iterable[SliceResult]) -> list[float]:

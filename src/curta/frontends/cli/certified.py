@@ -13,14 +13,16 @@ DRAWN = 5
 """Most wrong windows that are drawn."""
 
 
-def certificate(content: "Certificate", layout: "ProgramLayout") -> RenderableType:
+def certificate(
+    content: "Certificate", layout: "ProgramLayout", drawn: int = DRAWN
+) -> RenderableType:
     """What a certificate says; wrong windows in a problem where the program's code is known."""
     from curta.report.certified import headline
     from curta.report.tables.certificate import members
 
     style = "green" if content.perfect else "bold red"
-    found = [view for one in content.wrong[:DRAWN] for view in _wrong(layout, one)]
-    left = sum(one.wrong for one in content.members) - len(content.wrong[:DRAWN])
+    found = [view for one in content.wrong[:drawn] for view in _wrong(layout, one)]
+    left = sum(one.wrong for one in content.members) - len(content.wrong[:drawn])
     more = [Text(f"and {left:,} more", "dim")] if left > 0 else []
     return Group(Text(headline(content), style), members(content), *found, *more)
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from curta.config.table import counted
 from curta.programs.machine.check import Checked, Wrong
 from curta.programs.machine.conflicts import Cell, Explained
 from curta.programs.user.checking import problem_text
 from curta.programs.user.kept import plain
-from curta.report.summary import counted
 
 
 def lines(found: Checked) -> Iterator[Text]:
