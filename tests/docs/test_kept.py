@@ -10,10 +10,6 @@ from docs import STUDIES, evidence
 from docs.evidence import RESULTS, Results
 from docs.ladder import ENTRIES
 
-OTHERS = {"operations": {("operations", "small, seed 2, on")}}
-"""Results that a study is to measure anew: what it asks has changed."""
-
-
 def names(study: str) -> list[str]:
     """What a study is asked for: all, but of the ladder what has a learning rate."""
     if study != "ladder":
@@ -45,7 +41,7 @@ def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_results_are_kept_for_what_is_asked(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert others(study, monkeypatch) == OTHERS.get(study, set())
+    assert others(study, monkeypatch) == set()
 
 
 def test_a_result_for_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
