@@ -10,6 +10,7 @@ from docs import STUDIES, evidence
 from docs.evidence import RESULTS, Results
 from docs.ladder import ENTRIES
 
+
 def names(study: str) -> list[str]:
     """What a study is asked for: all, but of the ladder what has a learning rate."""
     if study != "ladder":
