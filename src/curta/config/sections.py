@@ -64,7 +64,7 @@ class Training:
     checkpoints: StepsOrNever = 2
     """How many of the newest checkpoints are kept, and those of former ends; 0: all.
 
-    Each has the state to go on from and, with `keep` best, the best models so far.
+    Each has the state to go on from and, unless `keep` is last, the best models so far.
     """
     history_every: StepsOrNever = 0
     """Every so many steps the vectors of all tokens are kept; 0: never.

@@ -181,7 +181,7 @@ def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
 def _thresholds(shares: Float[np.ndarray, "members places"]) -> UInt[np.ndarray, "members places"]:
     """Of 2^32 numbers, those below the n-th draw one of the first n.
 
-    Fractions in single precision have a third of the digits: 10 million tokens are too many.
+    Draws in single precision are of 2^23 numbers: too few for 10 million tokens.
 
     >>> _thresholds(np.array([[0.0, 0.25, 1.0]])).tolist()
     [[0, 1073741824, 4294967295]]
