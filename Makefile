@@ -9,7 +9,7 @@
 # make results-NAME   that of one study, NAME.py in docs: programs, controls, adderboard, phases,
 #                exhaustive, scaling, ladder (a day), findings, grokking, price, looped,
 #                encoder, spaced, components, announced, sizes, operations (hours each),
-#                profiling, better;
+#                profiling, better, install;
 #                python -m docs.NAME --again measures what is kept, too
 # make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json
 # make tables    all tables of README and docs, of docs/results and the source; measures nothing

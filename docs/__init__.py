@@ -4,5 +4,6 @@ STUDIES = (
     "programs", "controls", "adderboard", "phases", "exhaustive", "scaling", "ladder", "findings",
     "grokking", "price", "looped", "encoder", "spaced",
     "components", "announced", "sizes", "profiling", "operations", "better",
+    "install",
 )  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""
