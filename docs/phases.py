@@ -45,11 +45,14 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 
 def _heads() -> list[str]:
-    return ["structure", *(f"median {share:.0%} from" for share in SHARES), "best median"]
+    ends = (f"median with {number}" for number in LAST)
+    return ["structure", *(f"median {share:.0%} from" for share in SHARES), "best median", *ends]
 
 
 SHARES = (0.25, 0.9, 1.0)
 """Exact match of the median member that a line of the table looks for."""
+LAST = ("2,000", "3,000")
+"""Numbers of problems of which a line of the table says how many the median member has right."""
 
 
 def _rows(known: dict[str, Any]) -> Iterator[list[str]]:
@@ -57,7 +60,8 @@ def _rows(known: dict[str, Any]) -> Iterator[list[str]]:
     for line, cells in zip(known["lines"], known["cells"], strict=True):
         middles = [median(members) for members in cells]
         reached = [_from(known["columns"], middles, share) for share in SHARES]
-        yield [line, *reached, decimal(max(middles))]
+        last = (middles[known["columns"].index(number)] for number in LAST)
+        yield [line, *reached, decimal(max(middles)), *map(decimal, last)]
 
 
 def _from(columns: list[str], middles: list[float], share: float) -> str:

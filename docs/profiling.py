@@ -122,6 +122,7 @@ class Roof:
     def __init__(self, cores: str, found: dict[str, list[int]]) -> None:
         self.cores = int(cores)
         self.operations, self.bytes = max(found["operations"]), max(found["bytes"])
+        self.least = min(found["operations"])
 
     @property
     def ridge(self) -> float:
@@ -148,14 +149,21 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         f"{NAME}, layers": markdown(
             LAYERS, (_layers(of, r, way) for of, r in steps for way in WAYS)
         ),
+        f"{NAME}, ratios": markdown(RATIOS, (_ratios(of, roof) for of, roof in steps)),
     }
 
 
-MACHINES = ("cores", "GFLOP/s", "GB/s", "FLOP a byte where both bound")
+MACHINES = (
+    "cores", "GFLOP/s", "of the slowest round", "GB/s", "FLOP a byte where both bound",
+)  # fmt: skip
 COUNTED = (
     "", "parameters", "cores", "GFLOP a step, by hand", "as XLA counts",
     "layers in a loop, as XLA counts", "GB moved a step", "FLOP a byte", "GFLOP/s",
     "of its roof", "GB/s", "of the memory's",
+)  # fmt: skip
+RATIOS = (
+    "", "cores", "compiling with a loop", "its step", "its planned memory", "its peak",
+    "of one core's step, written out", "loop",
 )  # fmt: skip
 LAYERS = (
     "", "cores", "layers", "tracing, ms", "compiling, ms", "a step, ms", "planned, MB",
@@ -164,7 +172,7 @@ LAYERS = (
 
 
 def _machine(roof: Roof) -> list[str]:
-    speeds = (roof.operations / 1e9, roof.bytes / 1e9, roof.ridge)
+    speeds = (roof.operations / 1e9, roof.least / 1e9, roof.bytes / 1e9, roof.ridge)
     return [str(roof.cores), *(f"{speed:,.1f}" for speed in speeds)]
 
 
@@ -198,6 +206,25 @@ def _layers(of: Profile, roof: Roof, way: str) -> list[str]:
         spread([1e3 * one for one in of.steps(way, cores)], 1),
         f"{of.each(way, cores, 'planned bytes')[0] * cores / 1e6:,.0f}",
         spread(peaks, 0),
+    ]
+
+
+def _ratios(of: Profile, roof: Roof) -> list[str]:
+    """What a loop takes beyond layers written out, and what part of one core's step all take."""
+    cores = roof.cores
+    found = (_middles(of, way, cores) for way in WAYS)
+    more = (loop / written - 1 for written, loop in zip(*found, strict=True))
+    steps = (median(of.steps(way, cores)) / median(of.steps(way, 1)) for way in WAYS)
+    return [of.name, str(cores), *(f"{one:+.0%}" for one in more), *(f"{one:.0%}" for one in steps)]
+
+
+def _middles(of: Profile, way: str, cores: int) -> list[float]:
+    """Medians of what it takes to compile, of a step, of the bytes planned, and of the peak."""
+    return [
+        median(of.each(way, cores, "compiling")),
+        median(of.steps(way, cores)),
+        median(of.each(way, cores, "planned bytes")),
+        median(one["after the steps"] for one in of.each(way, cores, "peak bytes")),
     ]
 
 

@@ -13,7 +13,7 @@ from curta.config import files
 from docs import STUDIES
 from docs.evidence import RESULTS, ROOT, Results
 
-SHOWN = (*STUDIES, "sources", "provenance", "fields", "faults", "benchmarks")
+SHOWN = (*STUDIES, "splits", "sources", "provenance", "fields", "faults", "benchmarks")
 """The modules that make tables."""
 
 MARKED = re.compile(

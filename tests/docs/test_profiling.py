@@ -47,8 +47,8 @@ def test_the_tables_put_each_size_below_its_roof(tmp_path: Path) -> None:
     found = profiling.tables(kept(tmp_path, "profiling", known()))
     made = {name: list(lines)[2:] for name, lines in found.items()}
     assert made["profiling, machine"] == [
-        "| 1 | 100.0 | 10.0 | 10.0 |",
-        "| 2 | 200.0 | 20.0 | 10.0 |",
+        "| 1 | 100.0 | 90.0 | 10.0 | 10.0 |",
+        "| 2 | 200.0 | 200.0 | 20.0 | 10.0 |",
     ]
     assert made["profiling"] == [
         "| 0.5M | 520,936 | 1 | 8.00 | 8.40 | 4.20 | 1.60 | 5.0 | 40.0 | 80% | 8.0 | 80% |",
@@ -62,6 +62,10 @@ def test_the_tables_put_each_size_below_its_roof(tmp_path: Path) -> None:
             ("2 | written out", 20000, "100.0 (80.0 to 200.0)", 260),
             ("2 | loop", 10000, "200.0 (160.0 to 400.0)", 260),
         )
+    ]
+    assert made["profiling, ratios"] == [
+        "| 0.5M | 1 | -50% | +100% | +0% | +0% | 100% | 100% |",
+        "| 0.5M | 2 | -50% | +100% | +0% | +0% | 50% | 50% |",
     ]
 
 
@@ -94,4 +98,4 @@ def test_it_is_measured_in_processes_of_their_own(
         assert len(found.steps("written out", roof.cores)) == 2
         assert 0 < roof.at(found.intensity(roof.cores)) <= roof.operations
     cores, made = len(profiling.CORES), profiling.tables(profiling.RESULTS)
-    assert [len([*lines]) - 2 for lines in made.values()] == [cores, cores, 2 * cores]
+    assert [len([*lines]) - 2 for lines in made.values()] == [cores, cores, 2 * cores, cores]
