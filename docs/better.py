@@ -188,7 +188,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 def _reported(figures: dict[str, Any], name: str | None) -> str:
     from docs.sources import shown
 
-    return "nothing" if name is None else shown(figures[name])
+    return "not reported" if name is None else shown(figures[name])
 
 
 if __name__ == "__main__":
