@@ -4,7 +4,7 @@ import curta
 run = curta.train("addition", seeds=4)
 run.ask("2+2")
 run.evaluate(digits=(20, 100, 1000))
-curta.compare(["addition", "addition-plain"], seeds=8).table
+curta.compare(["addition", "addition-plain"], seeds=8).read_tables()["comparison"]
 
 A program of one's own is written with `Answer, Given, Paper, Sign, program, written`, a position
 encoding with `Encoding, normal`, a probe with `Finding, Probe, option`. What happens inside a run
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from curta.config.errors import UserError
-    from curta.frontends.api import compare, load, probe, sweep, train, verify
+    from curta.frontends.api import compare, extend, load, probe, sweep, train, verify
     from curta.frontends.run import Comparison, Run
     from curta.model.deferred_init import normal
     from curta.model.positions.base import Encoding

@@ -28,6 +28,11 @@ def test_a_change_of_what_is_trained_is_said() -> None:
     )
 
 
+def test_only_bounds_are_said_as_a_range() -> None:
+    assert "biases qkv, out:" in summary("addition-plain", model__biases=["qkv", "out"])
+    assert "task.operands 2 to 3:" in summary("sums", task__operands=[2, 3])
+
+
 def test_what_changes_nothing_of_it_keeps_the_summary() -> None:
     width = recipes.resolve("addition", {}, "a test").model.width
     assert summary(model__width=width) == summary() == OWN

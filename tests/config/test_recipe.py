@@ -95,6 +95,9 @@ def test_an_unknown_operator_is_told() -> None:
         ("task.digits", [1, 2, 3], "task.digits .*"),
         ("task.digits", 3, "task.digits .*"),
         ("model", 3, "model .*"),
+        ("task", "abc", r'task should be a table, such as \[task\] operator = "\+", not .*abc.'),
+        ("program", 5, 'program should be a name, such as "addition", or a list of names, .*'),
+        ("positions", {"name": "alibi", "learned": 5}, "positions.learned should be .* boolean.*"),
         ("evaluation.digits", [3, 0], "evaluation.digits.1 should be .* 1, not 0"),
     ],
 )
@@ -262,6 +265,11 @@ def test_several_programs_are_a_list() -> None:
     recipe = parsed({"program": ["addition", "multiplication"], "task": tasks})
     assert recipe.programs == ("addition", "multiplication")
     assert tiny.recipe().programs == ("addition",)
+
+
+def test_an_encoder_has_no_buckets_to_the_right() -> None:
+    fields = {"layout": "framed", "model.causal": False, "positions.name": "t5"}
+    assert refusal(fields).startswith("positions 't5' has no buckets for tokens to the right")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
+from curta.evaluation import generation
 from curta.evaluation.generation import bucket, completions
 from curta.layouts import Layout, ShapeBounds, layout_named
 from curta.layouts.texts import layout_of
@@ -95,6 +96,24 @@ def test_a_problem_is_answered_alike_alone_and_among_others() -> None:
     model, bounds = tiny.drawn(tiny.dense(), layout), layout.bounds("+", (6, 6))
     together = completions(model, layout, PROBLEMS, bounds)
     assert together == [completions(model, layout, [p], bounds)[0] for p in PROBLEMS]
+
+
+def test_rows_that_fill_a_batch_up_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have a problem's own prompt, so that none writes on when all problems are done."""
+    layout, given = layout_named("coupled"), list[Array]()
+
+    def complete(model: Transformer, tokens: Array, lengths: Array, **_: object) -> Array:
+        given.extend((tokens, lengths))
+        return np.full((len(tokens), 3), layout.end)
+
+    monkeypatch.setattr(generation, "complete", complete)
+    model = tiny.drawn(tiny.dense(), layout)
+    assert len(completions(model, layout, PROBLEMS, layout.bounds("+", (6, 6)))) == 5
+    tokens, lengths = map(np.asarray, given)
+    assert len(tokens) == 8
+    for row in (5, 6, 7):
+        assert (tokens[row] == tokens[4]).all()
+        assert lengths[row] == lengths[4]
 
 
 def test_a_completion_ends_with_its_first_end_or_fills_its_room() -> None:

@@ -31,6 +31,32 @@ def test_every_operator_of_two_operands_has_a_grid_and_a_table() -> None:
     assert [one.operator for one in found.tables] == ["+", "-", "sort"]
 
 
+HELD_OUT = {"values": [0, 9], "held_out": 10, "special": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "changes", "says"),
+    [
+        ([HELD_OUT], {"layouts": ["hints"]}, "'hints' has other characters than 'plain'"),
+        ([HELD_OUT], {"layouts": ["begun"] * 11}, "evaluation.layouts makes it 12 sets"),
+        ([{}], {"layouts": ["begun"]}, "evaluation.layouts .* it needs task.held_out"),
+        ([{}], {"grid_count": 3}, "evaluation.grid_count 3 has no effect"),
+    ],
+)
+def test_changes_that_mean_nothing_are_refused(
+    tasks: list[dict[str, Any]], changes: dict[str, Any], says: str
+) -> None:
+    recipe = tiny.dense(layout="plain", task=tasks)
+    with pytest.raises(UserError, match=says):
+        suite.settings_of(recipe, layout_of(recipe), changes)
+
+
+def test_another_program_that_is_none_is_refused() -> None:
+    recipe = tiny.recipe(task__values=[0, 9], task__held_out=10, task__special=0.0)
+    with pytest.raises(UserError, match="unknown other way to write these problems 'gcd'"):
+        suite.settings_of(recipe, layout_of(recipe), {"layouts": ["gcd"]})
+
+
 @pytest.mark.parametrize("what", ["grid", "table"])
 def test_a_recipe_without_such_an_operator_has_neither(what: str) -> None:
     with pytest.raises(UserError, match=f"a {what} is of two operands"):

@@ -13,6 +13,7 @@ import pytest
 
 from curta.config.recipe import Recipe
 from curta.evaluation.memo import Memo
+from curta.export import adderboard
 from curta.export.adderboard import AdderBoard
 from curta.export.base import Exported
 from curta.frontends import api
@@ -90,6 +91,25 @@ def test_logits_are_those_of_the_model(tmp_path: Path, changes: dict[str, Any]) 
     metadata = same(model, exported(of, model, tmp_path))
     assert metadata["params"] == parameters(model)
     assert set(metadata) == {"name", "author", "params", "architecture", "tricks"}
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        (tiny.recipe(), "sums of 1 to 4 digits, as program addition writes them"),
+        (adder.recipe(task__digits=[2, 9]), "sums of 2 to 9 digits"),
+    ],
+)
+def test_what_was_trained_on_is_that_of_the_recipe(of: Recipe, said: str) -> None:
+    member = Exported("mine", 3, of, drawn(of))
+    told = adderboard._metadata(member)["tricks"][0]
+    assert told == f"trained from random weights, on {said}"
+
+
+def test_keys_for_each_head_are_known_however_they_are_asked_for() -> None:
+    assert AdderBoard().refuse(tiny.recipe(model__num_kv_heads=2)) is None
+    said = AdderBoard().refuse(tiny.recipe(model__num_kv_heads=1))
+    assert said == "model.num_kv_heads 1 (it knows as many as model.heads)"
 
 
 def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from curta.config.recipe import shipped_names
 from curta.config.sections import Training
 from curta.frontends.api import write_data
 from curta.model import recipes
-from curta.model.unread import NEEDS
+from curta.model.unread import NEEDS, unread
 from curta.runs.comparison_spec import Draft, Entry, resolve
 
 PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
@@ -46,6 +46,7 @@ UNREAD = [
     (PLAIN, "training.sampling", "frequency", "it needs positions 'window'"),
     (PLAIN, "training.progressive_alpha", 0.5, "it needs training.recurrence_loss 'progressive'"),
     ("isqrt", "evaluation.grid", 8, "it needs an operator of two operands"),
+    ("isqrt", "evaluation.grid_count", 8, "it needs evaluation.grid"),
     ("isqrt", "evaluation.table", 8, "it needs an operator of two operands"),
     (PLAIN, "evaluation.held_out", 8, "it needs task.held_out, task.rows or a program"),
     (WINDOW, "evaluation.layouts", ["carried"], "it needs task.held_out"),
@@ -59,7 +60,31 @@ def test_what_has_no_effect_is_refused(name: str, path: str, value: Any, says: s
 
 
 def test_every_need_is_here() -> None:
-    assert {path for _, path, _, _ in UNREAD} == set(NEEDS)
+    assert {path for _, path, _, _ in UNREAD} | {"model.dropout"} == set(NEEDS)
+
+
+def test_dropout_at_no_place_is_refused() -> None:
+    changes = {"model.dropout": 0.1, "model.dropout_sites": []}
+    with pytest.raises(UserError, match=r"model\.dropout 0\.1 .* it needs a place in model"):
+        recipes.resolve(PLAIN, changes, PLAIN)
+
+
+TABLE = {"special": 0.0, "values": [0, 9], "held_out": 10}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "path"),
+    [
+        ([{"operator": "+", "special_until": 500}, {"operator": "-", "rows": 100}], None),
+        ([{"operator": "+", "rows": 9}, {"operator": "-", "special_until": 5}], None),
+        ([TABLE, {"operator": "-", "split": 9}], "task.split"),
+        ([TABLE, {"operator": "-", "twins_together": False}], "task.twins_together"),
+        ([TABLE | {"operator": "//"}, {"rows": 9, "split": 9}], None),
+    ],
+)
+def test_a_field_of_a_task_is_read_by_one_that_sets_it(tasks: Any, path: str | None) -> None:
+    fields = {"layout": "plain", "positions": {"name": "rope"}, "task": tasks}
+    assert [*unread(recipes.stated(fields, "mine"))] == ([path] if path else [])
 
 
 @pytest.mark.parametrize("name", shipped_names())

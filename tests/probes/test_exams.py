@@ -173,6 +173,12 @@ def test_problems_that_are_written_in_another_base_are_none_of_these_probes() ->
         assert not probe.about(Task("+", base=16))
 
 
+def test_nothing_lies_beyond_the_residues_of_a_modulus() -> None:
+    for probe in (OperandRange, Longer):
+        assert probe.about(Task("+"))
+        assert not probe.about(Task("+ mod 97", values=(0, 96), special=0.0))
+
+
 BOUNDS: dict[str, Callable[[int, int], bool]] = {
     "none": lambda inside, below: inside == 2 and below == 2,
     "one": lambda inside, below: inside == 1 and below == 1,

@@ -196,6 +196,22 @@ def test_digits_of_every_place_are_a_source_of_their_own() -> None:
     assert SOURCES[found[10, second]] == "every place"
 
 
+@pytest.mark.parametrize(
+    ("layout", "problem", "written"),
+    [("reversed", "57+68", "521"), ("coupled", "57+68", "521$")],
+)
+def test_what_has_no_place_of_its_own_is_no_token_to_look_for(
+    layout: str, problem: str, written: str
+) -> None:
+    """The end sign of most layouts has none, and no key is above it or farther."""
+    of = layout_named(layout)
+    tokens, prompt = of.tokens_of(parse(problem))
+    where = of.where(tiny.text(of, [parse(problem)], len(tokens)))
+    roles, places = np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
+    found = attention.queries(of, roles, places, prompt)
+    assert "".join(of.characters[tokens[query + 1]] for query in found) == written
+
+
 @pytest.mark.parametrize("run", ["windowed", "dense"])
 def test_shares_of_attention_add_up_to_one(run: str, request: pytest.FixtureRequest) -> None:
     finding = found(Attention(count=3), request.getfixturevalue(run))
@@ -389,6 +405,13 @@ def test_a_plane_holds_what_the_largest_directions_hold() -> None:
     expected = (table - table.mean(0)) @ directions[:, [-1, -2]]
     np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-4)
     assert plane.share == pytest.approx(values[-2:].sum() / values.sum(), abs=1e-5)
+
+
+def test_vectors_of_width_one_lie_on_a_line_of_the_plane() -> None:
+    table = np.array([[1.0], [4.0], [10.0]], np.float32)
+    plane = principal(table)
+    assert plane.share == 1
+    assert np.abs(plane.project(table)).tolist() == [[4, 0], [1, 0], [5, 0]]
 
 
 def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -> None:

@@ -339,3 +339,10 @@ def test_problems_to_watch_training_by_have_all_divisors_alike() -> None:
     task = Task("//", special=0.0, values=(0, 99), smallest_of=16)
     short = [problem.operands[1] < 10 for problem in tasks.validation(task, 2000)]
     assert np.mean(short[1::2]) == pytest.approx(9 / 99, abs=0.03)
+
+
+def test_where_rare_problems_fade_from_training_there_are_none_to_watch_it_by() -> None:
+    fading = Task("+", digits=(6, 6), special=1.0, special_until=100)
+    plain = Task("+", digits=(6, 6), special=0.0)
+    assert tasks.validation(fading, 20) == tasks.validation(plain, 20)
+    assert tasks.sample(fading, 20) != tasks.sample(plain, 20)

@@ -35,7 +35,7 @@ def files(folder: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """A finished run of three members, of which one stopped."""
-    folder = tmp_path_factory.mktemp("finished")
+    folder = tmp_path_factory.mktemp("finished") / "both"
     return report(sample.write_run(folder, stopped={"1": 95}))
 
 
@@ -315,6 +315,18 @@ def test_whatever_a_file_says_is_shown_as_text(tmp_path: Path) -> None:
     assert EVIL in "".join(page.text)
 
 
+def test_a_copied_run_is_called_as_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its page finds the weights by that name, and `curta resume` the run by its address."""
+    monkeypatch.setenv("CURTA_RUNS", str(tmp_path))
+    copied = sample.write_run(tmp_path / "pair" / "copied", name="first", status="interrupted")
+    page = told(copied)
+    assert visible(page).startswith("copied: training report")
+    assert "`curta resume pair/copied` does what is missing" in visible(page)
+    assert {attrs["data-run"] for attrs in page.all("button")} == {"copied"}
+
+
 def test_torn_last_line_is_ignored(tmp_path: Path) -> None:
     whole = told(sample.write_young_run(tmp_path)).source
     with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
@@ -361,7 +373,7 @@ def test_youngest_run_has_no_file_but_its_first(tmp_path: Path) -> None:
     info = {key: value for key, value in sample.INFO.items() if key not in unknown}
     sample.write_json(tmp_path / "run.json", info)
     page = written(tmp_path)
-    assert sample.INFO["name"] in visible(page)
+    assert tmp_path.name in visible(page)
     assert "No training step is recorded yet." in visible(page)
     assert not files(tmp_path) & PICTURES
 
@@ -383,7 +395,7 @@ def test_failed_replace_leaves_the_old_report(
 ) -> None:
     old = write_report(sample.write_young_run(tmp_path)).read_bytes()
     before = files(tmp_path)
-    sample.write_young_run(tmp_path, name="changed")
+    sample.write_young_run(tmp_path, recipe="changed")
 
     def refuse(source: Path, target: Path) -> None:
         raise OSError("disk full")
@@ -412,7 +424,7 @@ def test_report_that_cannot_be_rendered_touches_nothing(
 
 
 def test_same_files_give_the_same_report(page: Page, tmp_path: Path) -> None:
-    assert report(sample.write_run(tmp_path, stopped={"1": 95})).source == page.source
+    assert report(sample.write_run(tmp_path / "both", stopped={"1": 95})).source == page.source
 
 
 def test_long_run_of_many_members_stays_small(tmp_path: Path) -> None:

@@ -276,3 +276,17 @@ def test_linked_files_are_not_read(saved: Path, tmp_path_factory: Any, kind: str
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
     refused(saved, 5, state(), "unreadable: it is a link")
+
+
+def test_arrays_without_their_json_are_removed_by_the_next_checkpoint(saved: Path) -> None:
+    checkpoints.file_of(saved, 5, "json").unlink()
+    checkpoints.save(saved, 10, state(), OWNER, most=1)
+    assert sorted(path.name for path in saved.iterdir()) == [
+        "00000010.json",
+        "00000010.safetensors",
+    ]
+
+
+def test_who_stopped_is_in_the_json(saved: Path) -> None:
+    checkpoints.save(saved, 10, state(), OWNER, stopped={1: 7})
+    assert (checkpoints.stopped(saved, 10), checkpoints.stopped(saved, 5)) == ({1: 7}, {})

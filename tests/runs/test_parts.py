@@ -26,3 +26,12 @@ def test_what_was_found_of_other_weights_is_not_known(tmp_path: Path) -> None:
     parts.Kept(path, "weights")("+ at 3 digits", list)
     assert list(parts.Kept(path, "weights").known) == ["+ at 3 digits"]
     assert not parts.Kept(path, "others").known
+
+
+def test_what_follows_a_torn_line_is_known(tmp_path: Path) -> None:
+    path = tmp_path / parts.FILE
+    parts.Kept(path, "weights")("+ at 3 digits", list)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"of": "weights", "na')
+    parts.Kept(path, "weights")("+ at 4 digits", list)
+    assert list(parts.Kept(path, "weights").known) == ["+ at 3 digits", "+ at 4 digits"]

@@ -25,7 +25,7 @@ from curta.frontends.run import Run
 from curta.model.windows import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
-from curta.runs import checkpoints, loop, session
+from curta.runs import checkpoints, life, loop, session
 from curta.runs.record import Progress
 from curta.training import records, trainer
 from tests import tiny
@@ -173,6 +173,37 @@ def test_a_run_of_which_no_member_is_left_ends_stopped_at_once() -> None:
     assert checkpoints.latest(run.folder.checkpoints) == 10
     curta.load("run").train()
     assert run.folder.read_info().status == "stopped"
+
+
+def test_a_run_of_which_no_member_is_left_stays_stopped_once_it_is_reported() -> None:
+    run = trained(seeds=1, optimizer__learning_rate=1e20)
+    with life.stage(run.folder, "reporting"):
+        pass
+    assert run.folder.read_info().status == "stopped"
+    assert run.missing() == []
+
+
+def test_a_process_that_ends_after_its_last_checkpoint_has_trained() -> None:
+    """Whatever of it stands in run.json by then: steps, and who stopped."""
+    run = trained()
+    told = run.folder.read_info()
+    run.folder.update(checkpoint=10, stopped={}, status="interrupted", done=(), training_seconds=0)
+    curta.load("run").train()
+    info = run.folder.read_info()
+    assert (info.status, info.checkpoint, info.stopped) == (told.status, 20, {})
+    assert info.training_seconds == pytest.approx(told.training_seconds, abs=0.01)
+    assert "training" not in curta.load("run").missing()
+
+
+def test_who_stopped_is_kept_with_the_checkpoint() -> None:
+    run = trained(seeds=1, optimizer__learning_rate=1e20)
+    before = run.folder.read_info()
+    run.folder.update(checkpoint=0, stopped={}, status="interrupted")
+    curta.load("run").train()
+    assert (run.folder.read_info().stopped, run.folder.read_info().status) == (
+        before.stopped,
+        "stopped",
+    )
 
 
 def test_a_member_that_failed_after_the_step_it_goes_on_from_has_not() -> None:

@@ -8,13 +8,15 @@ from typing import Any
 import jax
 import pytest
 
+from curta.config.task import Task
 from curta.config.typed import as_json
 from curta.evaluation.results import SummaryStatistics
 from curta.frontends import api
 from curta.frontends.run import Run
 from curta.layouts.texts import layout_of
 from curta.runs import folders
-from curta.runs.summary import summary, summary_statistics
+from curta.runs.results import TaskSummary
+from curta.runs.summary import _task, summary, summary_statistics
 from tests import tiny
 
 CHANGES = {
@@ -132,3 +134,9 @@ def test_what_is_no_number_is_left_out_of_statistics() -> None:
     found = summary_statistics([0.5, None, math.inf, 1.0])
     assert found == SummaryStatistics([0.5, None, None, 1.0], 0.75, 0.5, 1.0)
     assert summary_statistics([None, math.nan]) == SummaryStatistics([None, None])
+
+
+def test_a_fixed_set_of_problems_is_told() -> None:
+    task = Task(rows=50, split=7)
+    told = _task(task, {"operator": "+", "rows": 50, "split": 7}, 8)
+    assert told == TaskSummary({"operator": "+", "rows": 50, "split": 7}, 8, trained_rows=50)

@@ -213,7 +213,7 @@ def test_a_checkpoint_that_nothing_vouches_for_is_told(mine: Path) -> None:
         path.write_text(content)
         assert only("checkpoints/00000020").state == "damaged"
     path.unlink()
-    assert "its .json was never written: remove it" in only("checkpoints/00000020").about
+    assert "its .json is not there: remove it" in only("checkpoints/00000020").about
 
 
 def test_a_checkpoint_of_another_run_is_told(mine: Path) -> None:

@@ -10,11 +10,14 @@ from typing import Any
 
 from curta.config.limits import LETTERS
 from curta.config.printable import shortened
-from curta.config.recipe import Recipe, as_table, lookup
+from curta.config.recipe import SIZES, Recipe, as_table, lookup
 from curta.config.task import Task
 
 ASKED = ("summary", "evaluation")
 """Sections that change nothing of what is trained."""
+
+SPANS = {f"task.{name}" for name in (*SIZES, "values")}
+"""Fields of a lowest and a highest value."""
 
 
 def described(
@@ -40,18 +43,18 @@ def _summary(recipe: Recipe, name: str, changed: Mapping[str, Any]) -> str:
     """Such as `addition with model.width 32: + of 1 to 10 digits, program addition, positions
     window`."""
     positions = recipe.positions.name
-    changes = ", ".join(f"{path} {_value(value)}" for path, value in changed.items())
+    changes = ", ".join(f"{path} {_value(path, value)}" for path, value in changed.items())
     tasks = ", ".join(map(_task, recipe.tasks))
-    programs = ", ".join(map(_short, recipe.programs))
-    how = f"layout {_short(recipe.layout)}" if recipe.layout else f"program {programs}"
-    text = f"{_short(name)} with {changes}: {tasks}, {how}, positions {_short(positions)}"
+    programs = ", ".join(map(short, recipe.programs))
+    how = f"layout {short(recipe.layout)}" if recipe.layout else f"program {programs}"
+    text = f"{short(name)} with {changes}: {tasks}, {how}, positions {short(positions)}"
     return shortened(text, LETTERS)
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     """A name; of a file, or of the tag of one, the file's own, as a run may be sent.
 
-    >>> _short("addition"), _short("/home/me/gcd.py"), _short("gcd.py@52e2092998dd")
+    >>> short("addition"), short("/home/me/gcd.py"), short("gcd.py@52e2092998dd")
     ('addition', 'gcd.py', 'gcd.py')
     """
     file = re.fullmatch(r"(?:.*[/\\])?([^/\\]+\.(?:py|toml))(?:@[0-9a-f]+)?", name)
@@ -65,9 +68,9 @@ def _task(task: Task) -> str:
     return f"{task.operator} of {low} to {high} digits"
 
 
-def _value(value: Any) -> str:
+def _value(path: str, value: Any) -> str:
     if isinstance(value, list):
-        return " to ".join(map(str, value)) if len(value) == 2 else ", ".join(map(str, value))
+        return (" to " if path in SPANS else ", ").join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return "not set" if value is None else _short(str(value))
+    return "not set" if value is None else short(str(value))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError, quoted
 from curta.config.model import ModelConfig
-from curta.config.positions import Abacus, RoPE, Window
+from curta.config.positions import T5, Abacus, RoPE, Window
 
 if TYPE_CHECKING:
     from curta.config.recipe import Recipe
@@ -59,6 +59,11 @@ def _check_model(recipe: "Recipe") -> None:
         raise UserError("without model.causal no program can be run: it needs a layout")
     if not recipe.model.causal and loss == "all":
         raise UserError("training.loss 'all' has no meaning if model.causal is false")
+    if not recipe.model.causal and isinstance(recipe.positions, T5):
+        raise UserError(
+            "positions 't5' has no buckets for tokens to the right, which a model without"
+            " model.causal sees: take alibi, fire or another of them"
+        )
     if recipe.programs and loss == "numeric":
         raise UserError("training.loss 'numeric' needs a layout: a program's digits carry more")
     if recipe.model.qk_input == "positions" and recipe.model.input_injection == "normed":

@@ -103,8 +103,15 @@ def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
 
 def read_text(path: Path, what: str) -> str:
     """The text of a file of the user's; UserError that says `what` cannot be read, and why."""
-    try:
+    with reading(what):
         return path.read_text("utf-8")
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turns what cannot be read, or is no UTF-8, into a UserError that names it."""
+    try:
+        yield
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise UserError(f"cannot read {what}: {reason}") from None

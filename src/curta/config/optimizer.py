@@ -27,7 +27,7 @@ class Common:
     warmup: Share = 0.1
     """Share of the steps, from 0 to 1, in which the learning rate rises."""
     final: Share = 0.0
-    """Share of the learning rate that is left at the last step."""
+    """Share of the learning rate towards which it falls: the step after the last would have it."""
 
 
 @dataclass(frozen=True)

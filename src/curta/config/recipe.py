@@ -241,8 +241,7 @@ def flat(value: Any, most: int = NESTED) -> Any:
 def _complaint(error: ValidationError, where: str) -> UserError:
     """One line for the first thing that is wrong."""
     first = error.errors()[0]
-    tags = {*_NAMED["positions"], *_NAMED["optimizer"], *FORMS}
-    path = [str(part) for part in first["loc"] if part not in tags]
+    path = _path(first["loc"])
     field, named = ".".join(path), _NAMED.get(path[0] if path else "", {})
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
@@ -253,8 +252,8 @@ def _complaint(error: ValidationError, where: str) -> UserError:
         choices = ", ".join(sorted(named))
         return UserError(f"{where}: positions.name is missing: choose from {choices}")
     if first["type"] == "union_tag_invalid" and not named:
-        given = quoted(first["input"])
-        return UserError(f"{where}: {field} should be a list, such as [1, 2], not {given}")
+        given, meant = quoted(first["input"]), _MEANT.get(field, "a list, such as [1, 2]")
+        return UserError(f"{where}: {field} should be {meant}, not {given}")
     if first["type"] == "union_tag_invalid":
         what = "optimiser" if path[0] == "optimizer" else "position encoding"
         return UserError(f"{where}: {unknown(what, first['ctx']['tag'], named)}")
@@ -263,6 +262,14 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
     given = shortened(given, QUOTED)
     return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
+
+
+def _path(location: tuple[int | str, ...]) -> list[str]:
+    """Where a value stands, without what tells the alternatives of a field apart."""
+    path = [str(part) for part in location if part not in FORMS]
+    if len(path) > 1 and path[1] in _NAMED.get(path[0], {}):
+        del path[1]
+    return path
 
 
 def unknown_field(path: str, known: Iterable[str]) -> UserError:
@@ -289,6 +296,12 @@ def _lower(message: str) -> str:
     message = message.removeprefix("Input ").removeprefix("Value error, ")
     return message.replace("a valid array", "a list, such as [1, 2]")
 
+
+_MEANT = {
+    "task": 'a table, such as [task] operator = "+"',
+    "program": 'a name, such as "addition", or a list of names',
+}
+"""What a field should be that may have several forms, where that is no list of numbers."""
 
 _NAMED: dict[str, dict[str, Any]] = {
     "positions": {one().name: one for one in Positions.__args__ if one is not UserEncoding},

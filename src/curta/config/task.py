@@ -45,8 +45,8 @@ class Task:
     special_until: Place = 0
     """Step from which on no rare problems are drawn: their share falls to it evenly; 0: it stays.
 
-    A data set has the share of the first step. Source: AdderBoard, github.com/anadim/AdderBoard,
-    whose smallest trained entries begin with many carries.
+    A data set has the share of the first step, validation no rare problems. Source: AdderBoard,
+    github.com/anadim/AdderBoard, whose smallest trained entries begin with many carries.
     """
     weight: Factor = 1.0
     """This task's part in each batch, in proportion to the weights of the other tasks."""

@@ -200,7 +200,7 @@ def _sizes(sizes: OperandSizes) -> str:
 
 
 def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Tokens and windows, one operator after the other, a hundred points at most.
+    """Tokens and windows, one operator after the other: a hundred points at most, with the last.
 
     >>> _growth([[(10, 4), (20, 6)], [(10, 3)]])
     [(10, 4), (20, 6), (30, 9)]
@@ -209,8 +209,8 @@ def _growth(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]
     for curve in curves:
         found += [(tokens + t, windows + w) for t, w in curve]
         tokens, windows = found[-1]
-    step = max(1, len(found) // 100)
-    return found[step - 1 :: step]
+    step = -(-len(found) // 100)
+    return found[(len(found) - 1) % step :: step]
 
 
 def _closure(found: dict[str, Found]) -> ClosureResult:

@@ -80,10 +80,11 @@ def completions(
     """The tokens that the model writes after each problem's prompt, its end sign included."""
     size = 1 << (len(problems) - 1).bit_length()
     prompts = [layout.prompt_tokens(problem) for problem in problems]
+    prompts += prompts[-1:] * (size - len(prompts))  # no row of another kind is waited for
     tokens = np.zeros((size, bounds.prompt), np.int32)
-    for row, prompt in zip(tokens, prompts, strict=False):
+    for row, prompt in zip(tokens, prompts, strict=True):
         row[: len(prompt)] = prompt
-    lengths = np.array([len(prompt) for prompt in prompts] + [1] * (size - len(prompts)), np.int32)
+    lengths = np.array([len(prompt) for prompt in prompts], np.int32)
     written = np.asarray(complete(model, tokens, lengths, layout=layout, bounds=bounds))
     return [ended(row, layout.end) for row in written[: len(problems)].tolist()]
 

@@ -15,6 +15,7 @@ from curta.evaluation.evaluation_set import size_name
 from curta.evaluation.results import Evaluation, Example, Gap, SliceResult
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
+from curta.model import unread
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
 from curta.problems.sizes import Split
@@ -39,8 +40,13 @@ def fresh(name: str, find: Find) -> Found:
 
 
 def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> sections.Evaluation:
-    """The recipe's section with fields changed; UserError for what cannot be written at a size."""
+    """The recipe's section with fields changed; UserError for what means nothing."""
     settings = changed_evaluation(recipe.evaluation, changes)
+    for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
+        if path.removeprefix("evaluation.") in changes:
+            raise error
+    for name in settings.layouts:
+        layout.other(name)
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
             layout.accept(task.operator, len(as_size(size, task.operator)))

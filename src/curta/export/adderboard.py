@@ -18,18 +18,20 @@ from typing import Any
 import numpy as np
 
 from curta.config import files
+from curta.config.changed import short
 from curta.config.recipe import Recipe
 from curta.export import adderboard_columns as columns
 from curta.export.base import Exported, Exporter, machine_data, parts_of
 from curta.layouts.columns import Columns
 from curta.model.transformer import Transformer, parameters
+from curta.problems import tasks
+from curta.report.summary import span
 
 IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
 TYPING = "from typing import Any\n"
 
 NEEDED = {
     "embedding": ("table",),
-    "num_kv_heads": (None,),
     "gated": (False,),
     "activation": ("relu", "relu2"),
     "norm": ("rms",),
@@ -76,6 +78,8 @@ def _unknown(recipe: Recipe, positions: str, needed: Mapping[str, tuple[Any, ...
         value = getattr(recipe.model, field)
         if value not in known:
             return f"model.{field} {value!r} (it knows {', '.join(map(repr, known))})"
+    if recipe.model.kv_heads != recipe.model.heads:
+        return f"model.num_kv_heads {recipe.model.num_kv_heads} (it knows as many as model.heads)"
     return None
 
 
@@ -134,6 +138,7 @@ def _settings(member: Exported) -> dict[str, Any]:
 
 def _metadata(member: Exported) -> dict[str, Any]:
     model, settings = member.model, member.model.config
+    tricks = columns.tricks if isinstance(model.layout, Columns) else _tricks
     return {
         "name": f"Curta: run {member.run}, seed {member.seed}",
         "author": "trained with Curta",
@@ -143,15 +148,21 @@ def _metadata(member: Exported) -> dict[str, Any]:
             f" {settings.num_attention_layers} with attention,"
             f" width {settings.width}, {settings.heads} heads"
         ),
-        "tricks": columns.tricks(model) if isinstance(model.layout, Columns) else _tricks(model),
+        "tricks": [f"trained from random weights, on {_trained_on(member.recipe)}", *tricks(model)],
     }
+
+
+def _trained_on(recipe: Recipe) -> str:
+    """Such as `sums of 1 to 10 digits, as program addition writes them`."""
+    sums = tasks.span(*(task for task in recipe.tasks if task.operator == "+"))
+    how = ", ".join(map(short, recipe.programs))
+    return f"sums of {span(sums)}" + (f", as program {how} writes them" if how else "")
 
 
 def _tricks(model: Transformer) -> list[str]:
     """What the file says of a program under a window, in the board's words."""
     config = model.config
     return [
-        "trained on the steps of column addition, least significant digit first",
         "a token says where it stands: a digit, the part it plays and the move of a pen",
         "attention limited to a window of squares near the query's own, with learned biases",
         *(["an embedding of the part that a token plays"] if config.role_embeddings else []),

@@ -20,7 +20,6 @@ NEEDED = {
     "tied_scale": (True,),
     "num_layers": (1,),
     "num_recurrences": (1,),
-    "num_kv_heads": (None,),
     "input_injection": ("none",),
     "gated": (False,),
     "causal": (True,),
@@ -53,7 +52,6 @@ def tricks(model: Transformer) -> list[str]:
     """What the file says of its design, in the board's words."""
     arc = model.config.embedding == "arc"
     return [
-        "trained from random weights, on sums of 1 to 10 digits",
         "fixed sines and cosines of a digit's place, shared by both operands and the answer",
         "queries and keys are made of positions alone",
         "no norms",

@@ -199,9 +199,10 @@ def verify(run: str) -> "list[Part]":
 def report(names: str | Sequence[str], out: str | Path | None = None, evaluation: str = "") -> Path:
     """Writes the report of a run, or one of several runs side by side; returns its path.
 
-    A comparison stands for the runs in it. `out` is a folder, by default the run's or the
-    comparison's own; reports of several runs go to `reports` in the runs folder. They are of the
-    recipes' evaluations, or of one with other settings by its name, such as `digits-500`.
+    A comparison stands for the runs in it, where it is the only name. `out` is a folder, by default
+    the run's or the comparison's own; reports of several runs go to `reports` in the runs folder.
+    They are of the recipes' evaluations, or of one with other settings by its name, such as
+    `digits-500`.
     """
     words = [names] if isinstance(names, str) else list(names)
     folder = None if out is None else Path(out)

@@ -19,7 +19,7 @@ from statistics import mean, median
 from typing import Any
 
 from curta.config import system
-from curta.config.errors import UserError
+from curta.config.errors import UserError, as_line
 from curta.runs import costs, provenance
 from curta.runs.costs import Costs, Members, Stages
 
@@ -29,6 +29,8 @@ MEMBERS = (1, 4, 16)
 """Of the steps that are timed."""
 STEPS, REPEATS = 20, 5
 """Steps of one measurement, and measurements of a median."""
+MISTAKE = 2
+"""Exit code of a process that was ended by a mistake of the user's."""
 
 Say = Callable[[str], None]
 
@@ -66,20 +68,35 @@ def measured(recipe: str, say: Say) -> Costs:
 
 
 def _child(place: str, what: str, recipe: str, members: int) -> dict[str, Any]:
-    """What a process finds, with the seconds it took to start; UserError with what it says."""
+    """What a process finds, with the seconds it took to start.
+
+    Raises UserError with a mistake of the user's that it tells, and RuntimeError with all that it
+    says where it fails otherwise.
+    """
     command = [sys.executable, "-m", "curta.frontends.measuring", what, recipe, str(members)]
     folders = {"CURTA_RUNS": f"{place}/runs", "CURTA_CACHE": f"{place}/cache"}
     begun = time.time()
     done = subprocess.run(command, env=os.environ | folders, capture_output=True, text=True)
+    if done.returncode == MISTAKE:
+        raise UserError(done.stderr.strip().splitlines()[-1].removeprefix("curta: "))
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason given"]
-        raise UserError(said[-1].removeprefix("curta: "))
+        raise RuntimeError(done.stderr)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found | {"start": found["ready"] - begun}
 
 
-def main(what: str, recipe: str, members: str) -> None:
-    """The process: imports everything first, and says when that was done."""
+def main(what: str, recipe: str, members: str) -> int:
+    """The process, with its exit code: a mistake of the user's is one line."""
+    try:
+        print(json.dumps(_found(what, recipe, int(members))))
+    except UserError as error:
+        print(f"curta: {as_line(str(error))}", file=sys.stderr)
+        return MISTAKE
+    return 0
+
+
+def _found(what: str, recipe: str, members: int) -> dict[str, Any]:
+    """Imports everything first, and says when that was done."""
     import jax
 
     import curta.frontends.run  # noqa: F401
@@ -88,8 +105,8 @@ def main(what: str, recipe: str, members: str) -> None:
     devices.configure()
     jax.devices()
     ready = time.time()
-    found = _run(recipe, int(members)) if what == "run" else _steps(recipe)
-    print(json.dumps({"ready": ready, **found}))
+    found = _run(recipe, members) if what == "run" else _steps(recipe)
+    return {"ready": ready, **found}
 
 
 def _run(recipe: str, members: int) -> dict[str, Any]:
@@ -193,4 +210,4 @@ def taken(program: Any) -> int:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

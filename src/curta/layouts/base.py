@@ -212,7 +212,10 @@ class Layout(ABC):
         """The layout of that name, which writes the same problems with the same tokens."""
         from curta.layouts import layout_named
 
-        return layout_named(name)
+        found = layout_named(name)
+        if found.characters != self.characters:
+            raise UserError(f"evaluation.layouts: {name!r} has other characters than {self.name!r}")
+        return found
 
     @property
     def end(self) -> int:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, unknown
 from curta.layouts.automaton import Automaton, of_machine
 from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 from curta.problems.arithmetic.digits import Numbers
@@ -58,8 +58,10 @@ class ProgramLayout(Layout):
 
     def other(self, name: str) -> "ProgramLayout":
         """The same machine, with problems put as another program puts them."""
-        known = registry.programs_of(name)
-        program = next(one for one in known if one.name in self.machine.others)
+        own = (one for one in registry.programs_of(name) if one.name in self.machine.others)
+        program = next(own, None)
+        if program is None:
+            raise unknown("other way to write these problems", name, self.machine.others)
         form = self.machine.others[program.name]
         machine = replace(self.machine, formats={program.operator: form})
         return ProgramLayout(machine, self.windows, recorder(machine, [program]))
@@ -147,7 +149,18 @@ class ProgramLayout(Layout):
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         """Room for the longest of a few problems of this size; see `bounds_of` for given ones."""
-        return self.bounds_of([Problem(operator, tuple(map(of, digits))) for of in _EXTREMES])
+        base = self.base(operator)
+        extremes = self.extremes(operator, digits)
+        return self.bounds_of([Problem(operator, operands, base) for operands in extremes])
+
+    def extremes(self, operator: str, digits: Sequence[int]) -> list[tuple[int, ...]]:
+        """The largest and the smallest operands with so many digits, in the operands' base."""
+        parts = self.machine.formats[operator].of_operands(len(digits))
+        sizes = [(part.base, count) for part, count in zip(parts, digits, strict=True)]
+        return [
+            tuple(base**count - 1 for base, count in sizes),
+            tuple(base ** (count - 1) for base, count in sizes),
+        ]
 
     def bounds_of(self, problems: Sequence[Problem]) -> ShapeBounds:
         """Room for these very problems."""
@@ -190,9 +203,3 @@ class ProgramLayout(Layout):
         ]
         names = dict.fromkeys((n, part) for own in spelled for n, part in enumerate(own))
         return np.array([[own[n] == part for n, part in names] for own in spelled], np.float32)
-
-
-_EXTREMES = (
-    lambda digits: 10**digits - 1,
-    lambda digits: 10 ** (digits - 1) if digits > 1 else 1,
-)

@@ -3,7 +3,8 @@
 Activations have the dtype of the matrices that they are multiplied by, so a model calculates in
 bfloat16 once its matrices are cast. Parameters, and with them gradients and the optimizer's state,
 stay float32: the cast is part of the step. So do the statistics and gains of norms, what encodings
-calculate, scores, softmax, logits and loss.
+calculate, scores, softmax, logits and loss; but a tied head is rounded with the embeddings, which
+it is.
 Source: Micikevicius et al., arXiv 1710.03740; without loss scaling, since bfloat16 has float32's
 exponents.
 """

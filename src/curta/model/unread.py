@@ -5,6 +5,7 @@ A field that has its default says nothing, so it is never refused. Nor is a cert
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from curta.config.errors import UserError
@@ -18,6 +19,8 @@ class Need(NamedTuple):
 
     words: str
     met: Callable[[Recipe], bool]
+    whole: bool = False
+    """Whether a field of a task is for all tasks together; else one that sets it has to read it."""
 
 
 def _holds_out(recipe: Recipe) -> bool:
@@ -50,7 +53,7 @@ VECTORS = (
 
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
-    "task.second": Need("an operator of several operands", _has_second),
+    "task.second": Need("an operator of several operands", _has_second, whole=True),
     "task.special_until": Need(
         "problems drawn anew in every step: a layout, no program, and no task.rows",
         lambda r: not r.programs and not any(t.rows for t in r.tasks),
@@ -59,7 +62,7 @@ NEEDS = {
         "a layout, and training.order 'drawn'",
         lambda r: not r.programs and r.training.order == "drawn",
     ),
-    "task.weight": Need("a second task", lambda r: len(r.tasks) > 1),
+    "task.weight": Need("a second task", lambda r: len(r.tasks) > 1, whole=True),
     "task.rows": Need(
         "task.values, or a layout", lambda r: not r.programs or any(t.values for t in r.tasks)
     ),
@@ -79,6 +82,7 @@ NEEDS = {
         "model.init 'normal' or 'gpt2'", lambda r: r.model.init in ("normal", "gpt2")
     ),
     "model.norm_epsilon": Need("a model.norm", lambda r: r.model.norm != "none"),
+    "model.dropout": Need("a place in model.dropout_sites", lambda r: bool(r.model.dropout_sites)),
     "model.dropout_sites": Need("model.dropout", lambda r: r.model.dropout > 0),
     "model.tied_scale": Need("model.tie_embeddings", lambda r: r.model.tie_embeddings),
     "optimizer.final": Need(
@@ -104,6 +108,7 @@ NEEDS = {
     "evaluation.grid": Need(
         _PAIRS, lambda r: any(operation_named(t.operator).least == 2 for t in r.tasks)
     ),
+    "evaluation.grid_count": Need("evaluation.grid", lambda r: bool(r.evaluation.grid)),
     "evaluation.table": Need(
         _PAIRS, lambda r: any(operation_named(t.operator).takes(2) for t in r.tasks)
     ),
@@ -141,9 +146,17 @@ def unread(recipe: Recipe, needs: Mapping[str, Need] = NEEDS) -> dict[str, UserE
     found = {}
     for path, need in needs.items():
         values = _set(recipe, path)
-        if values and not need.met(recipe):
+        if values and not any(map(need.met, _asked(recipe, path, need))):
             found[path] = UserError(f"{path} {values[0]!r} has no effect: it needs {need.words}")
     return found
+
+
+def _asked(recipe: Recipe, path: str, need: Need) -> list[Recipe]:
+    """The recipe; for a field of tasks, with each task alone that sets it."""
+    if need.whole or not path.startswith("task."):
+        return [recipe]
+    alone = [replace(recipe, task=(task,)) for task in recipe.tasks]
+    return [one for one in alone if _set(one, path)]
 
 
 def check_common(paths: Iterable[str], recipes: Sequence[Recipe]) -> None:

@@ -3,6 +3,7 @@
 A query stands at the token just written and asks what comes next, so places are compared
 with that of the token that comes next. A place is the layout's first axis. Every key falls under
 just one of `SOURCES`; with what goes to absent neighbours the shares of a query add up to one.
+Queries before a token without a place of its own are left out.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
+from curta.config.errors import UserError
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
@@ -55,7 +57,8 @@ class Attention(settings.Attention, Probe):
         rows = [{name: row.get(name, 0.0) for name in (*ASKED, *SOURCES, *roles)} for row in rows]
         shows = (
             "Share of attention by where its keys stand, seen from the place of the token that is"
-            " to be written: mean over all scored tokens of a sample, for each head of each block."
+            " to be written: mean over a sample's scored tokens that have a place of their own, for"
+            " each head of each block."
         )
         panels = _by_source(rows)
         return Finding((*ASKED, *SOURCES, *roles), rows, {"shows": shows, "panels": panels})
@@ -65,10 +68,10 @@ ASKED = ("operator", "member", "block", "head")
 
 
 class Look(NamedTuple):
-    """Attention in one text, from those tokens after which the model is asked for the next."""
+    """Attention in one text, from those tokens after which one with a place of its own comes."""
 
     line: list[str]
-    queries: range
+    queries: list[int]
     weights: Float[np.ndarray, "members blocks heads queries keys"]
     sources: Int[np.ndarray, "queries keys"]
     roles: Int[np.ndarray, " keys"]
@@ -79,7 +82,7 @@ class Look(NamedTuple):
         """The share of the keys of each group.
 
         >>> quarters, roles = np.full((1, 1, 1, 1, 4), 0.25), np.zeros(4, int)
-        >>> at = Look([], range(1), quarters, roles[None], roles)
+        >>> at = Look([], [0], quarters, roles[None], roles)
         >>> at.shares(np.array([[0, 2, 2, 2]]), 3).tolist()
         [[[[[0.25, 0.0, 0.75]]]]]
         """
@@ -100,11 +103,37 @@ def look(subject: Subject, problem: Problem, bounds: ShapeBounds) -> Look:
     text = subject.text([(tokens, prompt)], bounds)
     where = layout.where(text)
     roles, places = np.asarray(where.role)[0], np.asarray(where.coordinates)[0, :, 0]
-    asked, keys = slice(prompt - 1, len(line) - 1), slice(len(line) - 1)
+    asked, keys = queries(layout, roles[: len(line)], places, prompt), slice(len(line) - 1)
+    if not asked:
+        raise UserError(f"{problem}: no token of its completion has a place of its own")
     found = np.asarray(weights(subject.load_models().stacked, text, layout, bounds))[:, :, 0]
     seen = sources(layout, roles[: len(line)], places[: len(line)])
     mine = found[:, :, :, asked, keys]
-    return Look(line, range(prompt - 1, len(line) - 1), mine, seen[asked, keys], roles[keys])
+    return Look(line, asked, mine, seen[asked, keys], roles[keys])
+
+
+def queries(
+    layout: Layout,
+    roles: Int[np.ndarray, " time"],
+    places: Int[np.ndarray, " padded"],
+    prompt: int,
+) -> list[int]:
+    """The tokens of a text after which the model writes one with a place of its own.
+
+    A digit that belongs to every place has none, and neither has a sign before place 0.
+    """
+    placed = (_digit(layout)[roles] | (places[: len(roles)] >= 0)) & ~_broadcast(layout)[roles]
+    return [written - 1 for written in range(prompt, len(roles)) if placed[written]]
+
+
+def _broadcast(layout: Layout) -> Bool[np.ndarray, " roles"]:
+    """Which roles belong to every place."""
+    return np.array([layout.axes[0] in role.broadcast for role in layout.roles])
+
+
+def _digit(layout: Layout) -> Bool[np.ndarray, " roles"]:
+    """Which roles are those of digits."""
+    return np.array([role.digit for role in layout.roles])
 
 
 @partial(jax.jit, static_argnames=("layout", "bounds"))
@@ -133,13 +162,11 @@ def sources(
     >>> [SOURCES[s] for s in sources(layout_named("reversed"), roles, places)[4, :5]]
     ['same place', 'above', 'signs', 'same place', 'own token']
     """
-    broadcast = np.array([layout.axes[0] in role.broadcast for role in layout.roles])[roles]
-    digit = np.array([role.digit for role in layout.roles])[roles]
     to_write = np.roll(places, -1)
     offset = places[None, :] - to_write[:, None]
     found = np.select([offset == 0, offset == -1, offset == 1], [SAME, BELOW, ABOVE], FARTHER)
-    found = np.where(broadcast, EVERY, found)
-    found = np.where(digit, found, SIGNS)
+    found = np.where(_broadcast(layout)[roles], EVERY, found)
+    found = np.where(_digit(layout)[roles], found, SIGNS)
     return np.where(np.eye(len(roles), dtype=bool), OWN, found)
 
 
@@ -205,7 +232,8 @@ def _one(subject: Subject, problem: Problem) -> Finding:
     ]
     shows = (
         f"Attention in {whole}, mean over heads: from each token after which the model writes"
-        " (rows, with what it is to write) to every token so far (columns)."
+        " one with a place of its own (rows, with what it is to write) to every token so far"
+        " (columns)."
     )
     columns = ("member", "block", "index", "after", "next", *SOURCES)
     note = f"Problem {problem}, written {whole}."

@@ -16,6 +16,11 @@ from curta.problems.problem import Problem
 class Longer(settings.Longer, Probe):
     name: ClassVar[str] = "longer"
     summary: ClassVar[str] = "exact match at each digit count beyond training"
+    scope: ClassVar[str] = "operations that are not modulo a number"
+
+    @classmethod
+    def about(cls, task: Task) -> bool:
+        return not tasks.operation(task).modulus
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []

@@ -25,13 +25,17 @@ class Plane(NamedTuple):
 def principal(table: Table) -> Plane:
     """The plane in which the rows of a table vary most; the sign of an axis means nothing.
 
+    Of vectors of width 1 the second direction is zero.
+
     >>> principal(np.array([[0.0, 0, 0], [4, 0, 0], [0, 2, 0], [4, 2, 0]])).share
     1.0
     """
     centre = table.mean(axis=0)
     _, sizes, directions = np.linalg.svd(table - centre, full_matrices=False)
     variance = sizes**2
-    return Plane(centre, directions[:2].T, float(variance[:2].sum() / variance.sum()))
+    two = np.zeros((table.shape[1], 2), directions.dtype)
+    two[:, : len(directions)] = directions[:2].T
+    return Plane(centre, two, float(variance[:2].sum() / variance.sum()))
 
 
 class Ways(NamedTuple):

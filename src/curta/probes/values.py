@@ -36,11 +36,12 @@ BELOW: Range = (0, 1)
 class OperandRange(settings.OperandRange, Probe):
     name: ClassVar[str] = "operand-range"
     summary: ClassVar[str] = "exact match by the values of operands beyond training"
-    scope: ClassVar[str] = "operations of two numbers in base ten"
+    scope: ClassVar[str] = "operations of two numbers in base ten, and not modulo a number"
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        return tasks.operation(task).takes(2) and task.base == 10
+        of = tasks.operation(task)
+        return of.takes(2) and task.base == 10 and not of.modulus
 
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []

@@ -257,8 +257,11 @@ def validation(task: Task, count: int) -> list[Problem]:
     """Problems to watch the training by.
 
     Of a table the first ones held out, if any are; of a fixed set (`task.rows`) others than it has,
-    if there are others. In all other cases they are drawn as those of training are.
+    if there are others. In all other cases they are drawn as those of training are, of a task whose
+    rare problems fade as those at its end.
     """
+    if task.special_until:
+        task = dataclasses.replace(task, special=0.0, special_until=0)
     if task.held_out:
         return held_out(task, range(count))
     fresh = fresh_problems(task, count) if task.rows and not task.values else []

@@ -90,6 +90,7 @@ function begin(map) {
     select.addEventListener("change", () => {
       chosen = Number(select.value);
       paint();
+      tell(at);
     });
     map.prepend(make("p", { class: "row controls" }, make("label", {}, ["Show ", select])));
   }

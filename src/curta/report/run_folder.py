@@ -57,6 +57,7 @@ class Run:
     `further` are evaluations with other settings.
     """
 
+    folder: Folder
     info: RunInfo
     recipe: str
     metrics: list[Metric]
@@ -66,7 +67,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.info.name
+        """That of its folder, which may have been copied or renamed."""
+        return self.folder.name
 
     @property
     def several(self) -> bool:
@@ -109,6 +111,7 @@ def read_run(path: Path, evaluation: str = "") -> Run:
     folder = Folder(path)
     others = [name for name in folder.evaluation_names() if name != evaluation]
     return Run(
+        folder=folder,
         info=folder.read_info().at_rest(),
         recipe=folder.read_recipe_text(),
         metrics=folder.read_metrics(),

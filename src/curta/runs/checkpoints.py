@@ -7,7 +7,7 @@ that was altered is noticed. The header of the arrays names the run that they be
 import hashlib
 import json
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -70,26 +70,34 @@ def save(
     of: str,
     most: int = 0,
     spared: Collection[int] = (),
+    stopped: Mapping[int, int] | None = None,
 ) -> None:
     """Writes a checkpoint of that owner, then removes all but the newest `most`, unless that is 0.
 
     Those of steps that are `spared` stay as well. What damaged checkpoints have left, in its place
-    or of later steps, is removed too.
+    or of later steps, and arrays without their JSON are removed too. `stopped` are members that
+    train no more, with the step at which that was.
     """
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_named(arrays), metadata={OWNER: of})
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    record["stopped"] = dict(stopped or {})
     for kind, content in (("safetensors", data), ("json", json.dumps(record))):
         path = file_of(folder, step, kind)
         with suppress(OSError):  # an empty folder where the file should be
             path.rmdir()
         files.write(path, content)
-    known = steps(folder)
-    kept = [one for one in known if one <= step]
+    kept = [one for one in steps(folder) if one <= step]
     kept = [*(kept[-most:] if most else kept), *(one for one in kept if one in spared)]
-    for other in {*known} - {*kept}:
-        for kind in ("json", "safetensors"):
+    for kind in ("json", "safetensors"):
+        for other in {*steps(folder, kind)} - {*kept}:
             file_of(folder, other, kind).unlink(missing_ok=True)
+
+
+def stopped(folder: Path, step: int) -> dict[int, int]:
+    """Members that trained no more at a whole checkpoint, and when they stopped."""
+    told = json.loads(record(folder, step)).get("stopped", {})
+    return {int(member): int(at) for member, at in told.items()}
 
 
 def latest(folder: Path) -> int | None:
@@ -173,9 +181,9 @@ def _named(tree: PyTree) -> dict[str, Any]:
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
-def steps(folder: Path) -> list[int]:
+def steps(folder: Path, kind: str = "json") -> list[int]:
     """Steps of all checkpoints, the newest last; none in a folder that is only linked to."""
-    paths = [] if folder.is_symlink() else list(folder.glob("*.json"))
+    paths = [] if folder.is_symlink() else list(folder.glob(f"*.{kind}"))
     return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
 
 

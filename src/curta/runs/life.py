@@ -102,6 +102,9 @@ def _ended(folder: Folder, name: Stage, outcome: Outcome) -> None:
         return
     info = folder.read_info()
     info = replace(info, done=(*info.done, name))
+    if not info.alive:
+        folder.update(done=info.done, status="stopped")
+        return
     more = bool(missing(folder, info))
     resting = name if ownership.is_shared(folder.path) else "interrupted"
     folder.update(done=info.done, status=resting if more else "finished")

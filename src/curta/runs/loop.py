@@ -115,8 +115,8 @@ class Loop:
         if not self.settings.validate_every or step % self.settings.validate_every:
             return state, rows
         found, goal = self._evaluated(state), self.settings.stop_at
-        lowest = float(found.exact_match.min())
-        if goal is not None and step >= self.settings.stop_after and lowest >= goal:
+        enough = goal is not None and _is_enough(found.exact_match, goal)
+        if enough and step >= self.settings.stop_after:
             self.end = step
             self.record.end(step)
         rows = [_validated(row, found) if row.step == step else row for row in rows]
@@ -195,6 +195,15 @@ def _failures(
             bad = ~np.isfinite(found.loss[member])
             failed[member] = first + (int(np.argmax(bad)) if bad.any() else len(bad) - 1)
     return failed
+
+
+def _is_enough(shares: Float[np.ndarray, " members"], goal: float) -> bool:
+    """Whether every member has reached it, in the precision that shares have.
+
+    >>> float(np.float32(0.95)) >= 0.95, _is_enough(np.float32([0.95, 1]), 0.95)
+    (False, True)
+    """
+    return bool((shares >= np.float32(goal)).all())
 
 
 def _rows(found: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:

@@ -35,7 +35,10 @@ class Kept:
 
     def __init__(self, path: Path, of: str) -> None:
         self.path, self.of = path, of
-        self.known: dict[str, Found] = {p.name: p.rows for p in _read(path) if p.of == of}
+        parts = [part for part in _read(path) if part.of == of]
+        self.known: dict[str, Found] = {part.name: part.rows for part in parts}
+        if path.exists():  # without a torn line, to which the next one would be added
+            files.write(path, typed.lines(parts))
 
     def __call__(self, name: str, find: Find) -> Found:
         if name not in self.known:

@@ -79,7 +79,13 @@ class Record(NoRecord):
         owner = checkpoints.owner(self.recipe, self.folder.read_info().seeds, step)
         settings = self.recipe.training
         checkpoints.save(
-            self.folder.checkpoints, step, state, owner, settings.checkpoints, settings.extended_at
+            self.folder.checkpoints,
+            step,
+            state,
+            owner,
+            settings.checkpoints,
+            settings.extended_at,
+            stopped,
         )
         self.folder.update(
             training_seconds=round(seconds, 3), stopped=dict(stopped), checkpoint=step

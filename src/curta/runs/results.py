@@ -93,6 +93,11 @@ class RunInfo:
         """Whether nothing of it is left to train."""
         return "training" in self.done or self.status == "stopped"
 
+    @property
+    def alive(self) -> bool:
+        """Whether a member is left to train."""
+        return len(self.stopped) < len(self.seeds)
+
     def at_rest(self) -> "RunInfo":
         """As a file has it that outlasts the stage in which it is written."""
         if self.status not in STAGES[1:]:

@@ -65,7 +65,15 @@ def going_on(folder: Folder) -> tuple[int, float]:
         )
     seconds = metrics.cut(folder.metrics, step or 0)
     embedding_history.cut(folder.history, step or 0)
+    if step is not None and step > saved:
+        _enter(folder, step, seconds)
     return step or 0, seconds
+
+
+def _enter(folder: Folder, step: int, seconds: float) -> None:
+    """A checkpoint after which the process was gone before it stood in run.json."""
+    found = folder.read_info().stopped | checkpoints.stopped(folder.checkpoints, step)
+    folder.update(checkpoint=step, stopped=found, training_seconds=round(seconds, 3))
 
 
 def _tell_gone(folder: Folder) -> None:

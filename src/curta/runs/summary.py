@@ -100,12 +100,17 @@ def _data(recipe: Recipe, layout: Layout, found: Evaluation | None) -> DataSumma
     )
 
 
+_OF_TABLES = ("held_out", "twins_together", "rows", "split")
+"""What a task without a table, of which problems are drawn anew, does not read."""
+
+
 def _task(task: Task, settings: Mapping[str, Any], share: int) -> TaskSummary:
     """What a task is drawn by: where that is a table, digit counts mean nothing."""
-    idle = ("digits",) if "values" in settings else ("held_out", "twins_together", "rows", "split")
+    drawn = ("held_out", "twins_together") if task.rows else _OF_TABLES
+    idle = ("digits",) if "values" in settings else drawn
     kept = {key: value for key, value in settings.items() if key not in idle}
     if not task.values:
-        return TaskSummary(kept, share)
+        return TaskSummary(kept, share, trained_rows=task.rows or None)
     return TaskSummary(kept, share, tasks.table(task).rows, len(tasks.trained(task)))
 
 

@@ -200,7 +200,7 @@ def _checkpoint(folder: Folder, info: RunInfo | None, step: int) -> Part:
     if strange:
         return Part(name, "foreign", f"it is {strange}, which is not followed: remove it")
     if kinds[1] not in there:
-        return Part(name, "damaged", "its .json was never written: remove it")
+        return Part(name, "damaged", "its .json is not there: remove it")
     wrong = _complaint(lambda: _owned(folder, info, step))
     remedy = f"`curta resume {folder.address}` goes on from the newest whole one"
     return Part(name, "damaged", f"{wrong}; {remedy}") if wrong else Part(name, "whole")

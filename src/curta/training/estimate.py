@@ -173,8 +173,8 @@ def tokens_of(layout: Layout, operator: str, digits: tuple[int, ...]) -> int:
 
 
 def _written(layout: ProgramLayout, operator: str, digits: tuple[int, ...]) -> int:
-    nines = tuple(10**one - 1 for one in digits)
-    return len(layout.tokens_of(Problem(operator, nines))[0])
+    largest, _ = layout.extremes(operator, digits)
+    return len(layout.tokens_of(Problem(operator, largest, layout.base(operator)))[0])
 
 
 def _activations(recipe: Recipe, layout: Layout, step: Step) -> int:

@@ -138,6 +138,7 @@ def test_lines_of_json_and_of_text_hold_what_parquet_does(tmp_path: Path) -> Non
         ({}, (10, "parket"), "unknown format 'parket': did you mean 'parquet'"),
         ({}, (10, "parquet", 2**31), "a seed is a whole number"),
         ({"task__values": [0, 9], "task__special": 0.0}, (10,), "task.held_out 0 of"),
+        ({"task__rows": 50}, (10,), r"task\.rows 50 of \+: a data set has no fixed set"),
     ],
 )
 def test_what_cannot_be_written_is_one_line(

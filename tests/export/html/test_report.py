@@ -209,6 +209,13 @@ def test_the_map_shows_any_member(runs: tuple[Run, Run], opened: Page) -> None:
     assert len(cells) == 16
 
 
+def test_the_cell_is_told_anew_of_the_member_that_is_chosen(opened: Page) -> None:
+    field = opened.get_by_role("application", name="Heat map of exact match")
+    field.press("ArrowLeft")
+    opened.locator(".heat select").select_option("1")
+    expect(opened.locator(".heat .told")).to_have_text(re.compile(": member 1 .*, median of all "))
+
+
 @pytest.mark.parametrize("tab", screens(390), indirect=True)
 def test_a_phone_needs_no_sideways_scrolling(opened: Page) -> None:
     assert opened.evaluate("innerWidth") == 390
@@ -326,7 +333,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vectors = vectors + rng.normal(0, 1, vectors.shape).astype(np.float32)
         embedding_history.save(folder / "history", step, vectors)
     recipe, model = shipped("addition", **LARGE)
-    return write_report(folder, at_work([Carried("both", recipe, [model] * 8)]))
+    return write_report(folder, at_work([Carried(folder.name, recipe, [model] * 8)]))
 
 
 def test_eight_members_fit_into_three_megabytes_and_open_at_once(large: Path, tab: Page) -> None:

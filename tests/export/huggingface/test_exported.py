@@ -319,3 +319,17 @@ def test_answers_are_as_long_as_the_exam_s(tmp_path: Path) -> None:
 def test_a_program_s_texts_may_be_as_long_as_curta_s(tmp_path: Path) -> None:
     of = tiny.recipe(evaluation__digits=[20])
     assert lengths(folder(tmp_path / "own", of)) == (limit_of(42), None)
+
+
+def test_a_folder_of_links_is_read_as_that_of_the_files(tmp_path: Path) -> None:
+    """As the Hub's cache is one."""
+    own, links = folder(tmp_path / "own", tiny.dense()), tmp_path / "links"
+    links.mkdir()
+    for path in own.iterdir():
+        (links / path.name).symlink_to(path)
+    assert HuggingFace().read(links).recipe == tiny.dense()
+
+
+def test_the_digits_of_a_program_s_texts_are_those_of_its_base(tmp_path: Path) -> None:
+    of = recipes.resolve("base-2", {}, "test")
+    assert lengths(folder(tmp_path / "own", of)) == (limit_of(402), None)

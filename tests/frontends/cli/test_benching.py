@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from curta.config import files, typed
+from curta.config.errors import UserError
+from curta.frontends import measuring
 from curta.frontends.cli import main
 from curta.runs.costs import Costs
 from tests.runs.test_costs import COSTS
@@ -85,11 +87,24 @@ def test_this_machine_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_a_run_that_fails_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_run_that_fails_says_all_that_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "none")
     recipe = tmp_path / "small.toml"
     recipe.write_text(SMALL)
-    assert main(["bench", str(recipe), "--device"]) == 2
-    assert "none" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match=r"(?s)Traceback.*none"):
+        main(["bench", str(recipe), "--device"])
+
+
+def test_a_mistake_that_a_process_finds_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert measuring.main("run", "adition", "1") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("curta: unknown recipe 'adition'")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_mistake_of_a_run_that_is_measured_is_one_of_the_users() -> None:
+    with pytest.raises(UserError, match=r"^unknown recipe 'adition'"):
+        measuring.measured("adition", lambda line: None)

@@ -42,6 +42,10 @@ def job(runs_folder: Path) -> JobFolder:
         (["train", "--on", "local", "--cluster", "mill.toml"], "cannot read 'mill.toml'"),
         (["compare", "--on", "local"], "--on is of no recipe"),
         (["compare", "encodings", "--on", "local", "--json"], "--json prints what was found"),
+        (["train", "--on", "local", "--processes", "2"], "leave it out with --on"),
+        (["resume", "mine", "--on", "local", "--processes", "1"], "leave it out with --on"),
+        (["jobs", "mine", "--logs", "--json"], "--json and --logs: give one of them"),
+        (["jobs", "mine", "--cancel", "--json"], "--json and --cancel: give one of them"),
         (["jobs", "--cancel"], "--cancel needs a name"),
         (["jobs", "mine", "--cancel", "--logs"], "--cancel and --logs: give one of them"),
         (["jobs", "mine", "width-16"], "only --logs is of single runs"),
@@ -97,6 +101,15 @@ def test_states_are_a_table_and_json(job: JobFolder, capsys: pytest.CaptureFixtu
     first, second = json.loads(capsys.readouterr().out)
     assert (first["run"], first["state"], first["failures"]) == ("width-16", "failed", 2)
     assert second["line"] == "its task has ended without it"
+
+
+def test_a_job_of_the_current_folder_is_found_as_runs_are(
+    job: JobFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_RUNS", "elsewhere")
+    monkeypatch.chdir(job.path.parent)
+    assert main(["jobs", "mine"]) == 1
+    assert "mine: 2 runs: 2 failed" in capsys.readouterr().out
 
 
 def test_logs_are_those_of_the_runs_that_are_named(

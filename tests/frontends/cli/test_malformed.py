@@ -1,5 +1,6 @@
 """What no program should be given: one printable line and exit code 2, never a traceback."""
 
+import io
 import json
 from pathlib import Path
 
@@ -190,6 +191,14 @@ def test_bytes_that_are_no_text_are_one_line(
     refused(capsys, "train", str(file))
     refused(capsys, "compare", str(file))
     refused(capsys, "ask", begun, "--file", str(file))
+
+
+def test_standard_input_that_is_no_text_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, begun: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1+2\n\xff"), "utf-8"))
+    said = refused(capsys, "ask", begun, "--file", "-")
+    assert said == "curta: cannot read standard input: it is no UTF-8 text"
 
 
 PROBLEMS = {

@@ -130,6 +130,22 @@ def test_a_curve_can_be_read_with_the_keyboard_and_without_eyes(watched: Page) -
     expect(loss.locator(".cursor")).to_have_count(0)
 
 
+def test_curves_that_are_thinned_keep_their_newest_record(watched: Page) -> None:
+    newest = watched.evaluate(
+        """async () => {
+          const { Curves } = await import("/curves.js"), curves = new Curves();
+          for (let step = 1; step <= 1201; step++) curves.add({ step, member: 0, seconds: step, loss: step });
+          return curves.of("loss")[0].slice(-2);
+        }"""  # noqa: E501
+    )
+    assert newest == [[1200, 1199.5], [1201, 1201]]
+
+
+def test_only_a_run_in_training_is_said_to_compile(young: Path, server: Served, tab: Page) -> None:
+    tab.goto(f"{server.address}runs/young/live.html")
+    expect(tab.locator("#now")).to_have_text(re.compile(r"^step 0 of \d+ \(0%\)$"))
+
+
 def test_every_member_stands_in_a_table(watched: Page) -> None:
     watched.get_by_text("Every member now").click()
     rows = watched.locator("#members tr")

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config import typed
+from curta.export.html.whole.weights import PARAMETERS
 from curta.frontends.api import begin_comparison, compare
-from curta.frontends.serve import live
+from curta.frontends.serve import known, live
 from curta.frontends.serve import made as serving
 from curta.runs import comparison_spec, metrics
 from curta.runs.folders import Folder
@@ -139,6 +141,14 @@ def test_there_is_no_link_to_a_page_that_cannot_be(small: Path, young: Path) -> 
     calculating = [link for link in links("/") if "page-" in link]
     assert calculating == ["/runs/small/page-0.html"]
     assert client.get(calculating[0]).status_code == 200
+
+
+def test_a_window_without_norms_calculates_as_whole_texts_do() -> None:
+    recipe: dict[str, Any] = {"positions": {"name": "window"}, "model": {"norm": "none"}}
+    assert known._calculates(recipe, PARAMETERS)
+    assert not known._calculates(recipe, PARAMETERS + 1)
+    recipe["model"]["norm"] = "rms"
+    assert known._calculates(recipe, PARAMETERS + 1)
 
 
 @pytest.mark.slow

@@ -86,6 +86,14 @@ def test_alibi_takes_the_slope_times_the_distance_off_each_score(
             assert found[head, i, j] == pytest.approx(expected, rel=1e-6)
 
 
+def test_alibi_takes_as_much_off_for_tokens_to_the_right() -> None:
+    """An encoder sees them too."""
+    encoding, where = built(ALiBi()), at(0, 1, 4)
+    found = np.asarray(encoding.bias(encoding.layers, encoding.everyone(where, where)))[0]
+    assert np.array_equal(found, found.swapaxes(1, 2))
+    assert (found <= 0).all()
+
+
 def test_alibi_learns_a_slope_for_each_head_and_block_or_nothing() -> None:
     assert jax.tree.leaves(built(ALiBi())) == []
     assert [leaf.shape for leaf in jax.tree.leaves(built(ALiBi(learned=True)))] == [(BLOCKS, HEADS)]

@@ -150,8 +150,9 @@ def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
 def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
     """For each split its sources, a task and a layout each; `rows` in all are to train on.
 
-    UserError if a table has, or holds out, too few problems.
+    UserError if a table has, or holds out, too few problems, or if a fixed set has no table.
     """
+    _check_rows(recipe)
     others = [layout_named(name) for name in recipe.evaluation.layouts]
     held = (recipe.training.validation, recipe.evaluation.held_out)
     found: dict[str, list[Source]] = {split: [] for split in SPLITS}
@@ -160,6 +161,16 @@ def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list
             found[split].append(_source(task, own, split, count, seed, held))
         found[TEST_OOD] += [_source(task, o, TEST_OOD, held[1], seed, held) for o in others]
     return found
+
+
+def _check_rows(recipe: Recipe) -> None:
+    """A fixed set that is drawn has no splits: a hash would take some of it from training."""
+    for task in recipe.tasks:
+        if task.rows and not task.values:
+            raise UserError(
+                f"task.rows {task.rows:,} of {task.operator}: a data set has no fixed set without"
+                " task.values; give --task.rows 0"
+            )
 
 
 def beyond(task: Task, layout: Layout, settings: Evaluation) -> Iterator[list[Problem]]:

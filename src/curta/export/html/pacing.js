@@ -1,5 +1,7 @@
 // Writing at a pace: token by token, as quickly as the page is asked to.
 
+import { at } from "./asking.js";
+
 const SLICE = 12; // milliseconds of writing between two drawings
 
 /**

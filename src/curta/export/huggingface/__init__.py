@@ -113,7 +113,7 @@ def _longest(member: Exported) -> int:
     if not isinstance(layout, ProgramLayout):
         return max(layout.bounds(operator, digits).completion for operator, digits in asked)
     forms = layout.machine.formats
-    prompts = [forms[o].write([10**count - 1 for count in digits]) for o, digits in asked]
+    prompts = [forms[o].write(layout.extremes(o, digits)[0]) for o, digits in asked]
     return limit_of(max(map(len, prompts)))
 
 

@@ -61,7 +61,8 @@ def _model(
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    content = files.read_json(folder / "config.json", f"folder {str(folder)!r}")
+    # the cache of the Hugging Face Hub has links to its files
+    content = files.read_json((folder / "config.json").resolve(), f"folder {str(folder)!r}")
     if not isinstance(content.get("curta"), dict):
         raise UserError(f"{str(folder)!r} was not exported by Curta: config.json says no recipe")
     return content

@@ -84,7 +84,7 @@ class ALiBi(Positions):
         slopes = (
             self.slopes[block] if known is None else context.index.new_tensor(known, dtype=FLOAT)
         )
-        return -slopes[:, None, None] * distances(context).float()[:, None]
+        return -slopes[:, None, None] * distances(context).abs().float()[:, None]
 
 
 class T5(Positions):

@@ -302,11 +302,16 @@ def certify(run: str, trust: bool, as_json: bool) -> int:
 
 def _lines(name: str) -> list[str]:
     """Problems of a file, or of standard input for `-`; blank lines at the end do not count."""
-    text = sys.stdin.read() if name == "-" else files.read_text(Path(name), repr(name))
+    text = _standard_input() if name == "-" else files.read_text(Path(name), repr(name))
     lines = text.rstrip().splitlines()
     if not lines:
         raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
     return lines
+
+
+def _standard_input() -> str:
+    with files.reading("standard input"):
+        return sys.stdin.buffer.read().decode()
 
 
 def _each(items: Sequence[Any], file: str | None, function: Callable[[Any], Any]) -> list[Any]:

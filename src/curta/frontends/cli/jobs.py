@@ -1,7 +1,6 @@
 """What was handed over to a cluster: `curta jobs` shows it, follows it, and ends it."""
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curta.config import system
 from curta.config.errors import UserError, unknown
 from curta.config.printable import printable
 from curta.frontends.cli import options
@@ -47,6 +47,8 @@ def jobs(
         raise UserError(f"--{chosen[0]} needs a name: `curta jobs` lists all")
     if len(chosen) > 1:
         raise UserError(f"--{chosen[0]} and --{chosen[1]}: give one of them")
+    if as_json and (logs or cancel):
+        raise UserError(f"--json and --{chosen[0]}: give one of them")
     if runs and not logs:
         raise UserError(f"only --logs is of single runs, such as {runs[0]!r}")
     if name is None:
@@ -179,7 +181,8 @@ def _found(name: str) -> "JobFolder":
     from curta.runs import folders
     from curta.runs.cluster.job import JobFolder
 
-    here = Path(name) if os.sep in name else folders.root() / name
+    is_here = system.is_path(name) or JobFolder(Path(name)).exists
+    here = Path(name) if is_here else folders.root() / name
     folder = JobFolder(folders.of_comparison(here, name).resolve())
     if not folder.exists:
         raise unknown("job", name, _names(), "curta jobs")

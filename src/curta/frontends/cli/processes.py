@@ -48,6 +48,8 @@ def shared(command: Callable[..., int]) -> Callable[..., int]:
     )  # fmt: skip
     @functools.wraps(command)
     def on_processes(processes: int | None, **given: Any) -> int:
+        if processes is not None and given.get("on") is not None:
+            raise UserError("--processes is of this machine's own work: leave it out with --on")
         process = launched.process()
         if process.count == 1 and (processes or 1) > 1:
             return launch(int(processes or 1), click.get_current_context().meta[WORDS])

@@ -141,6 +141,8 @@ def _recipe(path: Path, written: Version) -> dict[str, Any]:
 def _calculates(recipe: dict[str, Any], parameters: int) -> bool:
     """Whether a page can calculate models of the recipe, of so many parameters."""
     match recipe:
+        case {"positions": {"name": "window"}, "model": {"norm": "none"}}:
+            return html.reason("window", parameters) is None
         case {"positions": {"name": "window"}}:
             return True
         case {"positions": {"name": str(name)}}:

@@ -56,5 +56,5 @@ def series(heads: int) -> Float[np.ndarray, " heads"]:
 def sloped(
     slopes: Float[Array, " heads"], visible_keys: VisibleKeys
 ) -> Float[Array, "#batch heads queries keys"]:
-    away = distances(one_for_all(visible_keys)).astype(jnp.float32)
+    away = jnp.abs(distances(one_for_all(visible_keys))).astype(jnp.float32)
     return -slopes[None, :, None, None] * away[:, None]

@@ -64,6 +64,19 @@ def test_what_modules_call_their_own_is_called_so_once(modules: tuple[str, ...])
     assert sorted(set(names)) == sorted(names)
 
 
+@pytest.mark.parametrize("modules", [MODULES, WINDOWED], ids=["whole texts", "under a window"])
+def test_modules_import_what_they_call_of_each_other(modules: tuple[str, ...]) -> None:
+    """In one script a name is known without, but not where modules are loaded as such."""
+    texts = {name: own(name, PACKAGE) for name in modules}
+    exported = r"^export (?:function|class|const) (\w+)"
+    homes = {name: one for one in modules for name in re.findall(exported, texts[one], re.M)}
+    for one, text in texts.items():
+        imported = " ".join(re.findall(r"^import ([^;]*);", text, re.M))
+        called = set(re.findall(r"(?<![.\w])(\w+)\((?![^()]*\) \{)", text)) & set(homes)
+        foreign = {name for name in called if homes[name] != one}
+        assert foreign <= set(re.findall(r"\w+", imported)), one
+
+
 def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
     of = tiny.dense()
     body = at_work([Carried("mine", of, [drawn(of)])]).body

@@ -13,6 +13,7 @@ import { addressOf, addressed } from "./changes.js";
 import { alternatives, answerRows, attentionRows, symbolOf, tokenOf } from "./drawing.js";
 import { changeWords, command, partsTable, placeButtons, siteOptions, sourceOf, tapOf } from "./inside.js";
 import { layoutOf } from "./layouts.js";
+import { recording } from "./taps.js";
 import { Transformer } from "./transformer.js";
 import { Writing } from "./text.js";
 

@@ -66,7 +66,8 @@ function summed(values) {
   return [(low + high) / 2, values[0], values.at(-1)];
 }
 
-// Neighbours in pairs: the later step, the mean value.
+// Neighbours in pairs: the later step, the mean value; the last as it is where it has no pair.
 function thinned(curve) {
-  return curve.flatMap(([step, value], i) => (i % 2 ? [[step, (value + curve[i - 1][1]) / 2]] : []));
+  const pairs = curve.flatMap(([step, value], i) => (i % 2 ? [[step, (value + curve[i - 1][1]) / 2]] : []));
+  return curve.length % 2 ? [...pairs, curve.at(-1)] : pairs;
 }

@@ -67,7 +67,7 @@ function shown(step, steps) {
 
 function line(run, steps, done) {
   const step = `step ${curves.step.toLocaleString("en")} of ${steps.toLocaleString("en")} (${done})`;
-  if (!curves.rate) return `${step}, compiling`;
+  if (!curves.rate) return run.status === "training" ? `${step}, compiling` : step;
   const parts = [step, `${Number(curves.rate.toPrecision(3))} steps a second`];
   if (run.status === "training") parts.push(`${duration((steps - curves.step) / curves.rate)} left`);
   return parts.join(", ");

@@ -5,7 +5,7 @@ import { Encoding } from "./base.js";
 
 export class ALiBi extends Encoding {
   bias(layer, query, key) {
-    return this.slopes(layer).map((slope) => -slope * (query.index - key.index));
+    return this.slopes(layer).map((slope) => -slope * Math.abs(query.index - key.index));
   }
 
   /** Learned by each layer, or 2^(-8/heads) and its powers. */
