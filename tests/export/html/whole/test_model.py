@@ -91,6 +91,6 @@ def test_places_below_those_of_the_operands(tab: Page, tmp_path: Path) -> None:
     agree(tab, tmp_path, tiny.with_encoding("coupled", program="spaced"))
 
 
-@pytest.mark.parametrize("name", ["learned", "rope", "alibi", "t5", "nope", "fire"])
+@pytest.mark.parametrize("name", ["learned", "rope", "alibi", "nope", "fire"])
 def test_an_encoder_writes_all_at_once(name: str, tab: Page, tmp_path: Path) -> None:
     agree(tab, tmp_path, tiny.with_encoding(name, layout="framed", model__causal=False))
