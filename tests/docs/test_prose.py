@@ -77,7 +77,7 @@ SETTINGS: dict[str, set[str]] = {
     "docs/reliability.md": {"300", "500"},  # connections, an HTTP status
     "docs/results.md": {
         *("60,000", "6,000", "12,000"),  # steps
-        *("80", "104", "4,096"),  # widths and sizes
+        *("80", "4,096"),  # widths and sizes
         *("200,000", "12,800"),  # problems drawn, or shown between two questions
     },
     "docs/tutorial.md": {"20"},  # a worked example
