@@ -137,8 +137,8 @@ def split(text: str) -> tuple[str, str]:
     for pattern in ASIDE:
         text = pattern.sub("", text)
     lines = text.splitlines()
-    told = "\n".join(line for line in lines if not line.startswith("|"))
-    return told, made + "\n".join(line for line in lines if line.startswith("|"))
+    prose = "\n".join(line for line in lines if not line.startswith("|"))
+    return prose, made + "\n".join(line for line in lines if line.startswith("|"))
 
 
 def shown(text: str) -> str:
@@ -170,11 +170,11 @@ def _half(digits: str, value: float) -> float:
 
 def unfounded(text: str, measured: tuple[float, ...] = ()) -> list[str]:
     """Numbers of the sentences, if neither in a table or code of the page nor `measured`."""
-    told, rows = split(text)
+    prose, rows = split(text)
     known = [*measured, *(value for _, value, _ in (*numbers(rows), *numbers(shown(text))))]
     return [
         digits
-        for digits, value, half in numbers(told)
+        for digits, value, half in numbers(prose)
         if not any(abs(value - one) <= half * 1.001 for one in known)
     ]
 

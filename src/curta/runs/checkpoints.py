@@ -96,8 +96,8 @@ def save(
 
 def stopped(folder: Path, step: int) -> dict[int, int]:
     """Members that trained no more at a whole checkpoint, and when they stopped."""
-    told = json.loads(record(folder, step)).get("stopped", {})
-    return {int(member): int(at) for member, at in told.items()}
+    members = json.loads(record(folder, step)).get("stopped", {})
+    return {int(member): int(at) for member, at in members.items()}
 
 
 def latest(folder: Path) -> int | None:
