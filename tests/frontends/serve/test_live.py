@@ -134,9 +134,10 @@ def test_curves_that_are_thinned_keep_their_newest_record(watched: Page) -> None
     newest = watched.evaluate(
         """async () => {
           const { Curves } = await import("/curves.js"), curves = new Curves();
-          for (let step = 1; step <= 1201; step++) curves.add({ step, member: 0, seconds: step, loss: step });
+          for (let step = 1; step <= 1201; step++)
+            curves.add({ step, member: 0, seconds: step, loss: step });
           return curves.of("loss")[0].slice(-2);
-        }"""  # noqa: E501
+        }"""
     )
     assert newest == [[1200, 1199.5], [1201, 1201]]
 
