@@ -20,7 +20,10 @@ def test_a_file_says_what_to_ask_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("[cluster]\npartitoin = 'a'\n", "unknown field 'partitoin': did you mean 'partition'?"),
+        (
+            "[cluster]\npartitoin = 'a'\n",
+            "unknown field 'cluster.partitoin': did you mean 'cluster.partition'?",
+        ),
         ("[cluster]\ntime = 1\n", "cluster.time: input should be greater than or equal to 2"),
         (
             "[cluster]\ntime = 3\n",

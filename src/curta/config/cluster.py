@@ -7,15 +7,13 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen
 
 from curta.config import files, limits
+from curta.config.complaints import complaint
 from curta.config.errors import UserError, quoted, unknown
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 Line = Annotated[str, MaxLen(limits.LETTERS)]
 """A text on one line: it becomes a line of a script."""
@@ -103,15 +101,4 @@ def parse(fields: Mapping[str, Any], where: str) -> Cluster:
         adapter = TypeAdapter(Cluster)
         return adapter.validate_json(as_json(fields, where), strict=True, extra="forbid")
     except ValidationError as error:
-        raise _complaint(error, where) from None
-
-
-def _complaint(error: "ValidationError", where: str) -> UserError:
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, UserError):
-        return UserError(f"{where}: {cause}")
-    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return UserError(f"{where}: {unknown('field', field, FIELDS)}")
-    return UserError(f"{where}: cluster.{field}: {first['msg'][:1].lower()}{first['msg'][1:]}")
+        raise complaint(error, where, lambda _: FIELDS, "cluster") from None

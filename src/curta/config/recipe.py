@@ -19,6 +19,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from curta.config import consistency
+from curta.config.complaints import STRANGE
 from curta.config.errors import QUOTED, UserError, quoted, unknown
 from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
@@ -246,7 +247,7 @@ def _complaint(error: ValidationError, where: str) -> UserError:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return UserError(f"{where}: {cause}")
-    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+    if first["type"] in STRANGE:
         return UserError(f"{where}: {unknown_field(field, _near(first['loc']))}")
     if first["type"] == "union_tag_not_found":
         choices = ", ".join(sorted(named))

@@ -20,6 +20,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import TypeAdapter, ValidationError
 
 from curta.config import files, limits
+from curta.config.complaints import Location, complaint
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, as_json, parse_value, shipped_names, tables
 from curta.model import recipes, unread
@@ -288,19 +289,9 @@ def _parsed(text: str, where: str) -> Draft:
     try:
         return TypeAdapter(Draft).validate_json(fields, strict=True, extra="forbid")
     except ValidationError as error:
-        raise _complaint(error, where) from None
+        raise complaint(error, where, _fields_at) from None
 
 
-_STRANGE = ("unexpected_keyword_argument", "extra_forbidden")
-
-
-def _complaint(error: ValidationError, where: str) -> UserError:
-    """One line: a misspelt name before the field that it leaves out."""
-    strange = [e for e in error.errors() if e["type"] in _STRANGE]
-    first = [*strange, *error.errors()][0]
-    field = ".".join(map(str, first["loc"]))
-    if strange:
-        holder = Entry if len(first["loc"]) > 1 else Draft
-        known = [known.name for known in dataclasses.fields(holder)]
-        return UserError(f"{where}: {unknown('field', str(first['loc'][-1]), known)}")
-    return UserError(f"{where}: {field}: {first['msg'][:1].lower()}{first['msg'][1:]}")
+def _fields_at(location: Location) -> list[str]:
+    """The fields of an entry, or of the file itself."""
+    return [one.name for one in dataclasses.fields(Entry if len(location) > 1 else Draft)]

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, NoReturn
@@ -62,8 +62,7 @@ def handled(last: bool = False) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    mine = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, _handle) for number in mine}
+    before = {number: signal.signal(number, _handle) for number in listened()}
     hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         yield
@@ -78,15 +77,31 @@ def handled(last: bool = False) -> Iterator[None]:
 def patient() -> Iterator[None]:
     """As `handled`, for the whole of a task of a cluster."""
     global _patient
-    before = {number: signal.signal(number, _handle) for number in OF_TASKS}
     _patient = True
+    try:
+        with given(OF_TASKS, _handle):
+            yield
+    finally:
+        _patient = False
+        _noted.forget()
+
+
+def listened() -> list[signal.Signals]:
+    """Those of `SIGNALS` that the shell has not told the process to ignore."""
+    return [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+
+
+@contextmanager
+def given(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Within, `handler` has these signals; afterwards those have them again that had them."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        _patient = False
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        _noted.forget()
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 @contextmanager

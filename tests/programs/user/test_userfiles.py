@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from curta.config.recipe import as_table
 from curta.frontends.cli import main
 from curta.frontends.serve.server import APP
 from curta.model import recipes
+from curta.model.positions import user
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse
 from curta.programs import BUILT_IN
@@ -315,6 +317,21 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert main(["train", "addition-reversed", *options[:2], "--positions.strenght", "1"]) == 2
     assert "did you mean 'positions.strength'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (
+            {"strenght": 1},
+            "x: unknown field 'positions.strenght': did you mean 'positions.strength'",
+        ),
+        ({"strength": "1"}, "x: positions.strength: input should be a valid number"),
+    ],
+)
+def test_a_mistake_in_the_settings_of_the_users_encoding(given: dict[str, Any], line: str) -> None:
+    with pytest.raises(UserError, match=re.escape(line)):
+        user.taken({"positions": {"name": str(EXAMPLES / "decay.py"), **given}}, "x")
 
 
 def test_what_a_program_cannot_do_stays_what_it_is(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import click
@@ -140,16 +140,9 @@ def _bound(index: int, count: int) -> Iterator[None]:
         os.sched_setaffinity(0, every)
 
 
-@contextmanager
-def _passed_on(child: subprocess.Popen[bytes]) -> Iterator[None]:
+def _passed_on(child: subprocess.Popen[bytes]) -> AbstractContextManager[None]:
     """Signals that are not ignored are given to the child."""
-    mine = [one for one in interrupts.SIGNALS if signal.getsignal(one) != signal.SIG_IGN]
-    before = {one: signal.signal(one, lambda n, frame: child.send_signal(n)) for one in mine}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+    return interrupts.given(interrupts.listened(), lambda number, _: child.send_signal(number))
 
 
 def _ended(children: Sequence[subprocess.Popen[bytes]]) -> bool:

@@ -11,14 +11,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from curta.runs.cluster import queue
 from curta.runs.cluster.job import Job, JobFolder
-from curta.runs.interrupts import OF_TASKS
+from curta.runs.interrupts import OF_TASKS, given
 
 MORE = 75
 """Exit code of a process that has done its share of the runs, and leaves some to the next."""
@@ -59,7 +58,7 @@ class _Task:
     def work(self) -> int | None:
         """Until nothing is left, or a signal ends it, which is returned."""
         self._bind()
-        with self._listening():
+        with given(OF_TASKS, self._hand_on):
             while code := self._one():
                 if self.told is not None and not self._stays():
                     return self.told
@@ -100,15 +99,6 @@ class _Task:
         visible, count = sorted(os.sched_getaffinity(0)), local_cores(self.job)
         first = self.number * count
         os.sched_setaffinity(0, {visible[(first + one) % len(visible)] for one in range(count)})
-
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._hand_on) for number in OF_TASKS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _hand_on(self, number: int, frame: Any) -> None:
         self.told = self.told or number

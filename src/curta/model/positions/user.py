@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from curta.config.complaints import complaint
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
 from curta.programs.user import userfiles
@@ -90,8 +91,7 @@ def _checked(settings: type[Any], given: dict[str, Any], where: str) -> dict[str
     try:
         made = adapter.validate_json(json.dumps(given), strict=True, extra="forbid")
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise UserError(f"{where}: positions.{field}: {first['msg']}") from None
+        known = [one.name for one in dataclasses.fields(settings) if one.name != "name"]
+        raise complaint(error, where, lambda _: known, "positions") from None
     found: dict[str, Any] = adapter.dump_python(made, mode="json")
     return {key: value for key, value in found.items() if key != "name"}

@@ -1,0 +1,43 @@
+"""What pydantic says of a table's fields, in one line: where, which field, what is right."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from curta.config.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+STRANGE = ("unexpected_keyword_argument", "extra_forbidden")
+"""How pydantic calls a field that there is not, of a dataclass and of a table."""
+
+Location = tuple[int | str, ...]
+
+
+def complaint(
+    error: "ValidationError",
+    where: str,
+    known: Callable[[Location], Iterable[str]],
+    section: str = "",
+) -> UserError:
+    """Of the first field that is wrong; a misspelt name comes before the field that it leaves out.
+
+    `known` gives the names that a field at some location may have, and `section` is what the
+    fields stand in, as in `cluster.time`.
+    """
+    errors = error.errors(include_url=False)
+    strange = [one for one in errors if one["type"] in STRANGE]
+    first = [*strange, *errors][0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, UserError):
+        return UserError(f"{where}: {cause}")
+    if strange:
+        *_, given = first["loc"]
+        names = [_path(section, name) for name in known(first["loc"])]
+        return UserError(f"{where}: {unknown('field', _path(section, given), names)}")
+    field, what = _path(section, *first["loc"]), first["msg"]
+    return UserError(f"{where}: {field}: {what[:1].lower()}{what[1:]}")
+
+
+def _path(section: str, *parts: int | str) -> str:
+    return ".".join(str(part) for part in (section, *parts) if part != "")
