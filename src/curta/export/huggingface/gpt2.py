@@ -68,32 +68,39 @@ class GPT2(Family):
 
 
 def _block(model: Transformer, block: int) -> list[Part | Constant]:
-    config, h = model.config, f"transformer.h.{block}"
-    width, wide = config.width, config.mlp_width
-    kept = ("attention.query", "attention.key", "attention.value")
-    biases = tuple(f"{name}_bias" for name in kept)
-    attends = block < config.num_attention_layers
-    attention: list[Part | Constant] = [
-        *_norm(model, f"{h}.ln_1", "attention.gain" if attends else None, block),
-        Part(f"{h}.attn.c_attn.weight", kept, block),
-        _bias(model, f"{h}.attn.c_attn.bias", biases, block, 3 * width),
-        Part(f"{h}.attn.c_proj.weight", ("attention.out",), block),
-        _bias(model, f"{h}.attn.c_proj.bias", ("attention.out_bias",), block, width),
-    ]
-    idle: list[Part | Constant] = [
-        *_norm(model, f"{h}.ln_1", None),
-        Constant(f"{h}.attn.c_attn.weight", (width, 3 * width)),
-        Constant(f"{h}.attn.c_attn.bias", (3 * width,)),
-        Constant(f"{h}.attn.c_proj.weight", (width, width)),
-        Constant(f"{h}.attn.c_proj.bias", (width,)),
-    ]
+    attends, h = block < model.config.num_attention_layers, f"transformer.h.{block}"
+    width, wide = model.config.width, model.config.mlp_width
     return [
-        *(attention if attends else idle),
+        *(_attention(model, h, block) if attends else _idle(model, h)),
         *_norm(model, f"{h}.ln_2", "mlp.gain", block),
         Part(f"{h}.mlp.c_fc.weight", ("mlp.up",), block),
         _bias(model, f"{h}.mlp.c_fc.bias", ("mlp.up_bias",), block, wide),
         Part(f"{h}.mlp.c_proj.weight", ("mlp.down",), block),
         _bias(model, f"{h}.mlp.c_proj.bias", ("mlp.down_bias",), block, width),
+    ]
+
+
+def _attention(model: Transformer, h: str, block: int) -> list[Part | Constant]:
+    width, kept = model.config.width, ("attention.query", "attention.key", "attention.value")
+    biases = tuple(f"{name}_bias" for name in kept)
+    return [
+        *_norm(model, f"{h}.ln_1", "attention.gain", block),
+        Part(f"{h}.attn.c_attn.weight", kept, block),
+        _bias(model, f"{h}.attn.c_attn.bias", biases, block, 3 * width),
+        Part(f"{h}.attn.c_proj.weight", ("attention.out",), block),
+        _bias(model, f"{h}.attn.c_proj.bias", ("attention.out_bias",), block, width),
+    ]
+
+
+def _idle(model: Transformer, h: str) -> list[Part | Constant]:
+    """Attention that adds nothing: GPT-2 has it in every block."""
+    width = model.config.width
+    return [
+        *_norm(model, f"{h}.ln_1", None),
+        Constant(f"{h}.attn.c_attn.weight", (width, 3 * width)),
+        Constant(f"{h}.attn.c_attn.bias", (3 * width,)),
+        Constant(f"{h}.attn.c_proj.weight", (width, width)),
+        Constant(f"{h}.attn.c_proj.bias", (width,)),
     ]
 
 

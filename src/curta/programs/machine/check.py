@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, pairwise
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,22 +95,13 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
 
     `own` is Curta's truth, where the program has another for the same operator.
     """
-    vocabulary, texts, rows = Vocabulary(), list[Text](), list[Sized]()
+    vocabulary = Vocabulary()
     for key in program.format.every():
         vocabulary.add(key)
-    problems: list[tuple[int, ...]] = []
-    ends, seconds = [], 0.0
-    for factor in FACTORS:
-        begun = time.perf_counter()
-        seed, larger = f"check of {program.name}", sizes.times(factor)
-        found = list(recorded(program, larger, vocabulary, seed, TOKENS, SECONDS))
-        seconds += time.perf_counter() - begun
-        problems += [operands for operands, _ in found]
-        texts += [text for _, text in found]
-        lengths = [len(tokens) for _, (tokens, _) in found]
-        counts = len(lengths), sum(lengths), max(lengths), round(median(lengths))
-        rows.append(Sized(factor * sizes.first[1], *counts))
-        ends.append(len(vocabulary.numbers))
+    drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
+    problems = [operands for one in drawn for operands in one.problems]
+    texts = [text for one in drawn for text in one.texts]
+    seconds = sum(one.seconds for one in drawn)
     machine = machine_of([program], vocabulary.tokens)
     recording = Recording.of(texts)
     windows = find(machine, recording, program.reach) if program.run else {}
@@ -120,11 +111,33 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
     wrong = list(_wrong(of, truth))
     conflicts = explain(of, table.conflicts) if program.run else ()
     return Checked(
-        program, machine, windows, len(table), tuple(rows),
+        program, machine, windows, len(table), tuple(one.sized for one in drawn),
         round(len(recording.tokens) / max(seconds, 1e-9)), tuple(wrong[:SHOWN]), len(wrong),
-        conflicts, tuple(_growing(machine, vocabulary, ends)),
+        conflicts, tuple(_growing(machine, vocabulary, [one.known for one in drawn])),
         tuple(_different(problems, truth, own))[:SHOWN] if own else (),
     )  # fmt: skip
+
+
+class Drawn(NamedTuple):
+    """Problems of one size and their texts, and how many tokens there were by then."""
+
+    problems: list[tuple[int, ...]]
+    texts: list[Text]
+    sized: Sized
+    known: int
+    seconds: float
+
+
+def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> Drawn:
+    begun = time.perf_counter()
+    found = list(recorded(program, sizes, vocabulary, f"check of {program.name}", TOKENS, SECONDS))
+    seconds = time.perf_counter() - begun
+    texts = [text for _, text in found]
+    lengths = [len(tokens) for tokens, _ in texts]
+    sized = Sized(sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths)))
+    return Drawn(
+        [operands for operands, _ in found], texts, sized, len(vocabulary.numbers), seconds
+    )
 
 
 def _wrong(of: Recorded, truth: Truth) -> Iterator[Wrong]:

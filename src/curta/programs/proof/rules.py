@@ -31,6 +31,7 @@ Column = Int[np.ndarray, " n"]
 Grid = Int[np.ndarray, "n columns"]
 """Of each view the tokens on its squares, then the zone on each axis."""
 Options = Int[np.ndarray, " c"]
+Which = Bool[np.ndarray, " c"]
 At = Int[np.ndarray, "n axes"]
 """The coordinates of one square in each view."""
 
@@ -176,17 +177,25 @@ class Rules:
         An operand of a sum: on square 0 its first digit's tokens and never none, on square 1 the
         other tokens or none, on square -1 none alone.
         """
-        none = (tokens == len(self.machine.tokens))[None, :]
+        none = tokens == len(self.machine.tokens)
         if role not in self.places:
             return np.broadcast_to(none, (len(at), len(tokens)))
+        if self.places[role].sign is not None:
+            return self._sign_alone(role, at, none)
+        return self._digit_alone(role, at, tokens, none)
+
+    def _sign_alone(self, role: int, at: At, none: Which) -> Good:
+        """On its square, where it always is; one behind numbers on some square of its line."""
         lies, wide = self.places[role], self.machine.wide[role]
-        if lies.sign is not None:
-            away = at - np.array(lies.sign)
-            here = (away == 0) | wide
-            if lies.behind and not wide[lies.along]:
-                here[:, lies.along] = away[:, lies.along] >= 0
-                return np.where(np.all(here, axis=1)[:, None], True, none)
-            return np.where(np.all(here, axis=1)[:, None], ~none, none)
+        away = at - np.array(lies.sign)
+        here = (away == 0) | wide
+        if lies.behind and not wide[lies.along]:
+            here[:, lies.along] = away[:, lies.along] >= 0
+            return np.where(np.all(here, axis=1)[:, None], True, none)
+        return np.where(np.all(here, axis=1)[:, None], ~none, none)
+
+    def _digit_alone(self, role: int, at: At, tokens: Options, none: Which) -> Good:
+        lies, wide = self.places[role], self.machine.wide[role]
         line = np.zeros(len(at), at.dtype) if lies.line is None else at[:, lies.line]
         others = [a for a in range(at.shape[1]) if a not in (lies.along, lies.line) and not wide[a]]
         away = np.any(at[:, others] != 0, axis=1) | (line < 0)
