@@ -463,8 +463,8 @@ def test_a_report_says_how_sure_its_figures_are(page: Page, tmp_path: Path) -> N
     assert (
         "all of 200 problems right may still be wrong on up to 1.9 % of all such problems" in text
     )
-    assert ["op", "digits", "slice", "count", "median", "min", "max", "mean", "sd", "mean, 95 %",
-            "least seed, 95 %"] in page.rows  # fmt: skip
+    assert ["Op", "Digits", "Slice", "Count", "Median", "Min", "Max", "Mean", "Sd", "Mean, 95 %",
+            "Least seed, 95 %"] in page.rows  # fmt: skip
     single = told(sample.write_run(tmp_path, members=1))
-    assert ["op", "digits", "slice", "count", "right", "exact match", "95 %"] in single.rows
+    assert ["Op", "Digits", "Slice", "Count", "Right", "Exact match", "95 %"] in single.rows
     assert ["+", "10", "random", "200", "200", "1.000", "0.981 to 1.000"] in single.rows

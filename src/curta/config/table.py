@@ -112,6 +112,7 @@ class Table:
         from rich.text import Text
 
         title, every = Text(self.title) if self.title else None, self.texts()
+        marks = self.marks()
         view = View(
             title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
         )
@@ -122,9 +123,7 @@ class Table:
                 Text(column.heading), justify=side, no_wrap=not column.fold, overflow="fold",
                 min_width=least,
             )  # fmt: skip
-        for number, (row, texts) in enumerate(zip(self._all(), every, strict=True)):
-            pairs = zip(self.columns, row, strict=True)
-            styles = [column.style(value, row) for column, value in pairs if column.shown]
+        for number, (texts, styles) in enumerate(zip(every, marks, strict=True)):
             style = "dim" if number >= len(self.rows) else ""
             view.add_row(*map(Text, texts, styles), style=style)
         return view
@@ -184,6 +183,14 @@ class Table:
             found.append(["" if place < same else one.text(row[place]) for place, one in cells])
             above = row
         return found
+
+    def marks(self) -> list[list[str]]:
+        """The style of each text; empty for those that are not set off."""
+        return [
+            [column.style(value, row) for column, value in pairs if column.shown]
+            for row in self._all()
+            for pairs in [zip(self.columns, row, strict=True)]
+        ]
 
     def _repeated(self, row: Cells, above: Cells) -> int:
         """How many of the first cells, of columns that say so, are as in the row above."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from curta.config.table import Table, counted
 from curta.evaluation.results import Certificate, WrongWindow
 from curta.programs.machine import drawing
 from curta.programs.machine.drawing import Cut, Sheet
 from curta.report.certified import Certified, headline, text_to
 from curta.report.figures import INK, MEDIAN, MUTED, column, style
 from curta.report.learned import Maps, maps
-from curta.report.summary import range_of
+from curta.report.tables.certificate import members, moved
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +25,6 @@ DRAWN = 12
 NEAR = Cut(columns=7, lines=3)
 """How much of the paper is drawn around a wrong window."""
 
-COUNTED = ("shown", "correct", "wrong", "held_out", "held_out_correct")
-"""The fields of a member's windows that are counts."""
-
 
 class Drawn(NamedTuple):
     """A wrong window on its paper, with the classes of squares; no paper of an unknown text."""
@@ -36,22 +34,12 @@ class Drawn(NamedTuple):
     classes: dict[int, str]
 
 
-class Summary(NamedTuple):
-    """The median, least or greatest of every column over the members, as they are written."""
-
-    name: str
-    counts: list[str]
-    margin: str
-    below: str
-
-
 class Section(NamedTuple):
     """All that a report shows of a certificate."""
 
     content: Certificate
     sentence: str
-    moved: str
-    summaries: list[Summary]
+    members: Table
     drawn: list[Drawn]
     tables: Maps | None
     plot: Markup | None
@@ -65,20 +53,11 @@ def section(certified: Certified | None, plot: Markup | None) -> Section | None:
     return Section(
         content,
         headline(content),
-        moved(content),
-        list(_summaries(content)),
+        _members(content),
         [_drawn(certified, one) for one in content.wrong[:DRAWN]],
         maps(certified) if certified.table else None,
         plot,
     )
-
-
-def moved(content: Certificate) -> str:
-    """What rounding does to a margin."""
-    bound = content.rounding.bound
-    if bound is None:
-        return "no bound on rounding is known for this design"
-    return f"rounding moves it by at most {bound:.1g} ({content.rounding.how})"
 
 
 def growth(content: Certificate) -> Figure:
@@ -95,18 +74,11 @@ def growth(content: Certificate) -> Figure:
     return drawn
 
 
-def _summaries(content: Certificate) -> Iterator[Summary]:
-    """A row each for median, least and greatest, where there are several members."""
-    members = content.members
-    if len(members) < 2:
-        return
-    columns = [range_of(getattr(one, key) for one in members) for key in COUNTED]
-    margins = range_of(one.margin for one in members)
-    below = range_of(one.below_bound or 0 for one in members)
-    for place, name in enumerate(("Median", "Min", "Max")):
-        counts = [f"{one[place]:,.4g}" if one[place] % 1 else f"{one[place]:,.0f}"
-                  for one in columns]  # fmt: skip
-        yield Summary(name, counts, f"{margins[place]:.3g}", f"{below[place]:,.4g}")
+def _members(content: Certificate) -> Table:
+    margin = "A margin is the logit of the right token less the largest other"
+    how = f" ({content.rounding.how})" if content.rounding.how else ""
+    title = f"{counted(content.windows, 'window')} by member. {margin}; {moved(content)}{how}"
+    return replace(members(content, whole=True), title=title)
 
 
 def _drawn(certified: Certified, one: WrongWindow) -> Drawn:

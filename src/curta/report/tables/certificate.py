@@ -2,47 +2,57 @@
 
 from collections.abc import Sequence
 
-from curta.config.table import Cells, Column, Table
+from curta.config.table import MISSING, Cells, Column, Table
 from curta.evaluation.results import Certificate
 from curta.report.summary import range_of
 
-KEYS = ("shown", "correct", "wrong", "held_out", "held_out_correct", "margin")
+KEYS = ("shown", "correct", "wrong", "held_out", "held_out_correct", "margin", "below_bound")
 
 
-def members(content: Certificate) -> Table:
-    """A line for each member and, of several, their median, least and greatest."""
-    bound, every = content.rounding.bound, content.members
-    moved = (
-        "no bound on rounding"
-        if bound is None
-        else f"rounding moves a margin by at most {bound:.1g}"
-    )
+def members(content: Certificate, whole: bool = False) -> Table:
+    """A line for each member and, of several, their median, least and greatest.
+
+    The `whole` table has a column for the windows whose margin is below twice what rounding may
+    change; on a screen there is no room for it.
+    """
     columns = [
         Column("member", text=str),
         Column("seed", text=lambda seed: "" if seed is None else f"{seed}"),
         *(Column(name, text=_count) for name in ("shown", "correct")),
-        Column("wrong", text=_count, style=lambda wrong, row: "bold red" if wrong else ""),
+        Column("wrong", text=_count, style=_bad),
         Column("held out", "held_out", _count),
         Column("of them correct", "held_out_correct", _count),
         Column("margin", text=lambda margin: f"{margin:.3g}"),
-        Column("below_bound", shown=False),
+        Column("below twice the bound", "below_bound", _count, shown=whole, style=_bad),
     ]
-    rows = [[one.member, one.seed, *_figures(one), one.below_bound] for one in every]
-    title = f"{content.windows:,} windows; {moved}"
+    rows = [[one.member, one.seed, *(getattr(one, key) for key in KEYS)] for one in content.members]
+    title = f"{content.windows:,} windows; {moved(content)}"
     return Table(title, columns, rows, _summaries(rows) if len(rows) > 1 else ())
 
 
-def _figures(one: object) -> Cells:
-    return [getattr(one, key) for key in KEYS]
+def moved(content: Certificate) -> str:
+    """What rounding does to a margin."""
+    bound = content.rounding.bound
+    if bound is None:
+        return "no bound on rounding is known for this design"
+    return f"rounding moves a margin by at most {bound:.1g}"
 
 
 def _summaries(rows: Sequence[Cells]) -> list[Cells]:
-    figures = list(zip(*rows, strict=True))[2 : 2 + len(KEYS)]
-    ranges = [range_of(column) for column in figures]
+    ranges = [
+        (None,) * 3 if None in figures else range_of(figures)
+        for figures in list(zip(*rows, strict=True))[2:]
+    ]
     named = zip(("median", "min", "max"), zip(*ranges, strict=True), strict=True)
-    return [[name, None, *values, None] for name, values in named]
+    return [[name, None, *values] for name, values in named]
 
 
-def _count(value: float) -> str:
-    """`1,234`; the median of 0 and 1 is `0.5`."""
+def _bad(count: float | None, row: Cells) -> str:
+    return "bold red" if count else ""
+
+
+def _count(value: float | None) -> str:
+    """`1,234`; the median of 0 and 1 is `0.5`; a dash for what is not known."""
+    if value is None:
+        return MISSING
     return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.1f}"
