@@ -235,7 +235,10 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     made: dict[str, Iterable[str]] = {"encodings, rates": _rates(known)}
     for title, stage in (("encodings", "until"), ("encodings, whole", "whole")):
         seeds = complete(known, stage)
-        training = [[name, *_training(known[name], found)] for name, found in seeds.items()]
+        training = [
+            [name, *_training(known[name], found), processors(results, name, stage)]
+            for name, found in seeds.items()
+        ]
         reach = [[name, *_reach(found)] for name, found in seeds.items()]
         made |= {f"{title}, training": markdown(TRAINING, training)}
         made |= {f"{title}, sizes": markdown(REACH, reach)}
@@ -244,7 +247,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 
 TRAINING = (
     "encoding", "layers", "parameters", "seeds", "0.99 reached", "exact match in training",
-    "steps", "problems", "CPU seconds",
+    "steps", "problems", "CPU seconds", "processor",
 )  # fmt: skip
 REACH = ("encoding", *(f"{size} digits" for size in SIZES), "0.9 up to", "0.5 up to")
 
@@ -261,6 +264,13 @@ def _training(known: dict[str, Any], found: list[dict[str, Any]]) -> list[str]:
         _counts([one["steps"] * batch for one in found]),
         _counts([round(one["seconds"]) for one in found]),
     ]
+
+
+def processors(results: Results, name: str, stage: str) -> str:
+    """What an entry's seeds were trained on, without what a maker writes around it."""
+    records = results.records(FILE)
+    found = [records[f"{name}: {stage}, seed {seed}"]["header"]["machine"]["cpu"] for seed in SEEDS]
+    return ", ".join(sorted({re.sub(r"\(R\)| Processor| with .*", "", one) for one in found}))
 
 
 def _reach(found: list[dict[str, Any]]) -> list[str]:
