@@ -26,7 +26,7 @@ def kept(folder: Path, *seeds: dict[str, Any]) -> Results:
     """A file with what is known of an entry."""
     known = {"Abacus: rates": RATES}
     known |= {f"Abacus: until, seed {number}": one for number, one in enumerate(seeds)}
-    header = {"machine": {"cpu": "Mill(R) Stone Processor with grain"}}
+    header = {"machine": {"cpu": "Mill(R) Processor with grain"}}
     records = {name: {"header": header, "numbers": numbers} for name, numbers in known.items()}
     (folder / "encodings.json").write_text(json.dumps(records), "utf-8")
     return Results(folder)
@@ -58,7 +58,7 @@ def test_the_tables_count_every_seed(tmp_path: Path) -> None:
     known = kept(tmp_path, seed(0.995, 0.9), seed(0.98, 0.4), seed(0.991, 0.6))
     found = ladder.tables(known)
     assert list(found["encodings, training"])[-1] == (
-        "| Abacus | 2 | 1,234 | 3 | 2 of 3 | 0.991 (0.980 to 0.995) | 700 | 89,600 | 61 | Mill Stone |"
+        "| Abacus | 2 | 1,234 | 3 | 2 of 3 | 0.991 (0.980 to 0.995) | 700 | 89,600 | 61 | Mill |"
     )
     assert list(found["encodings, sizes"])[-1] == (
         "| Abacus | 1.00; 0.90 | 1.00; 0.90 | 1.00; 0.90 | 1.00; 0.90"
