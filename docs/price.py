@@ -8,8 +8,10 @@ order     the answer, and the operands, least significant digit first
 padding   operands of one width, the answer of one more
 places    a learned vector for the place of a digit, instead of rotary positions
 roles     a learned vector for the part of the sum to which a character belongs
+carries   a mark of what is carried before each digit of the answer
 trace     the text of a program: carries are marked, or the sum is worked out before it is written;
-          in a program's tokens, which tell digits of different roles apart, and moves
+          in a program's tokens, which tell digits of different roles apart, and moves; operands
+          of one width
 window    attention to the neighbours on which the program's next token depends, on one layer
 
 Of the structure of a program one part has no price of its own, its moves: they are in the tokens
@@ -86,6 +88,10 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     "order, places, roles": ("coupled", PLACES | ROLES),
     "order, padding, places": ("padded", PLACES),
     "order, padding, places, roles": ("padded", PLACES | ROLES),
+    "carries, order, padding": ("carries", ROPE),
+    "carries, order, padding, roles": ("carries", ROPE | ROLES),
+    "carries, order, padding, places": ("carries", PLACES),
+    "carries, order, padding, places, roles": ("carries", PLACES | ROLES),
     "trace": ("spaced", ROPE),
     "trace, order": ("carried", ROPE),
     "trace, order, places, roles": ("carried", PLACES | ROLES),

@@ -52,6 +52,7 @@ def spots(layout: Layout, problem: Problem) -> list[Spot]:
         ("position-coupling", "957+068=5201$"),
         ("blanks", "957+ 68=5201$"),
         ("hints", "a0b9c5d7+a0b0c6d8=d5c2b0a1$"),
+        ("carries", "759+860=.5'2'0'1$"),
     ],
 )
 def test_the_layouts_as_their_sources_show_them(name: str, line: str) -> None:
@@ -63,6 +64,7 @@ def test_padding_adds_a_place_to_the_answer_even_without_a_carry() -> None:
     assert layout_named("plain-padded").write(Problem("+", (12, 3))) == "12+03=015$"
     assert layout_named("blanks").write(Problem("+", (12, 3))) == "12+ 3=51 $"
     assert layout_named("hints").write(Problem("+", (12, 3))) == "a0b1c2+a0b0c3=c5b1a0$"
+    assert layout_named("carries").write(Problem("+", (12, 3))) == "21+30=.5.1.0$"
 
 
 @pytest.mark.parametrize(
@@ -212,6 +214,12 @@ def test_blanks_and_hints_stand_at_the_index_of_their_digit() -> None:
     assert [spot.role for spot in hints][:4] == ["hint", "first", "hint", "first"]
 
 
+def test_a_carry_stands_at_the_index_of_the_digit_that_it_is_added_to() -> None:
+    carries = spots(layout_named("carries"), Problem("+", (7, 3)))  # 7+3=.0'1$
+    assert [spot.place for spot in carries] == [0, -1, 0, -1, 0, 0, 1, 1, -1]
+    assert [spot.role for spot in carries][4:] == ["carry", "answer", "carry", "answer", "end"]
+
+
 @pytest.mark.parametrize(
     ("name", "completion", "answer"),
     [
@@ -224,6 +232,8 @@ def test_blanks_and_hints_stand_at_the_index_of_their_digit() -> None:
         ("hints", "d5c2d$", None),
         ("hints", "d55d$", None),
         ("hints", "52$", None),
+        ("carries", ".5'2$", 25),  # so may the carries
+        ("carries", ".52$", None),
     ],
 )
 def test_what_blanks_and_hints_read(name: str, completion: str, answer: int | None) -> None:

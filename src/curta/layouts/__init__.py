@@ -19,6 +19,7 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "begun": "curta.layouts.begun:Begun",
         "begun-left": "curta.layouts.begun:BegunLeft",
         "blanks": "curta.layouts.blanks:Blanks",
+        "carries": "curta.layouts.carries:Carries",
         "hints": "curta.layouts.hints:Hints",
         "coupled": "curta.layouts.coupled:Coupled",
         "position-coupling": "curta.layouts.position_coupling:PositionCoupling",

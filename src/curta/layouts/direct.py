@@ -27,8 +27,8 @@ from curta.layouts.forms import NUMBERS, AnswerPattern, PromptFormat, ordered
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.base import Result
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
-from curta.problems.operations import OPERATIONS
+from curta.problems.decimals import to_int, to_text
+from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
@@ -166,3 +166,43 @@ class SumLayout(DirectLayout):
     most = 2
     characters = "0123456789+=" + END
     roles = DirectLayout.roles[:SIGN]
+
+
+class MarkedLayout(SumLayout):
+    """Sums with a mark before digits, which stands where the digit after it does."""
+
+    roles = (*DirectLayout.roles, Role("mark"))
+    begin = (0, False, False)
+    marks: str
+    """The characters that are marks."""
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        """The digits count; the marks before them may be wrong, but must be there."""
+        answer, end, _ = completion.partition(END)
+        marks, digits = answer[::2], answer[1::2]
+        if not end or len(marks) != len(digits) or not set(marks) <= set(self.marks):
+            return None
+        if not digits.isdecimal():
+            return None
+        return OPERATIONS[operator].value([to_int(digits[::-1])])
+
+    def rule(self, state: State, character: str) -> Entry:
+        """Whether a mark stands before it is the third thing to know of a digit."""
+        *before, marked = state
+        mark = character in self.marks
+        entry = super().rule((before[0], before[1]), "0" if mark else character)
+        move = 0 if marked and entry.role % 2 == 0 else entry.move
+        if mark:
+            return Entry((*entry.state, True), len(self.roles) - 1, move)
+        return entry._replace(state=(*entry.state, False), move=move)
+
+
+def interleaved(marks: Piece, digits: Piece) -> Piece:
+    """Each mark before its digit.
+
+    >>> marks, digits = (number(jnp.array([row]), jnp.array([2])) for row in ([5, 4], [1, 0]))
+    >>> interleaved(marks, digits).tokens.tolist()
+    [[5, 1, 4, 0]]
+    """
+    both = (jnp.stack(parts, axis=-1) for parts in zip(marks, digits, strict=True))
+    return Piece(*(part.reshape(len(digits.tokens), -1) for part in both))

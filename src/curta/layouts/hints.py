@@ -19,12 +19,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from curta.config.errors import UserError
-from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
-from curta.layouts.direct import DirectLayout, SumLayout
+from curta.layouts.direct import DirectLayout, MarkedLayout, interleaved
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_int, to_text
-from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
 
 MOST = 128
@@ -33,16 +31,15 @@ MOST = 128
 GREEK, CYRILLIC = range(0x3B1, 0x3CA), range(0x410, 0x450)
 LETTERS = string.ascii_letters + "".join(map(chr, (*GREEK, *CYRILLIC)))
 HINTS = LETTERS[: MOST + 1]
-HINT = len(DirectLayout.roles)
 
 
-class Hints(SumLayout):
+class Hints(MarkedLayout):
     name = "hints"
     summary = "zero-padded, a hint before each digit, answer reversed; index within each number"
     axes = ("index",)
     characters = "0123456789+=" + END + HINTS
     roles = (*DirectLayout.roles, Role("hint"))
-    begin = (0, False, False)
+    marks = HINTS
     reverse_operands = False
     padded = True
     ahead = 1
@@ -51,15 +48,6 @@ class Hints(SumLayout):
         width = max(len(to_text(value)) for value in problem.operands) + self.ahead
         texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
         return f"{problem.operation.mark.join(texts)}="
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        answer, end, _ = completion.partition(END)
-        hints, digits = answer[::2], answer[1::2]
-        if not end or len(hints) != len(digits) or not set(hints) <= set(HINTS):
-            return None
-        if not digits.isdecimal():
-            return None
-        return OPERATIONS[operator].value([to_int(digits[::-1])])
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         width = max(digits) + self.ahead
@@ -82,15 +70,6 @@ class Hints(SumLayout):
         start = draw(keys, len(HINTS) - used)[:, None]
         return text._replace(tokens=jnp.where(hint, text.tokens + start, text.tokens))
 
-    def rule(self, state: State, character: str) -> Entry:
-        """A hint stands where the digit after it does, which is the third thing to know."""
-        *before, hinted = state
-        entry = super().rule((before[0], before[1]), "0" if character in HINTS else character)
-        move = 0 if hinted and entry.role % 2 == 0 else entry.move
-        if character in HINTS:
-            return Entry((*entry.state, True), HINT, move)
-        return entry._replace(state=(*entry.state, False), move=move)
-
     def _text(self, value: int, width: int, reverse: bool) -> str:
         _check(width)
         digits = super()._text(value, width, reverse)
@@ -104,8 +83,7 @@ class Hints(SumLayout):
         first = self.code(HINTS[0])
         pair = [number(tokens, lengths) for tokens in (first + places, digits)]
         pair = pair if reverse else [flipped(piece) for piece in pair]
-        both = (jnp.stack(parts, axis=-1) for parts in zip(*pair, strict=True))
-        return Piece(*(part.reshape(len(digits), -1) for part in both))
+        return interleaved(*pair)
 
 
 def _check(width: int) -> None:
