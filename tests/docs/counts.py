@@ -225,9 +225,20 @@ def until() -> dict[str, list[dict[str, Any]]]:
     return ladder.complete(ladder.entries(RESULTS), "until")
 
 
+def learned(seeds: list[dict[str, Any]]) -> bool:
+    """Whether all have learned their training problems; in no entry only some have."""
+    known = {one["training"] >= ladder.ENOUGH for one in seeds}
+    (all_,) = known
+    return all_
+
+
+def not_in_time() -> tuple[int, ...]:
+    return (right(not learned(seeds) for seeds in until().values()),)
+
+
 def without_a_gain() -> tuple[int, ...]:
-    """Entries that have nothing of 15 digits in any seed."""
-    each = until().values()
+    """Entries that have learned their training, and have nothing of 15 digits in any seed."""
+    each = [seeds for seeds in until().values() if learned(seeds)]
     return (right(not any(seed["sizes"]["15"]["random"] for seed in seeds) for seeds in each),)
 
 

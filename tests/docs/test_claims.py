@@ -83,6 +83,11 @@ CLAIMS: tuple[tuple[str, str, Count], ...] = (
         " with l right, and {} of 2 million {} in 200",
         counts.far_sums_of_all,
     ),
+    (
+        "docs/results.md",
+        "{} entries had not learned their training problems",
+        counts.not_in_time,
+    ),
     ("docs/results.md", "the {} whose places are those of training alone", counts.without_a_gain),
     ("docs/results.md", "{} of these {} took the largest rate", counts.largest_rates),
     (

@@ -9,14 +9,19 @@ import pytest
 from docs import STUDIES, evidence
 from docs.evidence import RESULTS, Results
 from docs.ladder import ENTRIES
+from docs.price import GIVEN
+
+SEARCHED = {"ladder": ("encodings", ENTRIES), "price": ("price", GIVEN)}
+"""Studies that look for learning rates first, their files and the names of their entries."""
 
 
 def names(study: str) -> list[str]:
-    """What a study is asked for: all, but of the ladder what has a learning rate."""
-    if study != "ladder":
+    """What a study is asked for: all, or what has a learning rate."""
+    if study not in SEARCHED:
         return []
-    known = RESULTS.records("encodings")
-    return [name for name in ENTRIES if f"{name}: rates" in known]
+    file, every = SEARCHED[study]
+    known = RESULTS.records(file)
+    return [name for name in every if f"{name}: rates" in known]
 
 
 def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
