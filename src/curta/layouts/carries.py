@@ -38,6 +38,11 @@ class Carries(MarkedLayout):
         return replace(bounds, completion=2 * bounds.completion - 1)
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
+        """A carry is what a digit of the sum has beyond those of its place, modulo ten.
+
+        `given` has the sum of the operands' digits of each place: in 57 + 98 = 155, from the
+        lowest place on, 5, 5, 1 less 15, 14, 0 is 0, 1, 1.
+        """
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         answer = self._fit(ARITHMETIC[operator].answer(operands).numbers, widest + 1)
         digits, lengths = answer.digits[:, 0], answer.lengths[:, 0]
