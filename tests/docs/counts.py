@@ -225,20 +225,27 @@ def until() -> dict[str, list[dict[str, Any]]]:
     return ladder.complete(ladder.entries(RESULTS), "until")
 
 
-def learned(seeds: list[dict[str, Any]]) -> bool:
-    """Whether all have learned their training problems; in no entry only some have."""
-    known = {one["training"] >= ladder.ENOUGH for one in seeds}
-    (all_,) = known
-    return all_
+def learned() -> dict[str, int]:
+    """In how many seeds each entry has learned its training problems."""
+    return {
+        name: right(one["training"] >= ladder.ENOUGH for one in seeds)
+        for name, seeds in until().items()
+    }
 
 
 def not_in_time() -> tuple[int, ...]:
-    return (right(not learned(seeds) for seeds in until().values()),)
+    """Entries that have in no seed."""
+    return (right(found == 0 for found in learned().values()),)
+
+
+def partly_in_time(name: str) -> tuple[int, ...]:
+    """Seeds of an entry that have, of how many."""
+    return learned()[name], len(ladder.SEEDS)
 
 
 def without_a_gain() -> tuple[int, ...]:
-    """Entries that have learned their training, and have nothing of 15 digits in any seed."""
-    each = [seeds for seeds in until().values() if learned(seeds)]
+    """Entries that have in all, and have nothing of 15 digits in any seed."""
+    each = [until()[name] for name, found in learned().items() if found == len(ladder.SEEDS)]
     return (right(not any(seed["sizes"]["15"]["random"] for seed in seeds) for seeds in each),)
 
 
