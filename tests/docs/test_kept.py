@@ -38,6 +38,8 @@ def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
             found.add((file, name))
 
     module = importlib.import_module(f"docs.{study}")
+    cores = RESULTS.records("profiling")["machine"]["settings"]["cores"]
+    monkeypatch.setattr("docs.profiling.CORES", cores)  # this machine may have others
     monkeypatch.setattr(Results, "keep", keep)
     monkeypatch.setattr(module, "on_one_core", lambda: None, raising=False)
     monkeypatch.setattr(sys, "argv", [study, *names(study)])
