@@ -233,7 +233,8 @@ def test_a_carry_stands_at_the_index_of_the_digit_that_it_is_added_to() -> None:
         ("hints", "d55d$", None),
         ("hints", "52$", None),
         ("carries", ".5'2$", 25),  # so may the carries
-        ("carries", ".52$", None),
+        ("carries", ".52$", 25),
+        ("carries", ".'$", None),
     ],
 )
 def test_what_blanks_and_hints_read(name: str, completion: str, answer: int | None) -> None:

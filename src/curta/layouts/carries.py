@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from curta.layouts.base import END, Role, ShapeBounds, Text, join, number
 from curta.layouts.direct import DirectLayout, MarkedLayout, interleaved
+from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.problem import Problem
@@ -26,6 +27,10 @@ class Carries(MarkedLayout):
     axes = ("index",)
     marks = NONE + ONE
     padded = True
+
+    def answer_pattern(self, operator: str) -> AnswerPattern:
+        """The digits count, whatever marks there are."""
+        return AnswerPattern(turned=self.reverse, drop=self.marks)
 
     def completion(self, problem: Problem) -> str:
         digits = super().completion(problem)

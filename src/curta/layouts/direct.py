@@ -27,8 +27,8 @@ from curta.layouts.forms import NUMBERS, AnswerPattern, PromptFormat, ordered
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.base import Result
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_int, to_text
-from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.decimals import to_text
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
@@ -175,16 +175,6 @@ class MarkedLayout(SumLayout):
     begin = (0, False, False)
     marks: str
     """The characters that are marks."""
-
-    def read(self, operator: str, completion: str) -> Answer | None:
-        """The digits count; the marks before them may be wrong, but must be there."""
-        answer, end, _ = completion.partition(END)
-        marks, digits = answer[::2], answer[1::2]
-        if not end or len(marks) != len(digits) or not set(marks) <= set(self.marks):
-            return None
-        if not digits.isdecimal():
-            return None
-        return OPERATIONS[operator].value([to_int(digits[::-1])])
 
     def rule(self, state: State, character: str) -> Entry:
         """Whether a mark stands before it is the third thing to know of a digit."""

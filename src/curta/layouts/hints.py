@@ -22,7 +22,8 @@ from curta.config.errors import UserError
 from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
 from curta.layouts.direct import DirectLayout, MarkedLayout, interleaved
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.decimals import to_int, to_text
+from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 
 MOST = 128
@@ -48,6 +49,15 @@ class Hints(MarkedLayout):
         width = max(len(to_text(value)) for value in problem.operands) + self.ahead
         texts = [self._text(value, width, self.reverse_operands) for value in problem.operands]
         return f"{problem.operation.mark.join(texts)}="
+
+    def read(self, operator: str, completion: str) -> Answer | None:
+        answer, end, _ = completion.partition(END)
+        hints, digits = answer[::2], answer[1::2]
+        if not end or len(hints) != len(digits) or not set(hints) <= set(HINTS):
+            return None
+        if not digits.isdecimal():
+            return None
+        return OPERATIONS[operator].value([to_int(digits[::-1])])
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         width = max(digits) + self.ahead
