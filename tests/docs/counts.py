@@ -10,7 +10,7 @@ from docs import ladder, price
 from docs.evidence import RESULTS
 
 
-def right(of: Any) -> int:
+def how_many(of: Any) -> int:
     """How many of these are true."""
     return sum(map(bool, of))
 
@@ -21,33 +21,33 @@ def programs(name: str) -> tuple[list[int], list[dict[str, Any]]]:
     return [one["wrong"] for one in found["certificate"]["members"]], found["lengths"]
 
 
-def flawless(name: str) -> bool:
+def without_error(name: str) -> bool:
     """Whether no seed is wrong on any window or any problem."""
     wrong, asked = programs(name)
     return not any(wrong) and all(min(one["exact_match"]) == 1 for one in asked)
 
 
-def flawless_recipes() -> tuple[int, ...]:
+def recipes_without_error() -> tuple[int, ...]:
     names = [*RESULTS.read("programs")]
-    return right(map(flawless, names)), len(names), len(programs("addition")[0])
+    return how_many(map(without_error, names)), len(names), len(programs("addition")[0])
 
 
 def closed_lists() -> tuple[int, ...]:
     found = RESULTS.read("programs").values()
-    return (right(one["certificate"]["grade"] == "closed" for one in found),)
+    return (how_many(one["certificate"]["grade"] == "closed" for one in found),)
 
 
 def wrong_on_a_window() -> tuple[int, ...]:
     first, other = programs("multiplication")[0], programs("calculator")[0]
     assert sorted(first) == sorted(other)
-    return right(first), len(first), max(first)
+    return how_many(first), len(first), max(first)
 
 
 def failing(name: str, sizes: tuple[str, ...]) -> int:
     """Seeds without a wrong window that have a wrong answer at one of these sizes."""
     wrong, asked = programs(name)
     rows = np.array([one["exact_match"] for one in asked if one["size"] in sizes])
-    return right((rows < 1).any(axis=0) & (np.array(wrong) == 0))
+    return how_many((rows < 1).any(axis=0) & (np.array(wrong) == 0))
 
 
 def wrong_roots_and_divisors() -> tuple[int, ...]:
@@ -65,7 +65,7 @@ def wrong_products() -> tuple[int, ...]:
 
 def wide_windows() -> tuple[int, ...]:
     rows = np.array([*RESULTS.read("controls")["multiplication"]["rows"]["wide"].values()])
-    return right((rows == 0).all(axis=0)), rows.shape[1]
+    return how_many((rows == 0).all(axis=0)), rows.shape[1]
 
 
 def hidden_carry() -> tuple[int, ...]:
@@ -76,7 +76,7 @@ def hidden_carry() -> tuple[int, ...]:
         for name, cells in zip(found["lines"], found["cells"], strict=True)
         if "parts" not in name and "carry written" not in name and "worked out" not in name
     ]
-    return right(line[-2:].max() < line.max() - 0.01 for line in lines), len(lines)
+    return how_many(line[-2:].max() < line.max() - 0.01 for line in lines), len(lines)
 
 
 SMALL = tuple(f"small, seed {seed}" for seed in range(3))
@@ -89,7 +89,7 @@ def operations(name: str) -> dict[str, float]:
 
 def level_with_the_source() -> tuple[int, ...]:
     means = [sum(operations(name).values()) / 5 for name in SMALL]
-    return right(mean > 0.9929 for mean in means), len(means)
+    return how_many(mean > 0.9929 for mean in means), len(means)
 
 
 def wrong_differences() -> tuple[int, ...]:
@@ -125,7 +125,7 @@ def behind_the_source() -> tuple[int, ...]:
 
 def ahead_on_training() -> tuple[int, ...]:
     assert max(encoders(SUMS[0])["training set again"]) < 0.6875
-    return (right(one > 0.6875 for one in encoders(SUMS[1])["training set again"]),)
+    return (how_many(one > 0.6875 for one in encoders(SUMS[1])["training set again"]),)
 
 
 def named_patterns() -> tuple[int, ...]:
@@ -136,7 +136,7 @@ def named_patterns() -> tuple[int, ...]:
 
 def copied() -> tuple[int, ...]:
     shares = encoders("digit-encoder-multiplication")["sizes"]["20, one"]
-    return right(share < 0.05 for share in shares), len(shares)
+    return how_many(share < 0.05 for share in shares), len(shares)
 
 
 def small_products() -> tuple[int, ...]:
@@ -154,20 +154,20 @@ def spaced() -> tuple[int, ...]:
     found = RESULTS.read("spaced")
     ours = found["curta"]["id"]["exact"]
     theirs = [found[name]["id"]["exact"][0] for name in ("trl", "trl, seed 1", "trl, seed 2")]
-    perfect = {right(one == 1 for one in seeds) for seeds in (ours, theirs)}
-    behind = {right(one < median(seeds) - 0.05 for one in seeds) for seeds in (ours, theirs)}
+    perfect = {how_many(one == 1 for one in seeds) for seeds in (ours, theirs)}
+    behind = {how_many(one < median(seeds) - 0.05 for one in seeds) for seeds in (ours, theirs)}
     return *perfect, len(theirs), *behind
 
 
 def best_displaced() -> tuple[int, ...]:
     offsets = RESULTS.read("looped")["8"]["offsets"]
     best = np.array([*offsets.values()]).argmax(axis=0)
-    return (right(best == [*offsets].index("12")),)
+    return (how_many(best == [*offsets].index("12")),)
 
 
 def behind_within() -> tuple[int, ...]:
     shares = RESULTS.read("looped")["8"]["equal"]["8"]
-    return right(share < 0.9 for share in shares), len(shares)
+    return how_many(share < 0.9 for share in shares), len(shares)
 
 
 BELOW, UP_TO = ("operands below 50", "operands up to 50")
@@ -180,7 +180,7 @@ def ranges(which: str) -> list[dict[str, Any]]:
 def below_fifty() -> tuple[int, ...]:
     """Of the fourteen sums: how many are right, and in how many seeds any is."""
     shares = [share for one in ranges(BELOW) for share in one["shares"]["at L, one beyond"]]
-    return round(max(shares) * 14), right(shares)
+    return round(max(shares) * 14), how_many(shares)
 
 
 def up_to_fifty() -> tuple[int, ...]:
@@ -204,14 +204,14 @@ def known_in_time() -> tuple[int, ...]:
     """Seeds of 10 million parameters that had .99 of their validation problems, all at the end."""
     found = RESULTS.read("sizes")["10M"]
     assert {step for step in found["enough"] if step} == {found["steps"]}
-    return right(found["enough"]), len(found["enough"])
+    return how_many(found["enough"]), len(found["enough"])
 
 
 def far_sums(size: str, where: str, of: int) -> tuple[int, ...]:
     """Seeds of a size with any right there, and how many; nothing else beyond its range is."""
     found = {k: v for k, v in RESULTS.read("sizes")[size]["range"].items() if not k.startswith("b")}
     assert [name for name, shares in found.items() if any(shares)] == [where]
-    return right(found[where]), round(max(found[where]) * of)
+    return how_many(found[where]), round(max(found[where]) * of)
 
 
 def far_sums_of_all() -> tuple[int, ...]:
@@ -228,14 +228,14 @@ def until() -> dict[str, list[dict[str, Any]]]:
 def learned() -> dict[str, int]:
     """In how many seeds each entry has learned its training problems."""
     return {
-        name: right(one["training"] >= ladder.ENOUGH for one in seeds)
+        name: how_many(one["training"] >= ladder.ENOUGH for one in seeds)
         for name, seeds in until().items()
     }
 
 
 def not_in_time() -> tuple[int, ...]:
     """Entries that have in no seed."""
-    return (right(found == 0 for found in learned().values()),)
+    return (how_many(found == 0 for found in learned().values()),)
 
 
 def partly_in_time(name: str) -> tuple[int, ...]:
@@ -246,25 +246,25 @@ def partly_in_time(name: str) -> tuple[int, ...]:
 def without_a_gain() -> tuple[int, ...]:
     """Entries that have in all, and have nothing of 15 digits in any seed."""
     each = [until()[name] for name, found in learned().items() if found == len(ladder.SEEDS)]
-    return (right(not any(seed["sizes"]["15"]["random"] for seed in seeds) for seeds in each),)
+    return (how_many(not any(seed["sizes"]["15"]["random"] for seed in seeds) for seeds in each),)
 
 
 def largest_rates() -> tuple[int, ...]:
     known = ladder.entries(RESULTS)
     taken = [ladder.best_rate(one) for one in known.values()]
-    return right(rate == max(ladder.RATES) for rate in taken), len(taken)
+    return how_many(rate == max(ladder.RATES) for rate in taken), len(taken)
 
 
 def while_rising() -> tuple[int, ...]:
     """Seeds of Position Coupling that ended before their rate had come to its peak."""
     name = "Position Coupling"
     warm = ladder.COMMON["optimizer.warmup"] * ladder.entries(RESULTS)[name]["steps"]
-    return (right(seed["steps"] < warm for seed in until()[name]),)
+    return (how_many(seed["steps"] < warm for seed in until()[name]),)
 
 
 def not_learned() -> tuple[int, ...]:
     whole = ladder.complete(ladder.entries(RESULTS), "whole")["Abacus, up to 30 digits"]
-    return right(seed["training"] < ladder.ENOUGH for seed in whole), len(whole)
+    return how_many(seed["training"] < ladder.ENOUGH for seed in whole), len(whole)
 
 
 def twice() -> tuple[int, ...]:
@@ -274,14 +274,14 @@ def twice() -> tuple[int, ...]:
     for name in ("Position Coupling", "Abacus"):
         at = ((name, "20"), (f"{name}, up to 30 digits", "60"))
         gains = [median(s["sizes"][size]["random"] for s in whole[one]) > 0.5 for one, size in at]
-        found.add((right(gains), len(gains)))
+        found.add((how_many(gains), len(gains)))
     (both,) = found
     return both
 
 
 def findings(claim: str, holds: Callable[[float], bool]) -> tuple[int, ...]:
     seeds = RESULTS.read("findings")[claim]["seeds"]
-    return right(map(holds, seeds)), len(seeds)
+    return how_many(map(holds, seeds)), len(seeds)
 
 
 PRICES = [name.removesuffix(": rates") for name in RESULTS.read("price") if ": rates" in name]
@@ -300,20 +300,20 @@ def taken(name: str) -> float:
 
 def never_right() -> tuple[int, ...]:
     assert all(not any(prices(name)) for name in ("nothing", "padding", "roles"))
-    return (right(not any(prices(name)) for name in PRICES),)
+    return (how_many(not any(prices(name)) for name in PRICES),)
 
 
 def mostly_not_right() -> tuple[int, ...]:
-    return (right(sum(one is None for one in prices(name)) > 4 for name in PRICES),)
+    return (how_many(sum(one is None for one in prices(name)) > 4 for name in PRICES),)
 
 
 def roles_in_order() -> tuple[int, ...]:
-    return tuple(right(prices(name)) for name in ("order", "order, roles"))
+    return tuple(how_many(prices(name)) for name in ("order", "order, roles"))
 
 
 def at_the_edge() -> tuple[int, ...]:
     edges = {min(price.RATES), max(price.RATES)}
-    return right(taken(name) in edges for name in PRICES), len(PRICES)
+    return how_many(taken(name) in edges for name in PRICES), len(PRICES)
 
 
 def searched_in_vain() -> tuple[int, ...]:
@@ -333,7 +333,7 @@ def ties() -> tuple[int, ...]:
     """Lines of which two rates came to the same in all that decides: the smaller is taken."""
     found = [(name, [one[1:] for one in tried(name)]) for name in PRICES]
     best = [rates.count(min(rates, key=_cost)) for _, rates in found]
-    return (right(one > 1 for one in best),)
+    return (how_many(one > 1 for one in best),)
 
 
 def tried(name: str) -> list[tuple[str, int | None, float]]:
@@ -349,7 +349,7 @@ def _cost(one: tuple[int | None, float]) -> tuple[float, float]:
 def adders(name: str, grade: str = "proved") -> int:
     found = RESULTS.read("adderboard")[f"mlp_ratio 4{name}"]["seeds"]
     assert len(found) == 8
-    return right(one["grade"] == grade for one in found)
+    return how_many(one["grade"] == grade for one in found)
 
 
 def parameters(name: str) -> int:

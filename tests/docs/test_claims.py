@@ -36,7 +36,11 @@ OTHERS = {
 
 
 CLAIMS: tuple[tuple[str, str, Count], ...] = (
-    ("README.md", "In {:d} of {:d} recipes all {} are right on every", counts.flawless_recipes),
+    (
+        "README.md",
+        "In {:d} of {:d} recipes all {} are right on every",
+        counts.recipes_without_error,
+    ),
     ("README.md", "of {} the list is proved", counts.closed_lists),
     ("README.md", "`calculator` {} in {} is wrong on {} window", counts.wrong_on_a_window),
     ("README.md", "{} models of `gcd`, and another one", counts.wrong_roots_and_divisors),

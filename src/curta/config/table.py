@@ -187,9 +187,8 @@ class Table:
     def marks(self) -> list[list[str]]:
         """The style of each text; empty for those that are not set off."""
         return [
-            [column.style(value, row) for column, value in pairs if column.shown]
+            [one.style(row[place], row) for place, one in enumerate(self.columns) if one.shown]
             for row in self._all()
-            for pairs in [zip(self.columns, row, strict=True)]
         ]
 
     def _repeated(self, row: Cells, above: Cells) -> int:

@@ -195,6 +195,7 @@ class Rules:
         return np.where(np.all(here, axis=1)[:, None], ~none, none)
 
     def _digit_alone(self, role: int, at: At, tokens: Options, none: Which) -> Good:
+        """On the squares of its number, or between numbers, and of the first digit its tokens."""
         lies, wide = self.places[role], self.machine.wide[role]
         line = np.zeros(len(at), at.dtype) if lies.line is None else at[:, lies.line]
         others = [a for a in range(at.shape[1]) if a not in (lies.along, lies.line) and not wide[a]]
