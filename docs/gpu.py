@@ -1,17 +1,19 @@
 """What Curta takes on a GPU, and whether it is right there: `python -m docs.gpu`.
 
-For a machine with an accelerator, and nothing beside it: `make results` leaves this study out.
+For a machine with one, and nothing beside it: `make results` leaves this study out.
 
-runs                `curta bench addition --device`: the constants of real runs
 steps, RECIPE       a step of so many members at once, and of some in turn
 precision, RECIPE   a step in full float32, with products in TensorFloat-32, and in bfloat16
 attention, RECIPE   a step with JAX's own attention, and with the products written out
-bits, RECIPE        weights after a chunk of steps: of two processes that share no cache, and of
-                    one that went on from the middle
+bits, RECIPE        weights after a chunk of steps, of processes that share no cache
 losses, RECIPE      of the first steps; `losses on a CPU, RECIPE` are the same without the GPU
 five operations, seed N   `sources/five-operations`, trained to its end
+
+All steps that are timed are compiled side by side, before the first is. XLA's own matrix products
+are left out (FLAGS): to try them all takes minutes, where NVIDIA's library has its products ready.
 """
 
+import argparse
 import hashlib
 import os
 import subprocess
@@ -19,10 +21,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from statistics import median
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 from unittest import mock
 
 from docs.evidence import RESULTS, ROOT, arguments
@@ -30,132 +34,120 @@ from docs.shared import ended, own_run, recipe_fields
 
 NAME = "gpu"
 ADDITION, PLAIN, FULL = "addition", "addition-plain", "sources/five-operations"
-LOOPED = "sources/looped-abacus"
-STEPS: dict[str, tuple[int, ...]] = {
-    ADDITION: (1, 16, 256, 1024, 4096),
-    PLAIN: (1, 16, 64),
-    FULL: (1, 4),
-}
-"""Members whose steps are timed."""
-IN_TURN = (16,)
-"""Those that are also timed one after the other."""
-PRECISION = (PLAIN, FULL, LOOPED)
-ATTENTION = (PLAIN, FULL)
-BITS = (ADDITION, PLAIN, FULL)
+MEMBERS: dict[str, tuple[int, ...]] = {ADDITION: (1, 16, 256, 1024), PLAIN: (1, 64)}
+"""How many of a recipe are timed at once."""
+IN_TURN = 16
+"""Members of the first recipe that are timed one after the other, too."""
+ATTENTION, BITS = (PLAIN, FULL), (ADDITION, PLAIN)
 CHUNK, ROUNDS = 20, 7
 """Steps of one measurement, and measurements of a median."""
 FIRST = 10
 """Steps whose losses are kept."""
-TRAINED: dict[str, Any] = {}
-"""What is changed of the full recipe when it is trained to its end."""
+WHOLE = "five operations"
+PRODUCTS = "JAX_DEFAULT_MATMUL_PRECISION"
+FLAGS = "--xla_gpu_enable_triton_gemm=false"
 SEEDS = range(3)
+TRACING = Lock()
 
 Call = Callable[[int], None]
 """Runs so many steps."""
 
 
+class Steps(NamedTuple):
+    """Steps that are timed."""
+
+    recipe: str
+    members: int = 1
+    vectorised: bool = True
+    products: str = "highest"
+    precision: str = "float32"
+    fused: bool = True
+
+
+class Study(NamedTuple):
+    """A result: how it is measured, or which steps are timed, and what was asked for."""
+
+    settings: dict[str, Any]
+    measure: Callable[[], Any] | Mapping[str, Steps]
+    seed: int = 0
+
+
 def main() -> None:
-    studies = _studies()
+    studies = dict(_studies())
     options = arguments(__doc__, studies)
+    calls: dict[Steps, Call] = {}
     for name in options.names:
-        recipe, changes, measure, seeds, settings = studies[name]
-        asked = {"recipe": recipe_fields(recipe, changes)} | settings
-        RESULTS.keep(NAME, name, partial(_on, name, measure), seeds, asked, options)
+        measure = partial(_measured, name, studies[name].measure, calls, _timed(studies, options))
+        RESULTS.keep(NAME, name, measure, [studies[name].seed], studies[name].settings, options)
 
 
-Study = tuple[str, Mapping[str, Any], Callable[[], Any], list[int], dict[str, Any]]
-"""Of which recipe, with which changes, how it is measured, seeds, and further settings."""
+def _studies() -> Iterator[tuple[str, Study]]:
+    for recipe, counts in MEMBERS.items():
+        steps = {f"{count} at once": Steps(recipe, count) for count in counts}
+        if recipe == ADDITION:
+            steps[f"{IN_TURN} in turn"] = Steps(recipe, IN_TURN, vectorised=False)
+        yield _of_steps("steps", recipe, steps)
+    full = Steps(FULL)
+    rounded, half = full._replace(products="tensorfloat32"), full._replace(precision="bfloat16")
+    precisions = {"float32": full, "TensorFloat-32": rounded, "bfloat16": half}
+    yield _of_steps("precision", FULL, precisions)
+    for recipe in ATTENTION:
+        steps = {"JAX's own": Steps(recipe), "written out": Steps(recipe, fused=False)}
+        yield _of_steps("attention", recipe, steps)
+    for recipe in BITS:
+        asked = {"recipe": recipe_fields(recipe, {})}
+        yield f"bits, {recipe}", Study(asked | {"steps": CHUNK}, partial(bits, recipe))
+        for name in ("losses", "losses on a CPU"):
+            yield f"{name}, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
+    asked = {"recipe": recipe_fields(FULL, {}), "products": "tensorfloat32"}
+    for seed in SEEDS:
+        yield f"{WHOLE}, seed {seed}", Study(asked, partial(whole, seed), seed)
 
 
-def _studies() -> dict[str, Study]:
-    rounds = {"steps": CHUNK, "rounds": ROUNDS}
-    return dict(
-        chain(
-            [("runs", (ADDITION, {}, runs, [0], {}))],
-            _each("steps", STEPS, steps, lambda recipe: {"members": STEPS[recipe]} | rounds),
-            _each("precision", PRECISION, precisions, lambda _: rounds),
-            _each("attention", ATTENTION, attentions, lambda _: rounds),
-            _each("bits", BITS, bits, lambda _: {"steps": CHUNK}),
-            _each("losses", BITS, losses, lambda _: {"steps": FIRST}),
-            _each("losses on a CPU", BITS, losses, lambda _: {"steps": FIRST}),
-            (
-                (f"five operations, seed {seed}", (FULL, TRAINED, partial(whole, seed), [seed], {}))
-                for seed in SEEDS
-            ),
-        )
-    )
+def _of_steps(name: str, recipe: str, steps: dict[str, Steps]) -> tuple[str, Study]:
+    asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {}), "steps": CHUNK, "rounds": ROUNDS}
+    cases = {label: list(one[1:]) for label, one in steps.items()}
+    return f"{name}, {recipe}", Study(asked | {"cases": cases}, steps)
 
 
-def _each(
+def _timed(studies: Mapping[str, Study], options: argparse.Namespace) -> Iterable[Steps]:
+    """All steps of what is asked for, each once."""
+    measures = (studies[name].measure for name in options.names)
+    found = (one.values() for one in measures if isinstance(one, Mapping))
+    return dict.fromkeys(chain.from_iterable(found))
+
+
+def _measured(
     name: str,
-    recipes: Iterable[str],
-    measure: Callable[[str], Any],
-    settings: Callable[[str], dict[str, Any]],
-) -> Iterator[tuple[str, Study]]:
-    for recipe in recipes:
-        study: Study = recipe, {}, partial(measure, recipe), [0], settings(recipe)
-        yield f"{name}, {recipe}", study
-
-
-def _on(name: str, measure: Callable[[], Any]) -> Any:
+    measure: Callable[[], Any] | Mapping[str, Steps],
+    calls: dict[Steps, Call],
+    timed: Iterable[Steps],
+) -> Any:
     """Measures on a GPU, or on a CPU what is for one; SystemExit where there is none."""
+    _begin(name)
+    if not isinstance(measure, Mapping):
+        return measure()
+    if not calls:
+        with ThreadPoolExecutor() as pool:
+            calls.update(zip(timed, pool.map(call_of, timed), strict=True))
+    return compared({label: calls[steps] for label, steps in measure.items()})
+
+
+def _begin(name: str) -> None:
     import jax
 
     from curta.training import devices
 
+    os.environ["XLA_FLAGS"] = FLAGS
     wanted = "cpu" if "on a CPU" in name else "gpu"
     if wanted == "cpu":
         jax.config.update("jax_platforms", "cpu")
         os.environ[devices.CORES] = "1"
+    if name.startswith(WHOLE):
+        os.environ[PRODUCTS] = "tensorfloat32"
     devices.configure()
     if (found := jax.devices()[0].platform) != wanted:
         raise SystemExit(f"gpu: {name} is for a {wanted}, and JAX has a {found} here")
-    return measure()
-
-
-def runs() -> Any:
-    """The constants, in the form of `curta bench --out`."""
-    from curta.config import typed
-    from curta.frontends import measuring
-
-    return typed.as_json(measuring.measured(ADDITION, print))
-
-
-def steps(recipe: str) -> dict[str, Any]:
-    """Milliseconds of a step of so many members, at once and, of a few, in turn."""
-    found = {}
-    for members in STEPS[recipe]:
-        calls = {"at once": call_of(recipe, {}, members)}
-        if members in IN_TURN:
-            calls["in turn"] = call_of(recipe, {}, members, vectorised=False)
-        found[str(members)] = compared(calls)
-    return found
-
-
-def precisions(recipe: str) -> dict[str, Any]:
-    import jax
-
-    with jax.default_matmul_precision("tensorfloat32"):
-        rounded = call_of(recipe, {})
-    half = call_of(recipe, {"training.precision": "bfloat16"})
-    return compared(
-        {
-            "float32": call_of(recipe, {}),
-            "TensorFloat-32": rounded,
-            "bfloat16": half,
-        }
-    )
-
-
-def attentions(recipe: str) -> dict[str, Any]:
-    return compared({"JAX's own": call_of(recipe, {}), "written out": _written_out(recipe)})
-
-
-def _written_out(recipe: str) -> Call:
-    from curta.model.positions import base
-
-    with mock.patch.object(base, "on_accelerator", return_value=False):
-        return call_of(recipe, {})
 
 
 def compared(calls: Mapping[str, Call]) -> dict[str, dict[str, float]]:
@@ -174,27 +166,33 @@ def _told(times: list[float]) -> dict[str, float]:
     return {name: round(value, 4) for name, value in found.items()}
 
 
-def call_of(
-    recipe: str, changes: Mapping[str, Any], members: int = 1, vectorised: bool | None = None
-) -> Call:
-    """The compiled steps of so many members, all with the problems of the first."""
+def call_of(steps: Steps) -> Call:
+    """The compiled steps, ready to be run: traced one after the other, compiled side by side."""
     import jax
+    import jax.numpy as jnp
 
-    program, state, data = prepared(recipe, changes, members, vectorised)
+    from curta.model.positions import base
 
-    def call(steps: int) -> None:
+    with (
+        TRACING,
+        jax.default_matmul_precision(steps.products),
+        mock.patch.object(base, "on_accelerator", return_value=steps.fused),
+    ):
+        chunk, state, data = prepared(steps)
+        lowered = chunk.lower(state, data, jnp.int32(0), jnp.int32(0))
+    program = lowered.compile()
+
+    def call(count: int) -> None:
         nonlocal state
-        state, _ = jax.block_until_ready(program(state, data, 0, steps))
+        state, _ = jax.block_until_ready(program(state, data, jnp.int32(0), jnp.int32(count)))
 
     return call
 
 
-def prepared(
-    recipe: str, changes: Mapping[str, Any], members: int, vectorised: bool | None = None
-) -> tuple[Any, Any, Any]:
-    """A recipe's compiled chunk of steps, its first state and its data.
+def prepared(steps: Steps) -> tuple[Any, Any, Any]:
+    """The chunk of steps, the members before their first, and their data.
 
-    To record problems for each of thousands takes longer than all that is measured here.
+    All have the problems of the first: to record those of each takes longer than what is measured.
     """
     import jax
     import jax.numpy as jnp
@@ -204,17 +202,14 @@ def prepared(
     from curta.layouts.texts import layout_of
     from curta.training import records, trainer
 
-    resolved = api.resolve(recipe, dict(changes))
-    layout = layout_of(resolved)
-    one, bounds = records.recorded(resolved, layout, [0])
-    own = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf), members, axis=0), one.own)
-    mesh = trainer.training_mesh(resolved, members)
-    state = trainer.shard(trainer.init(resolved, layout, jnp.arange(members)), mesh)
-    call = trainer.compiled(resolved, trainer.Written(layout, bounds), mesh, vectorised)
-    data = trainer.placed(one._replace(own=own), mesh)
-    blank = jnp.int32(0)
-    program = call.lower(state, data, blank, blank).compile()  # type: ignore[attr-defined]
-    return lambda s, d, first, n: program(s, d, jnp.int32(first), jnp.int32(n)), state, data
+    recipe = api.resolve(steps.recipe, {"training.precision": steps.precision})
+    layout = layout_of(recipe)
+    one, bounds = records.recorded(recipe, layout, [0])
+    own = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf), steps.members, axis=0), one.own)
+    mesh = trainer.training_mesh(recipe, steps.members)
+    state = trainer.shard(trainer.init(recipe, layout, jnp.arange(steps.members)), mesh)
+    chunk = trainer.compiled(recipe, trainer.Written(layout, bounds), mesh, steps.vectorised)
+    return chunk, state, trainer.placed(one._replace(own=own), mesh)
 
 
 def bits(recipe: str) -> dict[str, Any]:
@@ -251,52 +246,41 @@ def _digest(process: subprocess.Popen[str], place: tempfile.TemporaryDirectory[s
 def digest_after(recipe: str, parts: tuple[int, ...]) -> str:
     """SHA-256 of all weights after so many steps, taken in these parts."""
     import jax
+    import jax.numpy as jnp
     import numpy as np
 
     from curta.training import devices
 
     devices.configure()
-    program, state, data = prepared(recipe, {}, 1)
+    chunk, state, data = prepared(Steps(recipe))
     first = 0
     for count in parts:
-        state, _ = program(state, data, first, count)
+        state, _ = chunk(state, data, jnp.int32(first), jnp.int32(count))
         first += count
     leaves = (np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state.model))
     return hashlib.sha256(b"".join(leaves)).hexdigest()
 
 
 def losses(recipe: str) -> list[float]:
-    program, state, data = prepared(recipe, {}, 1)
-    _, found = program(state, data, 0, FIRST)
+    import jax.numpy as jnp
+
+    chunk, state, data = prepared(Steps(recipe))
+    _, found = chunk(state, data, jnp.int32(0), jnp.int32(FIRST))
     return [float(loss) for loss in found.loss[0, :FIRST]]
 
 
 def whole(seed: int) -> dict[str, Any]:
     """The full design, trained to its end, and how it answers what is held out."""
-    from docs.operations import OPERATORS
+    from docs.operations import answered
 
-    run = own_run(f"gpu-five-operations-{seed}", FULL, [seed], TRAINED)
+    run = own_run(f"{NAME}-five-operations-{seed}", FULL, [seed], {})
     begun = time.perf_counter()
     run.train()
     seconds = time.perf_counter() - begun
     ended(run)
-    held_out = {r.operator: r for r in run.evaluate().lengths if r.slice_name == "held out"}
     info = run.folder.read_info()
-    return {
-        "parameters": info.parameters,
-        "device": info.device,
-        "steps": run.step,
-        "problems trained on": run.step * run.recipe.training.batch,
-        "seconds": round(seconds, 1),
-        "whole text": {o: held_out[o].exact_match[0] for o in OPERATORS},
-        "result": {o: held_out[o].generated.exact_match[0] for o in OPERATORS},
-        "problems": {o: held_out[o].count for o in OPERATORS},
-        "curve": [
-            [line.step * run.recipe.training.batch, line.loss, line.validation_exact_match]
-            for line in run.folder.read_metrics()
-            if line.validation_exact_match is not None
-        ],
-    }
+    times = {"seconds": round(seconds, 1), "compiling": info.compile_seconds}
+    return {"device": info.device} | times | answered(run)
 
 
 if __name__ == "__main__":

@@ -125,13 +125,17 @@ def trained(name: str, recipe: str, changes: dict[str, Any], seed: int) -> tuple
 def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict[str, Any]:
     """The run of that name, trained as far as it is not, and how it answers what is held out."""
     run, seconds = trained(name, recipe, changes, seed)
+    return {"seconds": seconds} | answered(run)
+
+
+def answered(run: Any) -> dict[str, Any]:
+    """How a run of one member answers what is held out, and what it was trained on."""
     rows = run.evaluate().lengths
     held_out = {row.operator: row for row in rows if row.slice_name == "held out"}
     return {
         "parameters": run.folder.read_info().parameters,
         "steps": run.step,
         "problems trained on": run.step * run.recipe.training.batch,
-        "seconds": seconds,
         "whole text": {o: held_out[o].exact_match[0] for o in OPERATORS},
         "result": {o: held_out[o].generated.exact_match[0] for o in OPERATORS},
         "problems": {o: held_out[o].count for o in OPERATORS},
