@@ -95,7 +95,7 @@ def _studies() -> Iterator[tuple[str, Study]]:
         steps = {"JAX's own": Steps(recipe), "written out": Steps(recipe, fused=False)}
         yield _of_steps("attention", recipe, steps)
     for recipe in BITS:
-        asked = {"recipe": recipe_fields(recipe, {})}
+        asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
         yield f"bits, {recipe}", Study(asked | {"steps": CHUNK}, partial(bits, recipe))
         for name in ("losses", "losses on a CPU"):
             yield f"{name}, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
