@@ -1,8 +1,7 @@
 """What is chosen for accelerators, tried on a CPU: `python -m benchmarks.accelerators`.
 
-`make results-scaling` keeps what it finds; `--quick` only shows that it runs. Three questions:
+`make results-scaling` keeps what it finds; `--quick` only shows that it runs. Two questions:
 
-attention   JAX's `dot_product_attention` in place of the products written out: time and bits
 precision   a step's activations in bfloat16 in place of float32: time
 donation    the members' memory given to the chunk of steps, or kept: bytes that it takes
 
@@ -26,19 +25,12 @@ from docs.shared import prepared
 Call = Callable[[int], None]
 """Runs so many steps."""
 
-ATTENTION: dict[str, dict[str, Any]] = {
-    "addition-plain": {},
-    "addition-plain, one key and value for all heads": {"model.num_kv_heads": 1},
-    "addition-fire": {},
-    "addition-abacus": {},
-    "addition-hints": {},
-}
 PRECISION = {"addition": 30, "multiplication": 20, "addition-plain": 1, "addition-abacus": 1}
 """How many times as many steps make one measurement."""
 DONATION = (("addition", 1), ("addition", 16), ("addition-plain", 16))
 
 
-QUESTIONS = ("attention", "precision", "donation")
+QUESTIONS = ("precision", "donation")
 ROUNDS, STEPS = 9, 8
 
 
@@ -51,7 +43,7 @@ def main() -> None:
 
 def settings(question: str) -> dict[str, Any]:
     """The cases of a question, and how each is measured."""
-    cases = {"attention": ATTENTION, "precision": PRECISION, "donation": DONATION}[question]
+    cases = {"precision": PRECISION, "donation": DONATION}[question]
     return {"cases": cases, "rounds": ROUNDS, "steps": STEPS}
 
 
@@ -63,22 +55,10 @@ def measured(question: str, quick: bool = False) -> Any:
     rounds, steps, last = (2, 1, 1) if quick else (ROUNDS, STEPS, None)
     if question == "donation":
         return [donated(*case, way) for case in DONATION[:last] for way in (False, True)]
-    if question == "attention":
-        cases = list(ATTENTION.items())[:last]
-        return {name: ratio(*attentions(name, fields), rounds, steps) for name, fields in cases}
     return {
         name: ratio(*precisions(name), rounds, steps * times)
         for name, times in list(PRECISION.items())[:last]
     }
-
-
-def attentions(name: str, fields: dict[str, Any]) -> tuple[Call, Call]:
-    """The steps of a recipe with attention as on a CPU, and as on an accelerator."""
-    from curta.model.positions import base
-
-    with mock.patch.object(base, "on_accelerator", return_value=True):
-        accelerated = steps_of(name, fields)
-    return steps_of(name, fields), accelerated
 
 
 def precisions(name: str) -> tuple[Call, Call]:

@@ -7,3 +7,6 @@ STUDIES = (
     "install",
 )  # fmt: skip
 """The modules that `make results` runs, in this order; `make results-NAME` runs one."""
+
+ELSEWHERE = ("gpu",)
+"""Those that need another machine, and are run by hand there: `python -m docs.NAME`."""

@@ -4,10 +4,12 @@ For a machine with one, and nothing beside it: `make results` leaves this study 
 
 steps, RECIPE       a step of so many members at once, and of some in turn
 precision, RECIPE   a step in full float32, with products in TensorFloat-32, and in bfloat16
-attention, RECIPE   a step with JAX's own attention, and with the products written out
 bits, RECIPE        weights after a chunk of steps, of processes that share no cache
 losses, RECIPE      of the first steps; `losses on a CPU, RECIPE` are the same without the GPU
 five operations, seed N   `sources/five-operations`, trained to its end
+
+`attention, RECIPE` is kept from an earlier commit: JAX's `dot_product_attention` in place of the
+products that the model writes out. It is no faster, so the model has it no more.
 
 All steps that are timed are compiled side by side, before the first is. XLA's own matrix products
 are left out (FLAGS): to try them all takes minutes, where NVIDIA's library has its products ready.
@@ -27,10 +29,9 @@ from itertools import chain
 from statistics import median
 from threading import Lock
 from typing import Any, NamedTuple
-from unittest import mock
 
-from docs.evidence import RESULTS, ROOT, arguments
-from docs.shared import ended, own_run, recipe_fields
+from docs.evidence import RESULTS, ROOT, Results, arguments
+from docs.shared import ended, markdown, own_run, recipe_fields
 
 NAME = "gpu"
 ADDITION, PLAIN, FULL = "addition", "addition-plain", "sources/five-operations"
@@ -38,7 +39,7 @@ MEMBERS: dict[str, tuple[int, ...]] = {ADDITION: (1, 16, 256, 1024), PLAIN: (1, 
 """How many of a recipe are timed at once."""
 IN_TURN = 16
 """Members of the first recipe that are timed one after the other, too."""
-ATTENTION, BITS = (PLAIN, FULL), (ADDITION, PLAIN)
+BITS = (ADDITION, PLAIN)
 CHUNK, ROUNDS = 20, 7
 """Steps of one measurement, and measurements of a median."""
 FIRST = 10
@@ -61,7 +62,6 @@ class Steps(NamedTuple):
     vectorised: bool = True
     products: str = "highest"
     precision: str = "float32"
-    fused: bool = True
 
 
 class Study(NamedTuple):
@@ -91,9 +91,6 @@ def _studies() -> Iterator[tuple[str, Study]]:
     rounded, half = full._replace(products="tensorfloat32"), full._replace(precision="bfloat16")
     precisions = {"float32": full, "TensorFloat-32": rounded, "bfloat16": half}
     yield _of_steps("precision", FULL, precisions)
-    for recipe in ATTENTION:
-        steps = {"JAX's own": Steps(recipe), "written out": Steps(recipe, fused=False)}
-        yield _of_steps("attention", recipe, steps)
     for recipe in BITS:
         asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
         yield f"bits, {recipe}", Study(asked | {"steps": CHUNK}, partial(bits, recipe))
@@ -173,13 +170,7 @@ def call_of(steps: Steps) -> Call:
     import jax
     import jax.numpy as jnp
 
-    from curta.model.positions import base
-
-    with (
-        TRACING,
-        jax.default_matmul_precision(steps.products),
-        mock.patch.object(base, "on_accelerator", return_value=steps.fused),
-    ):
+    with TRACING, jax.default_matmul_precision(steps.products):
         chunk, state, data = prepared(steps)
         lowered = chunk.lower(state, data, jnp.int32(0), jnp.int32(0))
     program = lowered.compile()
@@ -288,6 +279,48 @@ def whole(seed: int) -> dict[str, Any]:
     info = run.folder.read_info()
     times = {"seconds": info.training_seconds, "compiling": info.compile_seconds}
     return {"device": info.device} | times | answered(run)
+
+
+def tables(results: Results) -> dict[str, Iterable[str]]:
+    known = results.read(NAME)
+    return {
+        "gpu, steps": markdown(STEPS_HEAD, chain.from_iterable(_rows(known, r) for r in MEMBERS)),
+        "gpu, precision": _ways(known, "precision"),
+        "gpu, attention": _ways(known, "attention"),
+        "gpu, losses": markdown(LOSSES_HEAD, (_losses(known, recipe) for recipe in BITS)),
+    }
+
+
+STEPS_HEAD = ("recipe", "members", "a step, ms", "least to most", "a member's part, ms")
+LOSSES_HEAD = ("recipe", "losses compared", "largest difference, of the loss", "weights, thrice")
+
+
+def _rows(known: dict[str, Any], recipe: str) -> Iterator[list[str]]:
+    for label, found in known[f"steps, {recipe}"].items():
+        count, _, way = label.partition(" ")
+        each = f"{found['ms'] / int(count):.4f}"
+        yield [f"`{recipe}`", f"{int(count):,} {way}", *_cells(found), each]
+
+
+def _ways(known: dict[str, Any], study: str) -> Iterator[str]:
+    every = {name: ways for name, ways in known.items() if name.startswith(f"{study}, ")}
+    rows = (
+        [f"`{name.partition(', ')[2]}`", label, *_cells(found)]
+        for name, ways in every.items()
+        for label, found in ways.items()
+    )
+    return markdown(("recipe, one member", "", "a step, ms", "least to most"), rows)
+
+
+def _cells(found: dict[str, float]) -> tuple[str, str]:
+    return f"{found['ms']:.2f}", f"{found['least']:.2f} to {found['most']:.2f}"
+
+
+def _losses(known: dict[str, Any], recipe: str) -> list[str]:
+    pairs = zip(known[f"losses, {recipe}"], known[f"losses on a CPU, {recipe}"], strict=True)
+    differences = [abs(one - other) / other for one, other in pairs]
+    same = "the same" if known[f"bits, {recipe}"]["same"] else "differ"
+    return [f"`{recipe}`", str(len(differences)), f"{max(differences):.0e}", same]
 
 
 if __name__ == "__main__":

@@ -46,7 +46,6 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         "constants": _lines(costs.constants(found)),
         "runs": _lines(costs.of_runs(found, RUNS, NODES)),
         "population": _lines(costs.of_population(found, MEMBERS)),
-        "attention": _ratios(tried["attention"], "written out", "JAX's own"),
         "precision": _ratios(tried["precision"], "float32", "bfloat16"),
         "donation": _donation(tried["donation"]),
     }

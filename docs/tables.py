@@ -10,10 +10,12 @@ from importlib import import_module
 from pathlib import Path
 
 from curta.config import files
-from docs import STUDIES
+from docs import ELSEWHERE, STUDIES
 from docs.evidence import RESULTS, ROOT, Results
 
-SHOWN = (*STUDIES, "splits", "sources", "provenance", "fields", "faults", "benchmarks")
+SHOWN = (
+    *STUDIES, *ELSEWHERE, "splits", "sources", "provenance", "fields", "faults", "benchmarks",
+)  # fmt: skip
 """The modules that make tables."""
 
 MARKED = re.compile(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from docs import STUDIES, evidence
+from docs import ELSEWHERE, STUDIES, evidence
 from docs.evidence import RESULTS, Results
 from docs.ladder import ENTRIES
 from docs.price import GIVEN
@@ -47,7 +47,7 @@ def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", [*STUDIES, *ELSEWHERE])
 def test_results_are_kept_for_what_is_asked(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert others(study, monkeypatch) == set()
 

@@ -142,21 +142,11 @@ class Encoding(eqx.Module):
     def _attend(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
     ) -> Queries:
-        factors, fused = visible_keys.factors, on_accelerator() and not self._has_own_weights
-        if fused and factors is None:
-            bias = self.bias(layer, visible_keys)  # a number for all scores moves no softmax
-            biases = None if isinstance(bias, float) else bias
-            return jax.nn.dot_product_attention(q, k, v, biases, visible_keys.mask[:, None])
         weights = self.weights(layer, visible_keys, q, k)
-        weights = weights if factors is None else weights * jnp.moveaxis(factors, 2, 1)
+        if visible_keys.factors is not None:
+            weights = weights * jnp.moveaxis(visible_keys.factors, 2, 1)
         weights = weights.astype(v.dtype)
         return jnp.einsum("bhqk,bkhe->bqhe", weights, v)
-
-    @property
-    def _has_own_weights(self) -> bool:
-        """Whether its weights are another function of scores, or of queries and keys."""
-        own = type(self)
-        return own.weights is not Encoding.weights or own.scores is not Encoding.scores
 
     def weights(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys
@@ -171,15 +161,6 @@ class Encoding(eqx.Module):
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k, preferred_element_type=jnp.float32)
         scores = scores * q.shape[-1] ** -0.5 + self.bias(layer, visible_keys)
         return jnp.where(visible_keys.mask[:, None], scores, HIDDEN)
-
-
-def on_accelerator() -> bool:
-    """Whether attention is JAX's own `dot_product_attention`.
-
-    On a CPU it is no faster than the products written out here, and has other bits: see
-    docs/architecture.md.
-    """
-    return jax.default_backend() != "cpu"
 
 
 def queries_at_once(queries: int, keys: int) -> int:
