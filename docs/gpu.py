@@ -272,9 +272,10 @@ def whole(seed: int) -> dict[str, Any]:
     from docs.operations import answered
 
     run = own_run(f"{NAME}-five-operations-{seed}", FULL, [seed], {})
-    if not run.folder.read_info().over and jax.devices()[0].platform != "gpu":
-        raise SystemExit(f"gpu: {run.name} is to be trained on a GPU, and JAX has none here")
-    run.train()
+    if not run.folder.read_info().over:
+        if jax.devices()[0].platform != "gpu":
+            raise SystemExit(f"gpu: {run.name} is to be trained on a GPU, and JAX has none here")
+        run.train()
     ended(run)
     info = run.folder.read_info()
     times = {"seconds": info.training_seconds, "compiling": info.compile_seconds}
@@ -299,7 +300,8 @@ def _rows(known: dict[str, Any], recipe: str) -> Iterator[list[str]]:
     for label, found in known[f"steps, {recipe}"].items():
         count, _, way = label.partition(" ")
         each = f"{found['ms'] / int(count):.4f}"
-        yield [f"`{recipe}`", f"{int(count):,} {way}", *_cells(found), each]
+        told = f"{int(count):,} {way}" if int(count) > 1 else count
+        yield [f"`{recipe}`", told, *_cells(found), each]
 
 
 def _ways(known: dict[str, Any], study: str) -> Iterator[str]:

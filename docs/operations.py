@@ -5,6 +5,8 @@ small, seed 2, on    the same run, trained on to 60,000 steps, and then to 100,0
 full                 `sources/five-operations`, as far as one core comes in an hour: with the small
                      one's batch, and a learning rate that falls to its end within these steps
 
+The tables have the full design trained to its end, too, which docs/gpu.py does on a GPU.
+
 Held-out problems are marked twice: the whole text to the letter, and the result's digits in what
 was written token by token, as the source marks them. Of both designs the curve is kept. Each is a
 result of its own; runs lie in the runs folder, where a training that was broken off goes on.
@@ -130,8 +132,9 @@ def measured(name: str, recipe: str, changes: dict[str, Any], seed: int) -> dict
 
 def answered(run: Any) -> dict[str, Any]:
     """How a run of one member answers what is held out, and what it was trained on."""
-    rows = run.evaluate().lengths
-    held_out = {row.operator: row for row in rows if row.slice_name == "held out"}
+    asked = "evaluating" in run.folder.read_info().done
+    found = run.folder.read_evaluation() if asked else run.evaluate()
+    held_out = {row.operator: row for row in found.lengths if row.slice_name == "held out"}
     return {
         "parameters": run.folder.read_info().parameters,
         "steps": run.step,
@@ -148,7 +151,7 @@ def answered(run: Any) -> dict[str, Any]:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)
+    known = results.read(NAME) | _on_a_gpu(results)
     told = {design: [*_of(known, design)] for design in DESIGNS}
     told = {design: found for design, found in told.items() if found}
     if not told:
@@ -159,12 +162,32 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
         ["seeds", *_each(told, lambda found: str(len(found)))],
         ["parameters", *_each(told, lambda found: f"{found[0]['parameters']:,}")],
         ["problems in training", *_each(told, lambda found: _count(found, "problems trained on"))],
-        ["seconds of a core", *_each(told, lambda found: _count(found, "seconds"))],
+        ["seconds of a core", *_each(told, _seconds)],
     ]
-    return {"operations": markdown(head, [*rows, *made]), "operations, curve": _curve(told)}
+    return {
+        "operations": markdown(head, [*rows, *made]),
+        "operations, curve": _curve(told, "full"),
+        "operations, whole curve": _curve(told, WHOLE),
+    }
 
 
-DESIGNS = ("small", "small, on", "full")
+WHOLE = "full, to its end"
+DESIGNS = ("small", "small, on", "full", WHOLE)
+
+
+def _on_a_gpu(results: Results) -> dict[str, dict[str, Any]]:
+    """The full design, trained to its end, by the seed."""
+    known = results.read("gpu")
+    return {
+        name.replace("five operations", WHOLE): found
+        for name, found in known.items()
+        if name.startswith("five operations")
+    }
+
+
+def _seconds(found: list[dict[str, Any]]) -> str:
+    where = " of a GPU" if "device" in found[0] else ""
+    return _count(found, "seconds") + where
 
 
 def _of(known: dict[str, dict[str, Any]], design: str) -> Iterator[dict[str, Any]]:
@@ -197,14 +220,14 @@ def _count(found: list[dict[str, Any]], of: str) -> str:
     return middle if least == most else f"{middle} ({least} to {most})"
 
 
-def _curve(told: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Exact match of validation problems after about as many problems as the full one had."""
-    told = {design: found for design, found in told.items() if design != "small, on"}
+def _curve(told: dict[str, list[dict[str, Any]]], asked: str) -> Iterator[str]:
+    """Exact match of validation problems, after as many as a design was shown, and small's."""
+    told = {design: told[design] for design in ("small", asked) if design in told}
     if not told:
         return iter(())
     rows = [
         [f"{shown:,}", *(_known([_at(one["curve"], shown) for one in f]) for f in told.values())]
-        for shown in _points((told.get("full") or told["small"])[0]["curve"])
+        for shown in _points([*told.values()][-1][0]["curve"])
     ]
     return markdown(["problems shown", *told], rows)
 

@@ -99,7 +99,7 @@ CLAIMS: tuple[tuple[str, str, Count], ...] = (
     ),
     (
         "docs/results.md",
-        "with FIRE {} of {};",
+        "with FIRE {} of {}.",
         lambda: counts.partly_in_time("reversed (FIRE)"),
     ),
     ("docs/results.md", "the {} whose places are those of training alone", counts.without_a_gain),
