@@ -245,9 +245,14 @@ def _known(values: list[float | None]) -> str:
 
 
 def _at(curve: list[list[float]], shown: float) -> float | None:
-    """What stood last after so many problems; None if nothing was asked by then."""
+    """What stood last after so many problems; None if nothing was asked by then, or all was over.
+
+    >>> _at([[10, 1.5, 0.25], [20, 1.0, 0.5]], 15), _at([[10, 1.5, 0.25]], 15)
+    (0.25, None)
+    """
     before = [line for line in curve if line[0] <= shown]
-    return max(before)[2] if before else None
+    over = max(curve)[0] < shown
+    return max(before)[2] if before and not over else None
 
 
 if __name__ == "__main__":
