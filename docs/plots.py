@@ -158,7 +158,7 @@ def price(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
         axes.set_yticks(range(len(names)), names)
         axes.grid(visible=False, axis="y")
         axes.invert_yaxis()
-        axes.set(xlabel="sums of up to 999 + 999 shown until right")
+        axes.set(xlabel="sums shown until right")
         legend(figure, axes, columns=1)
     return figure
 
