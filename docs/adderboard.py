@@ -154,6 +154,12 @@ def _is_wrong(one: dict[str, Any]) -> bool:
     return problem is not None and one["written"] != sum(map(int, problem.split("+")))
 
 
+def grade(one: dict[str, Any]) -> str:
+    """What a seed is: proved, wrong, or open."""
+    found: str = "wrong" if _is_wrong(one) else one["grade"]
+    return found
+
+
 def _row(named: tuple[str, dict[str, Any]]) -> list[str]:
     name, found = named
     seeds = found["seeds"]
@@ -183,7 +189,7 @@ def _seeds(rows: dict[str, Any]) -> Iterator[str]:
                     f"`{name}`",
                     str(one["seed"]),
                     decimal(one["exact_match"], 4),
-                    "wrong" if _is_wrong(one) else one["grade"],
+                    grade(one),
                     f"{one['margin']:.3f}" if proved else "",
                     f"{one['cases']:,}" if proved else "",
                     f"`{one['problem']}` = {one['written']}" if _is_wrong(one) else "",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from docs import ladder, price
+from docs import adderboard, ladder, price
 from docs.evidence import RESULTS
 
 
@@ -346,12 +346,26 @@ def _cost(one: tuple[int | None, float]) -> tuple[float, float]:
     return one[0] or float("inf"), -one[1]
 
 
-def adders(name: str, grade: str = "proved") -> int:
-    found = RESULTS.read("adderboard")[f"mlp_ratio 4{name}"]["seeds"]
-    assert len(found) == 8
-    return how_many(one["grade"] == grade for one in found)
+def adders(name: str, grade: str = "proved", before: bool = False) -> int:
+    found = adder_seeds(name, before)
+    assert len(found) == (16 if name.endswith("other seeds") else 8)
+    return how_many(adderboard.grade(one) == grade for one in found)
 
 
-def parameters(name: str) -> int:
-    found: int = RESULTS.read("adderboard")[f"mlp_ratio 4{name}"]["parameters"]
+def adder_seeds(name: str, before: bool = False) -> list[dict[str, Any]]:
+    begins = adderboard.BEFORE if before else ""
+    found: list[dict[str, Any]] = RESULTS.read("adderboard")[f"{begins}mlp_ratio 4{name}"]["seeds"]
     return found
+
+
+def adders_with_free_signs() -> tuple[int, ...]:
+    """The least and the most that are proved of a design, in both measurements."""
+    designs = ", nothing shared", ", own way out"
+    found = [adders(name, before=before) for name in designs for before in (False, True)]
+    return min(found), max(found)
+
+
+def unseen() -> tuple[int, ...]:
+    """Seeds of *neither* that are right on the board's sums and wrong on another."""
+    found = adder_seeds(", neither")
+    return (how_many(s["exact_match"] == 1 and adderboard.grade(s) == "wrong" for s in found),)

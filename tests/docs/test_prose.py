@@ -35,7 +35,7 @@ ASIDE = (
 
 SETTINGS: dict[str, set[str]] = {
     "README.md": {"3.11", "99", "15"},  # a licence, a Python, what is asked, a last seed
-    "docs/adderboard.md": {"36", "99", "16"},  # of the board; places of a period
+    "docs/adderboard.md": {"36", "99", "10,000"},  # of the board, and its random pairs
     "docs/architecture.md": {
         "0.10",
         "0.12",
