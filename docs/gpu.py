@@ -45,7 +45,7 @@ CHUNK, ROUNDS = 20, 7
 FIRST = 10
 """Steps whose losses are kept."""
 WHOLE = "five operations"
-PRODUCTS = "JAX_DEFAULT_MATMUL_PRECISION"
+ROUNDED = "tensorfloat32"
 FLAGS = "--xla_gpu_enable_triton_gemm=false"
 SEEDS = range(3)
 TRACING = Lock()
@@ -65,11 +65,12 @@ class Steps(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A result: how it is measured, or which steps are timed, and what was asked for."""
+    """A result: how it is measured, or which steps are timed, what was asked for, and on what."""
 
     settings: dict[str, Any]
     measure: Callable[[], Any] | Mapping[str, Steps]
     seed: int = 0
+    on: str = "gpu"
 
 
 def main() -> None:
@@ -77,7 +78,7 @@ def main() -> None:
     options = arguments(__doc__, studies)
     calls: dict[Steps, Call] = {}
     for name in options.names:
-        measure = partial(_measured, name, studies[name].measure, calls, _timed(studies, options))
+        measure = partial(_measured, studies[name], calls, _timed(studies, options))
         RESULTS.keep(NAME, name, measure, [studies[name].seed], studies[name].settings, options)
 
 
@@ -88,17 +89,19 @@ def _studies() -> Iterator[tuple[str, Study]]:
             steps[f"{IN_TURN} in turn"] = Steps(recipe, IN_TURN, vectorised=False)
         yield _of_steps("steps", recipe, steps)
     full = Steps(FULL)
-    rounded, half = full._replace(products="tensorfloat32"), full._replace(precision="bfloat16")
+    rounded, half = full._replace(products=ROUNDED), full._replace(precision="bfloat16")
     precisions = {"float32": full, "TensorFloat-32": rounded, "bfloat16": half}
     yield _of_steps("precision", FULL, precisions)
     for recipe in BITS:
         asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
         yield f"bits, {recipe}", Study(asked | {"steps": CHUNK}, partial(bits, recipe))
-        for name in ("losses", "losses on a CPU"):
-            yield f"{name}, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
-    asked = {"recipe": recipe_fields(FULL, {}), "products": "tensorfloat32"}
+        yield f"losses, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
+    asked = {"recipe": recipe_fields(FULL, {}), "products": ROUNDED}
     for seed in SEEDS:
-        yield f"{WHOLE}, seed {seed}", Study(asked, partial(whole, seed), seed)
+        yield f"{WHOLE}, seed {seed}", Study(asked, partial(whole, seed), seed, on="any")
+    for recipe in BITS:
+        asked = {"recipe": recipe_fields(recipe, {}), "steps": FIRST}
+        yield f"losses on a CPU, {recipe}", Study(asked, partial(losses, recipe), on="cpu")
 
 
 def _of_steps(name: str, recipe: str, steps: dict[str, Steps]) -> tuple[str, Study]:
@@ -114,39 +117,29 @@ def _timed(studies: Mapping[str, Study], options: argparse.Namespace) -> Iterabl
     return dict.fromkeys(chain.from_iterable(found))
 
 
-def _measured(
-    name: str,
-    measure: Callable[[], Any] | Mapping[str, Steps],
-    calls: dict[Steps, Call],
-    timed: Iterable[Steps],
-) -> Any:
+def _measured(study: Study, calls: dict[Steps, Call], timed: Iterable[Steps]) -> Any:
     """Measures on a GPU, or on a CPU what is for one; SystemExit where there is none."""
-    _begin(name)
-    if not isinstance(measure, Mapping):
-        return measure()
+    _begin(study.on)
+    if not isinstance(study.measure, Mapping):
+        return study.measure()
     if not calls:
         with ThreadPoolExecutor() as pool:
             calls.update(zip(timed, pool.map(call_of, timed), strict=True))
-    return compared({label: calls[steps] for label, steps in measure.items()})
+    return compared({label: calls[steps] for label, steps in study.measure.items()})
 
 
-def _begin(name: str) -> None:
+def _begin(wanted: str) -> None:
     import jax
 
     from curta.training import devices
 
     os.environ["XLA_FLAGS"] = FLAGS
-    wanted = "cpu" if "on a CPU" in name else "gpu"
     if wanted == "cpu":
         jax.config.update("jax_platforms", "cpu")
         os.environ[devices.CORES] = "1"
-    if name.startswith(WHOLE):
-        os.environ[PRODUCTS] = "tensorfloat32"
     devices.configure()
-    if name.startswith(WHOLE):
-        return
-    if (found := jax.devices()[0].platform) != wanted:
-        raise SystemExit(f"gpu: {name} is for a {wanted}, and JAX has a {found} here")
+    if (found := jax.devices()[0].platform) != wanted != "any":
+        raise SystemExit(f"gpu: this is for a {wanted}, and JAX has a {found} here")
 
 
 def compared(calls: Mapping[str, Call]) -> dict[str, dict[str, float]]:
@@ -269,13 +262,16 @@ def whole(seed: int) -> dict[str, Any]:
     """
     import jax
 
+    from curta.runs import folders
     from docs.operations import answered
 
-    run = own_run(f"{NAME}-five-operations-{seed}", FULL, [seed], {})
-    if not run.folder.read_info().over:
-        if jax.devices()[0].platform != "gpu":
-            raise SystemExit(f"gpu: {run.name} is to be trained on a GPU, and JAX has none here")
-        run.train()
+    name, there = f"{NAME}-five-operations-{seed}", jax.devices()[0].platform == "gpu"
+    if not there and name not in folders.existing():
+        raise SystemExit(f"gpu: {name} is to be trained on a GPU, and JAX has none here")
+    run = own_run(name, FULL, [seed], {})
+    if there and not run.folder.read_info().over:
+        with jax.default_matmul_precision(ROUNDED):
+            run.train()
     ended(run)
     info = run.folder.read_info()
     times = {"seconds": info.training_seconds, "compiling": info.compile_seconds}

@@ -38,7 +38,7 @@ def test_without_a_gpu_it_is_refused_and_nothing_is_kept(
     monkeypatch.setenv("XLA_FLAGS", "")  # and as it was afterwards
     monkeypatch.setattr(gpu, "RESULTS", Results(tmp_path))
     monkeypatch.setattr(sys, "argv", ["gpu", "bits, addition"])
-    with pytest.raises(SystemExit, match="is for a gpu, and JAX has a cpu here"):
+    with pytest.raises(SystemExit, match="this is for a gpu, and JAX has a cpu here"):
         gpu.main()
     assert not [*tmp_path.iterdir()]
 
