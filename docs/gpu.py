@@ -4,7 +4,10 @@ For a machine with one, and nothing beside it: `make results` leaves this study 
 
 steps, RECIPE       a step of so many members at once, and of some in turn
 precision, RECIPE   a step in full float32, with products in TensorFloat-32, and in bfloat16
-bits, RECIPE        weights after a chunk of steps, of processes that share no cache
+deterministic, RECIPE   a step as XLA compiles it, and with its flag for the same bits each time
+bits, RECIPE        weights after a chunk of steps, of three processes that share no cache
+bits, RECIPE, one cache       the same of processes that take what the first has compiled
+bits, RECIPE, deterministic   the same with XLA's flag, without a common cache
 losses, RECIPE      of the first steps; `losses on a CPU, RECIPE` are the same without the GPU
 five operations, seed N   `sources/five-operations`, trained to its end
 
@@ -24,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from statistics import median
@@ -37,6 +41,8 @@ NAME = "gpu"
 ADDITION, PLAIN, FULL = "addition", "addition-plain", "sources/five-operations"
 MEMBERS: dict[str, tuple[int, ...]] = {ADDITION: (1, 16, 256, 1024), PLAIN: (1, 64)}
 """How many of a recipe are timed at once."""
+DETERMINED = (1, 256)
+"""How many are timed with XLA's flag for the same bits, and without."""
 IN_TURN = 16
 """Members of the first recipe that are timed one after the other, too."""
 BITS = (ADDITION, PLAIN)
@@ -47,6 +53,7 @@ FIRST = 10
 WHOLE = "five operations"
 ROUNDED = "tensorfloat32"
 FLAGS = "--xla_gpu_enable_triton_gemm=false"
+DETERMINISTIC = "xla_gpu_deterministic_ops"
 SEEDS = range(3)
 TRACING = Lock()
 
@@ -62,6 +69,7 @@ class Steps(NamedTuple):
     vectorised: bool = True
     products: str = "highest"
     precision: str = "float32"
+    deterministic: bool = False
 
 
 class Study(NamedTuple):
@@ -92,9 +100,13 @@ def _studies() -> Iterator[tuple[str, Study]]:
     rounded, half = full._replace(products=ROUNDED), full._replace(precision="bfloat16")
     precisions = {"float32": full, "TensorFloat-32": rounded, "bfloat16": half}
     yield _of_steps("precision", FULL, precisions)
+    members = {f"{count} at once": Steps(ADDITION, count) for count in DETERMINED}
+    yield _of_steps("deterministic", ADDITION, _and_deterministic(members))
+    yield _of_steps("deterministic", FULL, _and_deterministic({"TensorFloat-32": rounded}))
     for recipe in BITS:
         asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {})}
-        yield f"bits, {recipe}", Study(asked | {"steps": CHUNK}, partial(bits, recipe))
+        for told, ask in (("", bits), *HELPED.items()):
+            yield f"bits, {recipe}{told}", Study(asked | {"steps": CHUNK}, partial(ask, recipe))
         yield f"losses, {recipe}", Study(asked | {"steps": FIRST}, partial(losses, recipe))
     asked = {"recipe": recipe_fields(FULL, {}), "products": ROUNDED}
     for seed in SEEDS:
@@ -106,8 +118,20 @@ def _studies() -> Iterator[tuple[str, Study]]:
 
 def _of_steps(name: str, recipe: str, steps: dict[str, Steps]) -> tuple[str, Study]:
     asked: dict[str, Any] = {"recipe": recipe_fields(recipe, {}), "steps": CHUNK, "rounds": ROUNDS}
-    cases = {label: list(one[1:]) for label, one in steps.items()}
+    cases = {label: _case(one) for label, one in steps.items()}
     return f"{name}, {recipe}", Study(asked | {"cases": cases}, steps)
+
+
+def _case(steps: Steps) -> list[Any]:
+    """Its fields but the recipe, as settings have them: the last only where it holds."""
+    fields = list(steps[1:])
+    return fields if steps.deterministic else fields[:-1]
+
+
+def _and_deterministic(free: Mapping[str, Steps]) -> dict[str, Steps]:
+    """Each, and beside it the same with XLA's flag."""
+    held = {f"{name}, deterministic": s._replace(deterministic=True) for name, s in free.items()}
+    return {**free, **held}
 
 
 def _timed(studies: Mapping[str, Study], options: argparse.Namespace) -> Iterable[Steps]:
@@ -166,7 +190,7 @@ def call_of(steps: Steps) -> Call:
     with TRACING, jax.default_matmul_precision(steps.products):
         chunk, state, data = prepared(steps)
         lowered = chunk.lower(state, data, jnp.int32(0), jnp.int32(0))
-    program = lowered.compile()
+    program = lowered.compile({DETERMINISTIC: True} if steps.deterministic else None)
 
     def call(count: int) -> None:
         nonlocal state
@@ -198,32 +222,49 @@ def prepared(steps: Steps) -> tuple[Any, Any, Any]:
     return chunk, state, trainer.placed(one._replace(own=own), mesh)
 
 
-def bits(recipe: str) -> dict[str, Any]:
+PARTS = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK - CHUNK // 2)}
+"""How three processes take the steps."""
+
+
+def bits(recipe: str, flags: str = FLAGS) -> dict[str, Any]:
     """Whether all weights are the same to the bit, in processes that compile for themselves."""
-    ways = {"once": (CHUNK,), "again": (CHUNK,), "in two parts": (CHUNK // 2, CHUNK - CHUNK // 2)}
-    begun = [_child(recipe, parts) for parts in ways.values()]
-    found = dict(zip(ways, (_digest(*one) for one in begun), strict=True))
+    with ExitStack() as stack:
+        places = [stack.enter_context(tempfile.TemporaryDirectory()) for _ in PARTS]
+        begun = map(partial(_child, recipe, flags), PARTS.values(), places)
+        return _compared_bits(map(_digest, list(begun)))
+
+
+def bits_of_one_cache(recipe: str) -> dict[str, Any]:
+    """The same, one process after the other: those after the first find its programs."""
+    with tempfile.TemporaryDirectory() as place:
+        begun = (_child(recipe, FLAGS, parts, place) for parts in PARTS.values())
+        return _compared_bits(map(_digest, begun))
+
+
+def _compared_bits(digests: Iterable[str]) -> dict[str, Any]:
+    found = dict(zip(PARTS, digests, strict=True))
     return {"weights": found, "same": len(set(found.values())) == 1}
 
 
-Child = tuple[subprocess.Popen[str], tempfile.TemporaryDirectory[str]]
+HELPED: dict[str, Callable[[str], Any]] = {
+    ", one cache": bits_of_one_cache,
+    ", deterministic": partial(bits, flags=f"{FLAGS} --{DETERMINISTIC}=true"),
+}
+"""What may make weights the same, by what it adds to the name of a result."""
 
 
-def _child(recipe: str, parts: tuple[int, ...]) -> Child:
-    """A process with a cache of its own that takes the steps, part by part."""
-    place = tempfile.TemporaryDirectory()
-    told = {"CURTA_CACHE": place.name, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+def _child(recipe: str, flags: str, parts: tuple[int, ...], cache: str) -> subprocess.Popen[str]:
+    """A process that takes the steps, part by part."""
+    told = {"CURTA_CACHE": cache, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     code = f"from docs import gpu; print(gpu.digest_after({recipe!r}, {parts}))"
     words = [sys.executable, "-c", code]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         words, cwd=ROOT, env=os.environ | told, stdout=subprocess.PIPE, text=True
     )
-    return process, place
 
 
-def _digest(process: subprocess.Popen[str], place: tempfile.TemporaryDirectory[str]) -> str:
-    with place:
-        said, _ = process.communicate()
+def _digest(process: subprocess.Popen[str]) -> str:
+    said, _ = process.communicate()
     if process.returncode:
         raise RuntimeError(f"a process that takes steps ended with {process.returncode}")
     return said.split()[-1]
@@ -283,13 +324,16 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {
         "gpu, steps": markdown(STEPS_HEAD, chain.from_iterable(_rows(known, r) for r in MEMBERS)),
         "gpu, precision": _ways(known, "precision"),
+        "gpu, deterministic": _ways(known, "deterministic"),
         "gpu, attention": _ways(known, "attention"),
         "gpu, losses": markdown(LOSSES_HEAD, (_losses(known, recipe) for recipe in BITS)),
+        "gpu, bits": markdown(BITS_HEAD, (_bits(known, recipe) for recipe in BITS)),
     }
 
 
 STEPS_HEAD = ("recipe", "members", "a step, ms", "least to most", "a member's part, ms")
-LOSSES_HEAD = ("recipe", "losses compared", "largest difference, of the loss", "weights, thrice")
+LOSSES_HEAD = ("recipe", "losses compared", "largest difference, of the loss")
+BITS_HEAD = ("weights of three processes", "each compiles", "one cache", "deterministic")
 
 
 def _rows(known: dict[str, Any], recipe: str) -> Iterator[list[str]]:
@@ -317,8 +361,14 @@ def _cells(found: dict[str, float]) -> tuple[str, str]:
 def _losses(known: dict[str, Any], recipe: str) -> list[str]:
     pairs = zip(known[f"losses, {recipe}"], known[f"losses on a CPU, {recipe}"], strict=True)
     differences = [abs(one - other) / other for one, other in pairs]
-    same = "the same" if known[f"bits, {recipe}"]["same"] else "differ"
-    return [f"`{recipe}`", str(len(differences)), f"{max(differences):.0e}", same]
+    return [f"`{recipe}`", str(len(differences)), f"{max(differences):.0e}"]
+
+
+def _bits(known: dict[str, Any], recipe: str) -> list[str]:
+    """Whether they were the same; nothing where that was not asked."""
+    found = (known.get(f"bits, {recipe}{told}") for told in ("", *HELPED))
+    same = {True: "the same", False: "differ"}
+    return [f"`{recipe}`", *("" if one is None else same[one["same"]] for one in found)]
 
 
 if __name__ == "__main__":
