@@ -16,6 +16,7 @@ from curta.frontends.run import Comparison, Run
 from curta.programs.user import userfiles
 from curta.runs import comparison, comparison_spec
 from curta.runs.comparison_spec import Row
+from curta.runs.results import ComparisonResults
 from tests import tiny
 
 WORDS = (
@@ -168,6 +169,18 @@ def test_what_is_finished_is_not_done_again(done: Comparison, runs_folder: Path)
     assert begun().run_comparison(trained)
     assert trained.names == []
     assert times(folder) == before
+
+
+@pytest.mark.slow
+def test_going_over_what_is_finished_writes_its_table_at_the_beginning_and_the_end(
+    done: Comparison, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All runs are read for it, which takes seconds where there are hundreds."""
+    copied(done, runs_folder)
+    written: list[ComparisonResults] = []
+    monkeypatch.setattr(Comparison, "_write", lambda self, found: written.append(found))
+    assert begun().run_comparison()
+    assert written == [done.read_results()] * 2
 
 
 @pytest.mark.slow

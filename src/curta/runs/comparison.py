@@ -106,20 +106,28 @@ class Comparison:
         """Trains and evaluates what is not finished yet; False if it was interrupted."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
-            self.save()
-            for row in self.spec.rows:
+            known = self.save()
+            for place, row in enumerate(self.spec.rows):
                 if not self.complete(row, train, say):
                     return False
-                self.save()
+                found = _row(row, self.path / row.folder, "")
+                if found != known.rows[place]:
+                    known.rows[place] = found
+                    self._write(known)
         return True
 
-    def save(self) -> None:
-        """Writes what is compared, and what is known of it by now."""
+    def save(self) -> ComparisonResults:
+        """Writes what is compared, and what is known of it by now, which is given back."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             for one in filter(None, (userfiles.known(kept.file) for kept in self.code)):
                 files.write(self.path / one.tag, one.content)
-            files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
+            found = self.read_results()
+            self._write(found)
+        return found
+
+    def _write(self, found: ComparisonResults) -> None:
+        files.write(self.path / COMPARISON, typed.text(found, indent=1))
 
     def pace(self) -> expected.Pace:
         """How far it is at each row that is not finished, from now on."""

@@ -43,12 +43,22 @@ def read_last(path: Path, members: int) -> list[Metric]:
         size = file.seek(0, 2)
         while len(found) < members:
             file.seek(max(0, size - tail))
-            lines = file.read().split(b"\n")[1 if size > tail else 0 : -1]
-            found = {row.member: row for row in (_parse(line, path) for line in lines)}
+            found = _newest(file.read().split(b"\n")[1 if size > tail else 0 : -1], members, path)
             if tail >= size:
                 break
             tail *= 4
-    return list(found.values())
+    return [found[member] for member in sorted(found)]
+
+
+def _newest(lines: list[bytes], members: int, path: Path) -> dict[int, Metric]:
+    """The last line of every member by its number, from the end on until there are so many."""
+    found: dict[int, Metric] = {}
+    for line in reversed(lines):
+        row = _parse(line, path)
+        found.setdefault(row.member, row)
+        if len(found) == members:
+            break
+    return found
 
 
 def read_since(path: Path, cursor: str) -> Part:
