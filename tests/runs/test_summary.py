@@ -81,6 +81,16 @@ def test_it_describes_the_model_shape_by_shape(run: Run, found: Any) -> None:
     assert file.stat().st_size == found["model"]["checkpoint"]["bytes"]
 
 
+@pytest.mark.parametrize("name", ["99999999.json", "99999999.safetensors"])
+def test_a_checkpoint_that_lacks_a_file_is_not_told(run: Run, name: str) -> None:
+    stray = run.folder.checkpoints / name
+    stray.write_text("{}")
+    told = summary(run.folder).model.checkpoint
+    stray.unlink()
+    assert told is not None
+    assert told.step == run.step
+
+
 def test_it_has_every_setting(found: Any) -> None:
     settings = found["hyperparameters"]
     assert settings["positions"]["name"] == "window"

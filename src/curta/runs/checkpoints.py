@@ -126,6 +126,15 @@ def newest_whole(folder: Path) -> int | None:
     return None
 
 
+def is_whole(folder: Path, step: int) -> bool:
+    """Whether there is a checkpoint of that step, as it was saved."""
+    try:
+        read(folder, step)
+    except DamagedError:
+        return False
+    return True
+
+
 def load(folder: Path, step: int, like: PyTree, of: str) -> PyTree:
     """The state that was saved at `step`, in the structure of `like`.
 

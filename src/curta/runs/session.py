@@ -105,10 +105,18 @@ class Session:
     def train(self, show: Show = lambda progress: None) -> None:
         """Trains to the end, from the newest checkpoint on if there is one.
 
-        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
+        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint. If all of
+        it is trained, and its last checkpoint is whole, nothing is done.
         """
+        states.check_recipe(self.folder, self.recipe)
+        if self._is_trained():
+            return
         with self.stage("training") as outcome:
             outcome.status = self._train(show)
+
+    def _is_trained(self) -> bool:
+        info = self.folder.read_info()
+        return info.over and checkpoints.is_whole(self.folder.checkpoints, info.checkpoint)
 
     def stage(self, name: Stage) -> AbstractContextManager[life.Outcome]:
         """A stage of the run's life; UserError if the run is of another recipe by now."""

@@ -121,7 +121,9 @@ def _model(folder: Folder, recipe: Recipe, layout: Layout) -> ModelSummary:
 
 
 def _checkpoint(folder: Folder) -> CheckpointFile | None:
-    step = checkpoints.latest(folder.checkpoints)
+    """The newest of which both files are there."""
+    records, arrays = (checkpoints.steps(folder.checkpoints, k) for k in ("json", "safetensors"))
+    step = max({*records} & {*arrays}, default=None)
     if step is None:
         return None
     path = checkpoints.file_of(folder.checkpoints, step, "safetensors")
