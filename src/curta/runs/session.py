@@ -115,8 +115,11 @@ class Session:
             outcome.status = self._train(show)
 
     def _is_trained(self) -> bool:
+        """Whether it has all steps of its recipe, or no member is left, and a whole checkpoint."""
         info = self.folder.read_info()
-        return info.over and checkpoints.is_whole(self.folder.checkpoints, info.checkpoint)
+        end = self.recipe.training.steps if info.ended is None else info.ended
+        over = info.over and (info.checkpoint >= end or not info.alive)
+        return over and checkpoints.is_whole(self.folder.checkpoints, info.checkpoint)
 
     def stage(self, name: Stage) -> AbstractContextManager[life.Outcome]:
         """A stage of the run's life; UserError if the run is of another recipe by now."""

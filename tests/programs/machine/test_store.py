@@ -115,6 +115,28 @@ def test_a_damaged_field_is_one_line(field: str, value: Any) -> None:
         store.load(missing, "run 'mine'")
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("symbol", "5"), ("role", "sum"), ("at", {"place": -2}), ("symbol", "?")],
+)
+def test_a_prompt_of_tokens_that_the_machine_has_not_is_one_line(field: str, value: Any) -> None:
+    layout = made("addition")
+    content = json.loads(json.dumps(store.dump(layout.machine, layout.windows)))
+    sign = next(part for part in content["formats"]["+"]["parts"] if part["kind"] == "sign")
+    sign[field] = value
+    with pytest.raises(UserError, match=r"the machine is damaged \(prompts of '\+' have a token"):
+        store.load(content, "run 'mine'")
+
+
+def test_digits_of_a_prompt_beyond_those_of_the_machine_are_one_line() -> None:
+    """However many they are said to be."""
+    layout = made("addition")
+    content = json.loads(json.dumps(store.dump(layout.machine, layout.windows)))
+    content["formats"]["+"]["parts"][0]["base"] = 10**30
+    with pytest.raises(UserError, match="the machine is damaged"):
+        store.load(content, "run 'mine'")
+
+
 def test_a_newer_machine_is_refused() -> None:
     layout = made("addition")
     content = store.dump(layout.machine, layout.windows) | {"format": store.FORMAT + 1}

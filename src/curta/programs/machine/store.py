@@ -94,6 +94,10 @@ def _check(machine: Machine, windows: Windows) -> None:
         raise ValueError(f"a move is not one of {axes} axes")
     if "end" not in named or not all(isinstance(axis, str) for axis in machine.axes):
         raise ValueError("no token ends a text, or an axis has no name")
+    for operator, form in machine.formats.items():
+        lacking = next((key for key in form.every() if key not in machine.numbers), None)
+        if lacking is not None:
+            raise ValueError(f"prompts of {operator!r} have a token that is none: {lacking[:2]}")
 
 
 def _own(machine: Machine, program: Program, several: bool) -> dict[Key, int]:
