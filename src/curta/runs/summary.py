@@ -122,12 +122,11 @@ def _model(folder: Folder, recipe: Recipe, layout: Layout) -> ModelSummary:
 
 def _checkpoint(folder: Folder) -> CheckpointFile | None:
     """The newest of which both files are there."""
-    records, arrays = (checkpoints.steps(folder.checkpoints, k) for k in ("json", "safetensors"))
-    step = max({*records} & {*arrays}, default=None)
-    if step is None:
-        return None
-    path = checkpoints.file_of(folder.checkpoints, step, "safetensors")
-    return CheckpointFile(step, f"checkpoints/{path.name}", path.stat().st_size)
+    for step in reversed(checkpoints.steps(folder.checkpoints)):
+        path = checkpoints.file_of(folder.checkpoints, step, "safetensors")
+        if path.is_file():
+            return CheckpointFile(step, f"checkpoints/{path.name}", path.stat().st_size)
+    return None
 
 
 def _training(rows: Sequence[Metric], recipe: Recipe, members: int) -> TrainingSummary:
