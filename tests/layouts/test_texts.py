@@ -168,6 +168,16 @@ def test_a_damaged_machine_of_a_run_is_one_line(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_the_machine_of_another_run_is_one_line() -> None:
+    recipe, other = tiny.recipe(), tiny.recipe(program="copy", task={"operator": "copy"})
+    folder = folders.create(recipe, paper.layout(recipe), "addition", [0], "mine")
+    theirs = folders.create(other, paper.layout(other), "copying", [0], "theirs")
+    folder.machine.write_bytes(theirs.machine.read_bytes())
+    with pytest.raises(UserError) as caught:
+        folders.layout_in(folder)
+    assert str(caught.value) == "run 'mine': the machine is of 'copy', the recipe of '+'"
+
+
 def test_held_out_problems_can_be_put_as_a_program_of_the_users_puts_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

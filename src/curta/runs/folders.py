@@ -155,7 +155,8 @@ def layout_in(folder: Folder) -> "Layout":
     recipe = folder.read_recipe()
     if recipe.layout is not None:
         return layout_named(recipe.layout)
-    found = texts.stored(recipe, *store.read(folder.machine, folder.name))
+    where = f"run {folder.name!r}"
+    found = texts.stored(recipe, *store.read(folder.machine, folder.name), where)
     if found.recorder is None:
         found.recorder = kept.StoredTexts(folder.read_code())
     return found

@@ -128,6 +128,15 @@ def test_a_prompt_of_tokens_that_the_machine_has_not_is_one_line(field: str, val
         store.load(content, "run 'mine'")
 
 
+@pytest.mark.parametrize("offset", [10**30, -(10**30), 2**31, 1 << 18])
+def test_a_token_beyond_all_squares_is_one_line(offset: int) -> None:
+    layout = made("addition")
+    content = json.loads(json.dumps(store.dump(layout.machine, layout.windows)))
+    content["tokens"][0]["offset"] = [offset]
+    with pytest.raises(UserError, match=r"the machine is damaged \(a move"):
+        store.load(content, "run 'mine'")
+
+
 def test_digits_of_a_prompt_beyond_those_of_the_machine_are_one_line() -> None:
     """However many they are said to be."""
     layout = made("addition")

@@ -97,7 +97,7 @@ def _layout(folder: Path, recipe: Recipe, about: Mapping[str, Any]) -> Layout:
     where = f"config.json in {str(folder)!r}"
     if not isinstance(machine, dict):
         raise UserError(f"{where} is damaged: curta.machine is missing")
-    return stored(recipe, *store.load(machine, where))
+    return stored(recipe, *store.load(machine, where), where)
 
 
 def _blank(recipe: Recipe, layout: Layout) -> Transformer:

@@ -92,6 +92,8 @@ def _check(machine: Machine, windows: Windows) -> None:
     moves = [token.move for token in machine.tokens] + [moved for _, moved in seen]
     if any(len(move) != axes for move in moves):
         raise ValueError(f"a move is not one of {axes} axes")
+    if any(not isinstance(step, int) or abs(step) > 2 * HOME for move in moves for step in move):
+        raise ValueError("a move is not one of so many squares")
     if "end" not in named or not all(isinstance(axis, str) for axis in machine.axes):
         raise ValueError("no token ends a text, or an axis has no name")
     for operator, form in machine.formats.items():
