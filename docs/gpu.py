@@ -324,7 +324,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {
         "gpu, steps": markdown(STEPS_HEAD, chain.from_iterable(_rows(known, r) for r in MEMBERS)),
         "gpu, precision": _ways(known, "precision"),
-        "gpu, deterministic": _ways(known, "deterministic"),
+        "gpu, deterministic": _ways(known, "deterministic", "recipe"),
         "gpu, attention": _ways(known, "attention"),
         "gpu, losses": markdown(LOSSES_HEAD, (_losses(known, recipe) for recipe in BITS)),
         "gpu, bits": markdown(BITS_HEAD, (_bits(known, recipe) for recipe in BITS)),
@@ -344,14 +344,14 @@ def _rows(known: dict[str, Any], recipe: str) -> Iterator[list[str]]:
         yield [f"`{recipe}`", told, *_cells(found), each]
 
 
-def _ways(known: dict[str, Any], study: str) -> Iterator[str]:
+def _ways(known: dict[str, Any], study: str, head: str = "recipe, one member") -> Iterator[str]:
     every = {name: ways for name, ways in known.items() if name.startswith(f"{study}, ")}
     rows = (
         [f"`{name.partition(', ')[2]}`", label, *_cells(found)]
         for name, ways in every.items()
         for label, found in ways.items()
     )
-    return markdown(("recipe, one member", "", "a step, ms", "least to most"), rows)
+    return markdown((head, "", "a step, ms", "least to most"), rows)
 
 
 def _cells(found: dict[str, float]) -> tuple[str, str]:

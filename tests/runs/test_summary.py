@@ -82,13 +82,13 @@ def test_it_describes_the_model_shape_by_shape(run: Run, found: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["99999999.json", "99999999.safetensors"])
-def test_a_checkpoint_that_lacks_a_file_is_not_told(run: Run, name: str) -> None:
+def test_a_checkpoint_that_lacks_a_file_is_left_out(run: Run, name: str) -> None:
     stray = run.folder.checkpoints / name
     stray.write_text("{}")
-    told = summary(run.folder).model.checkpoint
+    newest = summary(run.folder).model.checkpoint
     stray.unlink()
-    assert told is not None
-    assert told.step == run.step
+    assert newest is not None
+    assert newest.step == run.step
 
 
 def test_it_has_every_setting(found: Any) -> None:

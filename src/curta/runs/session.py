@@ -103,23 +103,14 @@ class Session:
         return self.load_models().member(self._member(member))
 
     def train(self, show: Show = lambda progress: None) -> None:
-        """Trains to the end, from the newest checkpoint on if there is one.
+        """Trains to the end, from the newest whole checkpoint on, or not at all if that is there.
 
-        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint. If all of
-        it is trained, and its last checkpoint is whole, nothing is done.
+        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
         """
-        states.check_recipe(self.folder, self.recipe)
-        if self._is_trained():
-            return
-        with self.stage("training") as outcome:
-            outcome.status = self._train(show)
-
-    def _is_trained(self) -> bool:
-        """Whether it has all steps of its recipe, or no member is left, and a whole checkpoint."""
-        info = self.folder.read_info()
-        end = self.recipe.training.steps if info.ended is None else info.ended
-        over = info.over and (info.checkpoint >= end or not info.alive)
-        return over and checkpoints.is_whole(self.folder.checkpoints, info.checkpoint)
+        trained, self._models = states.is_trained(self.folder, self.recipe), None
+        if not trained:
+            with self.stage("training") as outcome:
+                outcome.status = self._train(show)
 
     def stage(self, name: Stage) -> AbstractContextManager[life.Outcome]:
         """A stage of the run's life; UserError if the run is of another recipe by now."""
@@ -127,7 +118,6 @@ class Session:
         return life.stage(self.folder, name)
 
     def _train(self, show: Show) -> life.Ending:
-        self._models = None
         track = trackers.checked(self.folder.read_info().track)
         first, seconds = states.going_on(self.folder)
         self._tell("training", step=first)

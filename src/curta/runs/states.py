@@ -45,6 +45,18 @@ def check_kept(folder: Folder, step: int) -> None:
         )
 
 
+def is_trained(folder: Folder, recipe: Recipe) -> bool:
+    """Whether it has all steps of its recipe, or no member is left, and a whole checkpoint.
+
+    Raises UserError as `check_recipe`.
+    """
+    check_recipe(folder, recipe)
+    info = folder.read_info()
+    end = recipe.training.steps if info.ended is None else info.ended
+    over = info.over and (info.checkpoint >= end or not info.alive)
+    return over and checkpoints.is_whole(folder.checkpoints, info.checkpoint)
+
+
 def check_recipe(folder: Folder, recipe: Recipe) -> None:
     """Raises UserError if the run was made longer since its recipe was read."""
     if folder.read_recipe().training != recipe.training:
