@@ -12,7 +12,7 @@
 #                profiling, better, install;
 #                python -m docs.NAME --again measures what is kept, too
 # make faults    kill, damage and confuse runs by the thousand; writes docs/results/faults.json
-# make tables    all tables of README and docs, of docs/results and the source; measures nothing
+# make tables    all tables of the pages, of docs/results and the source; measures nothing
 # make clean     remove the environment
 
 VENV ?= .venv

@@ -1,4 +1,4 @@
-"""Makes the tables of README.md and of all pages from files of results: `make tables`.
+"""Makes the tables of all pages from files of results: `make tables`.
 
 A table stands between `<!-- table: NAME -->` and `<!-- /table -->`. Every module in `SHOWN` says
 in `tables` which ones it makes, of the results that it is given and of nothing else.

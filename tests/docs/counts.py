@@ -32,15 +32,20 @@ def recipes_without_error() -> tuple[int, ...]:
     return how_many(map(without_error, names)), len(names), len(programs("addition")[0])
 
 
+def recipes_with_an_error() -> tuple[int, ...]:
+    """How many, and the least and the most models of one that are wrong on a window or problem."""
+    models = []
+    for name in RESULTS.read("programs"):
+        windows, problems = programs(name)
+        correct = np.array([one["exact_match"] for one in problems]).min(axis=0) == 1
+        models.append(how_many((np.array(windows) > 0) | ~correct))
+    wrong = [count for count in models if count]
+    return len(wrong), min(wrong), max(wrong)
+
+
 def closed_lists() -> tuple[int, ...]:
     found = RESULTS.read("programs").values()
     return (how_many(one["certificate"]["grade"] == "closed" for one in found),)
-
-
-def wrong_on_a_window() -> tuple[int, ...]:
-    first, other = programs("multiplication")[0], programs("calculator")[0]
-    assert sorted(first) == sorted(other)
-    return how_many(first), len(first), max(first)
 
 
 def failing(name: str, sizes: tuple[str, ...]) -> int:

@@ -1,5 +1,6 @@
 """Every command on a page is one: its name, its options, its recipes and their fields exist."""
 
+import ast
 import re
 import shlex
 import shutil
@@ -121,10 +122,28 @@ def test_every_command_can_be_typed(page: str) -> None:
             raise AssertionError(f"curta {shlex.join(words)}: {error}") from error
 
 
-@pytest.mark.parametrize(("page", "least"), [("README", 20), ("first-steps", 8), ("cookbook", 30)])
+@pytest.mark.parametrize(("page", "least"), [("first-steps", 8), ("cookbook", 30)])
 def test_the_commands_of_a_page_are_found(page: str, least: int) -> None:
-    path = ROOT / "README.md" if page == "README" else ROOT / "docs" / f"{page}.md"
-    assert len(list(commands(path.read_text("utf-8")))) >= least
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    assert len(list(commands(text))) >= least
+
+
+@pytest.mark.usefixtures("_files")
+def test_commands_within_the_sentences_of_the_readme_can_be_typed() -> None:
+    typed = re.findall(r"`curta ([^`]+)`", (ROOT / "README.md").read_text("utf-8"))
+    assert len(typed) >= 6
+    for command in typed:
+        read(shlex.split(command))
+
+
+def test_the_program_on_the_readme_is_the_example_of_the_tutorial() -> None:
+    """They differ in layout and docstrings alone."""
+    example = ast.parse((ROOT / "docs" / "examples" / "digit_sum.py").read_text("utf-8"))
+    for node in (example, example.body[-1]):
+        del node.body[0]
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (program,) = [ast.parse(block) for block in blocks if "@program" in block]
+    assert ast.dump(program) == ast.dump(example)
 
 
 @pytest.mark.usefixtures("_files")
