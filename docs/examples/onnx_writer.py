@@ -51,7 +51,8 @@ class Writer:
     def complete(self, text: str, most: int = 10_000) -> str:
         """What a model of a published layout writes after a prompt, up to its end sign.
 
-        Where the layout has none, `most` says how many tokens an answer has.
+        Where the layout has none, `most` says how many tokens an answer has. ValueError for what is
+        no prompt of the layout, or longer than the model's positions.
         """
         known = json.loads(self.about["tokens"])
         longest = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
@@ -60,6 +61,9 @@ class Writer:
             if symbol not in known:
                 every = " ".join(known)
                 raise ValueError(f"{symbol!r} is no token of this model: it knows {every}")
+        rules = json.loads(self.about.get("prompts", "{}"))
+        if rules and not any(re.fullmatch(pattern, text) for pattern in rules):
+            raise ValueError(f"{'; '.join(rules.values())} (got {text[:40]!r})")
         end = known.index(self.about["end"]) if self.about["end"] else -1
         return "".join(known[n] for n in self.write(list(map(known.index, given)), end, most))
 

@@ -1,6 +1,7 @@
 """The exported file, in a process that has nothing but NumPy: the same logits, the same sums."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -200,6 +201,25 @@ def test_an_adder_of_columns_is_a_file_of_its_own_that_adds(tmp_path: Path) -> N
         np.testing.assert_allclose(np.array(theirs), ours, rtol=1e-4, atol=1e-2)
     assert found["sums"] == [*(problem.truth for problem in sums), 10_000_000_000]
     assert found["metadata"]["params"] == parameters(model) == 35
+
+
+@pytest.mark.parametrize(
+    ("of", "model", "digits"),
+    [(adder.recipe(), adder.solved(), 10), (tiny.recipe(), drawn(tiny.recipe(), 3), 100)],
+    ids=["columns", "program"],
+)
+def test_numbers_that_a_file_does_not_hold_are_refused_in_a_line(
+    tmp_path: Path, of: Recipe, model: Transformer, digits: int
+) -> None:
+    file: dict[str, Any] = {}
+    exec(exported(of, model, tmp_path).read_text(), file)
+    built, _ = file["build_model"]()
+    takes = f"+ takes 2 whole numbers from 0 up, of at most {digits} digits"
+    for wrong in (10**digits, -1, 1.5, True, "1"):
+        with pytest.raises(ValueError, match=re.escape(f"{takes} (got ")) as refused:
+            file["add"](built, 1, wrong)
+        assert "\n" not in str(refused.value)
+    assert type(file["add"](built, np.int64(12), 34)) is int
 
 
 @pytest.mark.parametrize("out", ["out-query", "out-value"])

@@ -16,6 +16,7 @@ import pytest
 
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import prompt
+from curta.export.room import rooms
 from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
@@ -169,7 +170,8 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
     assert (about["run"], about["seed"], about["layout"]) == ("axes", "1", "program")
     assert recipes.parse(tomllib.loads(about["recipe"]), where="the graph") == run.recipe
     machine = json.loads(about["machine"])
-    assert machine == json.loads(json.dumps(machine_data(layout)))
+    held = rooms(run.recipe, member(run))
+    assert machine == json.loads(json.dumps(machine_data(layout, held)))
     look, writer = run.load_models().memo.look(1), Writer(str(graph))
     for problem in problems("*"):
         given = prompt(machine, "*", problem.operands)
@@ -194,3 +196,18 @@ def test_the_example_writes_texts(graphs: dict[str, tuple[Run, Path]]) -> None:
     assert residues.complete("100+12=", 1) == graphs["residues"][0].layout.decode(tokens)
     with pytest.raises(ValueError, match=r"'x' is no token of this model: it knows .*\+"):
         writer.complete("1x=")
+    takes = r"\+ takes 2 whole numbers from 0 up, of at most 1000 digits, such as 21\+43="
+    for wrong in ("12+34", "1+2+3=", "-1+2=", "", "1" * 1001 + "+1="):
+        with pytest.raises(ValueError, match=rf"^{takes} \(got '"):
+            writer.complete(wrong)
+
+
+def test_operands_that_a_program_does_not_hold_are_refused(
+    graphs: dict[str, tuple[Run, Path]],
+) -> None:
+    writer = Writer(str(graphs["window"][1]))
+    for wrong in ((1, 2, 3), (True, 1), (10**1000, 1)):
+        with pytest.raises(
+            ValueError, match=r"^\+ takes 2 whole numbers from 0 up, of at most 1000"
+        ):
+            writer.ask("+", *wrong)

@@ -2,11 +2,13 @@
 
 It is `standalone.py` with its constants filled in, and what it imports from here written out, or
 `standalone_columns.py` for a model of layout `columns`:
-`build_model()` and `add(model, a, b)` for whole numbers from 0 to 9,999,999,999.
+`build_model()` and `add(model, a, b)` for whole numbers, of which the board asks those from 0 to
+9,999,999,999. What is no such number, or has more digits than the model holds, is a ValueError.
 Source: github.com/anadim/AdderBoard, README and submission template.
 """
 
 import base64
+import inspect
 import json
 import re
 import textwrap
@@ -22,13 +24,19 @@ from curta.config.changed import short
 from curta.config.recipe import Recipe
 from curta.export import adderboard_columns as columns
 from curta.export.base import Exported, Exporter, machine_data, parts_of
+from curta.export.huggingface import asking_curta
+from curta.export.room import rooms
 from curta.layouts.columns import Columns
 from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
 from curta.report.summary import span
 
 IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
+IMPORT_CHECKED = "\nfrom curta.export.huggingface.asking_curta import checked\n"
 TYPING = "from typing import Any\n"
+
+DIGITS = 100
+"""The most digits of an operand: with every token the file calculates the whole text anew."""
 
 NEEDED = {
     "embedding": ("table",),
@@ -63,10 +71,12 @@ class AdderBoard(Exporter):
         model = member.model
         if isinstance(model.layout, Columns):
             constants = _constants(member, columns.settings(model), columns.tensors(model))
-            files.write(out, _filled(_template(columns.TEMPLATE), constants))
+            files.write(out, _filled(_guarded(_template(columns.TEMPLATE)), constants))
             return
         constants = _constants(member, _settings(member), _tensors(model))
-        constants["MACHINE"] = _literal(machine_data(model.layout))
+        room = rooms(member.recipe, model, DIGITS)["+"]
+        constants["MACHINE"] = _literal(machine_data(model.layout, {"+": room}))
+        constants["SPARE"] = str(-(-room.tokens // (2 * room.digits)))
         files.write(out, _filled(_complete(_template("standalone.py")), constants))
 
 
@@ -109,6 +119,15 @@ def _complete(source: str) -> str:
     imports = "".join(re.findall(r"^from .*\n", head, flags=re.MULTILINE))
     source = source.replace(IMPORT, "").replace(TYPING, imports + TYPING)
     return source.replace("class Model:", f"{inner.strip()}\n\n\nclass Model:")
+
+
+def _guarded(source: str) -> str:
+    """The program for columns, with the check of its operands written out."""
+    parts = [inspect.getsource(part) for part in (asking_curta.checked, asking_curta.takes)]
+    guard = "\n\n".join(parts)
+    imports = "from collections.abc import Sequence\nfrom numbers import Integral\n"
+    source = source.replace(IMPORT_CHECKED, "").replace(TYPING, imports + TYPING)
+    return source.replace("class Model:", f"{guard}\n\nclass Model:")
 
 
 def _filled(source: str, constants: dict[str, str]) -> str:

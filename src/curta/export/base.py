@@ -1,6 +1,7 @@
 """The contract of an exporter: which runs it can express, and how it writes one member."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from curta.config.recipe import Recipe
+from curta.export.room import Room
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
@@ -34,11 +36,17 @@ def parts_of(layout: Layout) -> list[list[int]]:
     return [np.flatnonzero(row).tolist() for row in layout.parts()]
 
 
-def machine_data(layout: Layout) -> dict[str, Any] | None:
-    """The machine of a program and its windows, as JSON; a published layout has none."""
+def machine_data(layout: Layout, rooms: Mapping[str, Room] | None = None) -> dict[str, Any] | None:
+    """The machine of a program and its windows, as JSON; a published layout has none.
+
+    With `rooms` the format of each operator has the most `digits` and `operands` that it takes.
+    """
     if not isinstance(layout, ProgramLayout):
         return None
-    return store.dump(layout.machine, layout.windows)
+    content = store.dump(layout.machine, layout.windows)
+    for operator, room in (rooms or {}).items():
+        content["formats"][operator] |= {"digits": room.digits, "operands": room.operands}
+    return content
 
 
 Tensors = dict[str, Float[np.ndarray, "..."]]

@@ -23,8 +23,8 @@ METADATA: dict[str, Any] = {}
 SHAPES: dict[str, list[int]] = {}
 WEIGHTS: str = ""
 
-LONGEST = 100
-"""Tokens that are written at most, so that every text ends."""
+SPARE: int = 0
+"""Tokens that are written at most for each of the prompt's, and 50 more: so every text ends."""
 
 
 class Model:
@@ -127,7 +127,7 @@ def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
 def generate(model: Model, given: list[int]) -> list[int]:
     """Greedy decoding: the likeliest token after the text so far, again and again."""
     text = list(given)
-    for _ in range(LONGEST):
+    for _ in range(SPARE * len(given) + 50):
         text.append(int(np.argmax(model(np.array(text))[-1])))
         if model.machine["tokens"][text[-1]]["role"] == "end":
             break
@@ -147,7 +147,10 @@ def build_model() -> tuple[Model, dict[str, Any]]:
 
 
 def add(model: Model, a: int, b: int) -> int:
-    """The sum that the model writes; -1 if what it writes is no number."""
+    """The sum that the model writes; -1 if what it writes is no number, or has no end.
+
+    ValueError for what are no whole numbers from 0 up, or have too many digits.
+    """
     given = prompt(model.machine, "+", [a, b])
     found = answer(model.machine, "+", generate(model, given), len(given))
     return -1 if found is None else found

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from curta.export.huggingface.asking_curta import checked
+
 SETTINGS: dict[str, Any] = {}
 METADATA: dict[str, Any] = {}
 SHAPES: dict[str, list[int]] = {}
@@ -107,7 +109,8 @@ def build_model() -> tuple[Model, dict[str, Any]]:
 
 
 def add(model: Model, a: int, b: int) -> int:
-    """The sum that the model writes."""
-    given = [int(digit) for number in (a, b) for digit in f"0{str(number)[::-1]:0<11}"] + [0]
+    """The sum that the model writes; ValueError for what are no whole numbers of ten digits."""
+    numbers = checked("+", (a, b), (10, 10), 2, DIGITS)
+    given = [int(digit) for number in numbers for digit in f"0{str(number)[::-1]:0<11}"] + [0]
     written = generate(model, given)[len(given) :]
     return int("".join(map(str, written[::-1])))

@@ -60,16 +60,18 @@ def test_prompts_truths_and_answers_are_pythons(name: str, tab: Page, tmp_path: 
         assert line == [made.prompt_tokens(problem), truth, read]
 
 
+TAKES = f"+ takes 2 whole numbers from 0 up, of at most {DIGITS} digits "
+
 MISTAKES = {
     "": "Write a problem, such as 12+34",
     "12": "An operator is missing",
-    "12+": "A number is missing; write 12+34.",
+    "12+": TAKES + "(one is missing); write 12+34.",
     "1.5+2": "This model has whole numbers only, as in 12+34.",
     "1,000+2": "Write numbers without commas, as in 12+34.",
     "(1+2)": "Write one operation without brackets, as in 12+34.",
     "1+2=3": "Write the problem without its answer, as in 12+34.",
     "12+x": "x is neither a digit nor an operator; write 12+34.",
-    "-3+4": "Numbers are not below 0 here; write 12+34.",
+    "-3+4": TAKES + "(got -3)",
     "7*8": "This model has no *: it was trained on +.",
     "7\N{MULTIPLICATION SIGN}8": "This model has no *: it was trained on +.",
     "12\N{MINUS SIGN}5": "This model has no -: it was trained on +.",
@@ -80,11 +82,11 @@ MISTAKES = {
     "sort(3,1)": "This model has no sort",
     "constructor 3": "This model has no constructor",
     "größe 3,1": "This model has no größe",
-    "1+2+3": "+ takes 2 numbers, not 3; write 12+34.",
+    "1+2+3": TAKES + "(got 3 numbers); write 12+34.",
     "1 2+3": "Two numbers have no operator between them",
-    "0b12+1": "0b12 is no whole number from 0 up",
-    "1#0+1": "1#0 is no whole number from 0 up",
-    "1" * (DIGITS + 1) + "+2": f"at most {DIGITS} digits",
+    "0b12+1": TAKES + "(got 0b12)",
+    "1#0+1": TAKES + "(got 1#0)",
+    "1" * (DIGITS + 1) + "+2": TAKES + "(got a longer one)",
     "1" * (TOKENS + 1): f"at most {TOKENS} characters",
     "<img src=x>": "is neither a digit",
 }
@@ -143,7 +145,10 @@ def test_numbers_are_read_in_any_base_and_answered_in_the_models(tab: Page, tmp_
     assert numbers(tab, asked) == ["256"] * 4
     tab.goto(page(tmp_path, *shipped("own")).as_uri())
     assert numbers(tab, "curta.truth('0xc-0xff')") == "-" + written(243, 16)
-    assert mistake(tab, "12-3") == "Numbers of - are written as in 0x12-0x34."
+    assert mistake(tab, "12-3") == (
+        f"- takes 2 whole numbers from 0 up, of at most {DIGITS} digits in base 16 (got 12);"
+        " write 0x12-0x34."
+    )
 
 
 def test_calls_blanks_and_leading_zeros_are_allowed(tab: Page, tmp_path: Path) -> None:
@@ -151,7 +156,7 @@ def test_calls_blanks_and_leading_zeros_are_allowed(tab: Page, tmp_path: Path) -
     texts = ["sort 7,1,12", "sort(7, 1, 12)", " SORT 007 1 12 = ", "sort( 7 1 12 )"]
     found = numbers(tab, f"{json.dumps(texts)}.map(curta.prompt)")
     assert all(one == found[0] for one in found)
-    assert "no whole number" in mistake(tab, "sort 1,,2") or "missing" in mistake(tab, "sort 1,,2")
+    assert "digits (one is missing); write" in mistake(tab, "sort 1,,2")
 
 
 def test_other_operations_have_truths(tab: Page, tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import import_run
 from curta.export.huggingface import HuggingFace, family_of
+from curta.export.huggingface.asking_curta import prompt
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.model import recipes
 from curta.model.transformer import Transformer
-from curta.programs.machine.writing import limit_of
 from tests import tiny
 
 from ..made import begun, drawn
@@ -308,17 +308,15 @@ def lengths(at: Path) -> tuple[int, int | None]:
     return generation["max_new_tokens"], reads.get("model_max_length")
 
 
-def test_answers_are_as_long_as_the_exam_s(tmp_path: Path) -> None:
-    """Where the model has positions for them: 40 of them hold 8 digits, not 20."""
-    long = tiny.dense(evaluation__digits=[20])
-    assert lengths(folder(tmp_path / "long", long)) == (22, None)
-    few = tiny.recipe(**GPT2 | {"evaluation__digits": [8, 20]})
-    assert lengths(folder(tmp_path / "few", few)) == (10, 40)
+def test_answers_are_as_long_as_those_of_the_longest_problem(tmp_path: Path) -> None:
+    """Of the digits that the positions hold, or of 1,000: 40 positions hold sums of 12 digits."""
+    assert lengths(folder(tmp_path / "long", tiny.dense())) == (1_002, None)
+    assert lengths(folder(tmp_path / "few", tiny.recipe(**GPT2))) == (14, 40)
 
 
-def test_a_program_s_texts_may_be_as_long_as_curta_s(tmp_path: Path) -> None:
+def test_a_program_s_texts_may_be_four_times_as_long_as_the_longest(tmp_path: Path) -> None:
     of = tiny.recipe(evaluation__digits=[20])
-    assert lengths(folder(tmp_path / "own", of)) == (limit_of(42), None)
+    assert lengths(folder(tmp_path / "own", of)) == (4 * 1_002, None)
 
 
 def test_a_folder_of_links_is_read_as_that_of_the_files(tmp_path: Path) -> None:
@@ -332,4 +330,8 @@ def test_a_folder_of_links_is_read_as_that_of_the_files(tmp_path: Path) -> None:
 
 def test_the_digits_of_a_program_s_texts_are_those_of_its_base(tmp_path: Path) -> None:
     of = recipes.resolve("base-2", {}, "test")
-    assert lengths(folder(tmp_path / "own", of)) == (limit_of(402), None)
+    config = json.loads((folder(tmp_path / "own", of) / "config.json").read_text())
+    machine = config["curta"]["machine"]
+    assert len(prompt(machine, "+", (2**1000 - 1, 1))) == 1_003
+    with pytest.raises(ValueError, match=r"of at most 1000 digits in base 2 \(got a longer one\)"):
+        prompt(machine, "+", (2**1000, 1))

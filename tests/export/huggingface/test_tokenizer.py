@@ -16,7 +16,7 @@ from curta.problems.problem import parse
 from tests import tiny
 
 from ..made import any_machine, drawn, program, rows
-from .made import GPT2, LLAMA, folder, tokenizer, told
+from .made import GPT2, LLAMA, folder, opened, tokenizer, told
 
 
 @pytest.mark.parametrize("name", [name for name, one in LAYOUTS.items() if one.end_sign])
@@ -99,8 +99,49 @@ def test_without_code_the_error_says_what_a_model_knows(tmp_path: Path, of: dict
     reads = tokenizer(at)
     known = "".join(sorted(reads.get_vocab(), key=reads.get_vocab().__getitem__))
     for given in ("1x=", ["1+2=", "1x="], "1+2= "):
-        with pytest.raises(Exception, match=re.escape(f"`a character other than {known}`")):
+        with pytest.raises(Exception, match=re.escape(f"`a character other than {known}, or")):
             reads(given)
     assert not list(at.glob("*.py"))
     assert reads.unk_token is None
     assert len(known) == json.loads((at / "config.json").read_text())["vocab_size"]
+
+
+PADDED = {"layout": "padded", "positions__name": "abacus", "positions__rows": 64,
+          "positions__max_offset": 8}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("of", "digits", "taken", "refused"),
+    [
+        (GPT2 | {"model__norm": "rms"}, 12, ["12+34="], ["-1+2=", "1" * 41]),
+        (
+            GPT2,
+            12,
+            ["12+34=", "12+34=46$", "9" * 12 + "+1=", "12+", "46"],
+            ["012+1=", "-1+2=", "1" * 41],
+        ),
+        (LLAMA, 1000, ["21+43=", "0+1=", "9" * 1000 + "+1="], ["210+1="]),
+        (tiny.DENSE | PADDED, 61, ["21+43=", "210+100="], ["21+4=", ["21+43=", "1+23="]]),
+    ],
+    ids=["learned", "gpt2", "llama", "abacus"],
+)
+def test_a_prompt_that_is_none_or_too_long_is_refused_in_a_line(
+    tmp_path: Path, of: dict[str, Any], digits: int, taken: list[str], refused: list[Any]
+) -> None:
+    """So that the longest prompt that is taken is answered within the model's positions."""
+    import torch
+
+    at = folder(tmp_path / "there", tiny.recipe(**of))
+    reads = tokenizer(at)
+    for text in taken:
+        assert reads(text)["input_ids"]
+    takes = rf"\+ takes 2 whole numbers from 0 up, of at most {digits} digits, such as \d+\+\d+="
+    longer = "9" * (digits + 1)
+    for text in (*refused, "12+34", "1+2+3=", "+1=", "=", f"{longer}+{longer}="):
+        with pytest.raises(Exception, match=takes):
+            reads(text)
+    if digits < 20:
+        longest = reads(f"{'9' * digits}+{'9' * digits}=", return_tensors="pt")
+        with torch.no_grad():
+            assert opened(at).generate(**longest).shape[1] > 2 * digits + 2

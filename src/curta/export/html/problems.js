@@ -238,7 +238,10 @@ function infix(text, design) {
   const write = `; write ${exampleOf(design)}.`;
   if (strange in HINTS) throw new Mistake(`${HINTS[strange]}, as in ${exampleOf(design)}.`);
   if (strange) throw new Mistake(`${strange} is neither a digit nor an operator${write}`);
-  if (negative(text, operators)) throw new Mistake(`Numbers are not below 0 here${write}`);
+  if (negative(text, operators)) {
+    throw operators.length === 1 ? refusal(operators[0], `got -${negative(text, operators)}`, design)
+      : new Mistake(`Numbers are whole and from 0 up here${write}`);
+  }
   if (parts.slice(1, -1).includes("")) {
     throw new Mistake(`Two numbers have no operator between them${write}`);
   }
@@ -247,31 +250,35 @@ function infix(text, design) {
   return { operator, numbers: text.split(operator).map((part) => part.trim()) };
 }
 
+/** The digits of a number with a minus sign of its own; nothing if there is none. */
 function negative(text, operators) {
   const own = operators.some((operator) => operator.length > 1 && operator.endsWith("-"));
-  return !own && /(^|[^\w\s]\s*)-\s*\d/.test(text);
+  return own ? undefined : text.match(/(?:^|[^\w\s]\s*)-\s*(\d{1,20})/)?.[1];
 }
 
-function check(operator, numbers, { operations, machine, digits, operands }) {
-  const { example } = operations[operator];
-  const wrong = numbers.find((number) => !valueOf(number));
-  if (wrong !== undefined) {
-    const what = wrong ? `${shortened(wrong)} is no whole number from 0 up` : "A number is missing";
-    throw new Mistake(`${what}; write ${example}.`);
-  }
-  const givens = givensOf(machine.formats[operator]);
+function check(operator, numbers, design) {
+  const { machine, digits, operands } = design, givens = givensOf(machine.formats[operator]);
   const least = givens.length, most = givens.at(-1).many ? operands : least;
+  const tooLong = (number, n) => digitsIn(valueOf(number).value, BigInt(partOf(givens, n).base)).length > digits;
+  const wrong = numbers.find((number) => !valueOf(number));
   if (numbers.length < least || numbers.length > most) {
-    const count = least === most ? `${least}` : `${least} to ${most}`;
-    const what = most === 1 ? "number" : "numbers";
-    throw new Mistake(`${operator} takes ${count} ${what}, not ${numbers.length}; write ${example}.`);
+    throw refusal(operator, `got ${numbers.length} number${numbers.length === 1 ? "" : "s"}`, design);
   }
-  const longest = Math.max(...numbers.map((number) => number.length));
-  if (longest > digits) {
-    throw new Mistake(`Numbers have at most ${digits} digits here, not ${longest}.`);
-  }
-  const bare = numbers.find((number, n) => !accepted(number, givens[Math.min(n, least - 1)]));
-  if (bare) throw new Mistake(`Numbers of ${operator} are written as in ${example}.`);
+  if (wrong !== undefined) throw refusal(operator, wrong ? `got ${shortened(wrong)}` : "one is missing", design);
+  const other = numbers.find((number, n) => !accepted(number, partOf(givens, n)));
+  if (other) throw refusal(operator, `got ${shortened(other)}`, design);
+  const longer = numbers.find(tooLong);
+  if (longer) throw refusal(operator, longer.length < 25 ? `got ${longer}` : "got a longer one", design);
+}
+
+/** What an operator takes, in the words of all exports: see `takes` in `asking_curta.py`. */
+function refusal(operator, got, { operations, machine, digits, operands }) {
+  const givens = givensOf(machine.formats[operator]), least = givens.length, [{ base }] = givens;
+  const most = givens.at(-1).many ? operands : least, count = most === least ? least : `${least} to ${most}`;
+  const what = most === 1 ? "whole number" : "whole numbers";
+  const based = givens.some((part) => part.base !== 10) ? ` in base ${base}` : "";
+  return new Mistake(`${operator} takes ${count} ${what} from 0 up, of at most ${digits} digits${based} (${got});`
+    + ` write ${operations[operator].example}.`);
 }
 
 function shortened(text) {
@@ -287,9 +294,13 @@ export function lengthsOf({ operator, operands }, { formats }) {
   return partsOf(operands, givensOf(formats[operator])).map(({ base }, n) => digitsIn(operands[n], BigInt(base)).length);
 }
 
-/** The part of the prompt that each operand is: the last one is that of all further ones. */
+/** The part of the prompt that operand `n` is: the last one is that of all further ones. */
+function partOf(givens, n) {
+  return givens[Math.min(n, givens.length - 1)];
+}
+
 function partsOf(operands, givens) {
-  return operands.map((_, n) => givens[Math.min(n, givens.length - 1)]);
+  return operands.map((_, n) => partOf(givens, n));
 }
 
 /** Digits of each operand, least significant first, with the zeros that its part asks for. */

@@ -5,7 +5,6 @@ every other decoder brings `modeling_curta.py` along. Nothing here needs torch. 
 stands in config.json, where it outlasts fine-tuning, so the folder comes back as a run.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import safetensors.numpy
 
 from curta.config import files
 from curta.config.recipe import Recipe, as_table, dump
-from curta.evaluation.evaluation_set import refusal
 from curta.export.base import Exported, Exporter, Importer, machine_data
 from curta.export.huggingface import parts, tokenizer
 from curta.export.huggingface.base import Family
@@ -22,11 +20,9 @@ from curta.export.huggingface.gpt2 import GPT2
 from curta.export.huggingface.imported import FORMAT, read
 from curta.export.huggingface.llama import Llama
 from curta.export.huggingface.own import Own
+from curta.export.onnx.refusals import limits
+from curta.export.room import Room, prompt_rules, rooms
 from curta.layouts import Layout
-from curta.layouts.program import ProgramLayout
-from curta.problems import tasks
-from curta.problems.tasks import as_size
-from curta.programs.machine.writing import limit_of
 
 FAMILIES: dict[str, Family] = {family.kind: family for family in (GPT2(), Llama(), Own())}
 """By `model_type`; the first that lacks nothing is taken."""
@@ -64,8 +60,10 @@ def _content(member: Exported, family: Family) -> dict[str, bytes | str]:
     """Every file of the folder."""
     recipe, model = member.recipe, member.model
     made, code = family.parts(model), family.code(model)
-    config = _config(member, family)
-    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": _longest(member)}
+    held = rooms(recipe, model)
+    config = _config(member, family, held)
+    longest = max(room.tokens for room in held.values())
+    generation = _ends(model.layout) | {"do_sample": False, "max_new_tokens": longest}
     return {
         "model.safetensors": safetensors.numpy.save(
             parts.write(made, model), metadata={"format": "pt"}
@@ -74,12 +72,17 @@ def _content(member: Exported, family: Family) -> dict[str, bytes | str]:
         "generation_config.json": files.json_text(generation),
         "recipe.toml": dump(recipe),
         "README.md": card(member, family, made, config),
-        **tokenizer.written(model.layout, config.get("n_positions"), own=bool(code)),
+        **tokenizer.written(
+            model.layout,
+            limits(model).get("longest_text"),
+            prompt_rules(model.layout, held),
+            own=bool(code),
+        ),
         **code,
     }
 
 
-def _config(member: Exported, family: Family) -> dict[str, Any]:
+def _config(member: Exported, family: Family, held: dict[str, Room]) -> dict[str, Any]:
     """Settings of the class, and the run that it comes from."""
     model, made = member.model, family.parts(member.model)
     run = {
@@ -89,7 +92,7 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
         "recipe": as_table(member.recipe),
         "fixed": [part.name for part in made if isinstance(part, parts.Constant)],
         "former": parts.former(made, model),
-        "machine": machine_data(model.layout),
+        "machine": machine_data(model.layout, held),
     }
     return {
         "model_type": family.kind,
@@ -105,22 +108,3 @@ def _config(member: Exported, family: Family) -> dict[str, Any]:
 
 def _ends(layout: Layout) -> dict[str, int | None]:
     return {"bos_token_id": None, "eos_token_id": layout.end, "pad_token_id": layout.end}
-
-
-def _longest(member: Exported) -> int:
-    """Tokens of the longest completion, of training and of the evaluation; a limit for programs."""
-    layout, asked = member.model.layout, list(_asked(member.recipe))
-    if not isinstance(layout, ProgramLayout):
-        return max(layout.bounds(operator, digits).completion for operator, digits in asked)
-    forms = layout.machine.formats
-    prompts = [forms[o].write(layout.extremes(o, digits)[0]) for o, digits in asked]
-    return limit_of(max(map(len, prompts)))
-
-
-def _asked(recipe: Recipe) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Operators and digit counts that models of this recipe are trained on or can be asked."""
-    for task in recipe.tasks:
-        yield task.operator, tasks.widest(task)
-        for size in recipe.evaluation.sizes(task.operator):
-            if refusal(recipe, task.operator, size) is None:
-                yield task.operator, as_size(size, task.operator)

@@ -7,22 +7,25 @@ its move on every axis, and for each operator a format, the `parts` of a prompt 
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 Key = tuple[Any, ...]
 """What tells tokens apart: digit or sign, role, carry, and the move on each axis."""
 
 
-def prompt(machine: dict[str, Any], operator: str, operands: Sequence[int]) -> list[int]:
-    """The tokens that put this problem."""
+def prompt(machine: dict[str, Any], operator: str, operands: Sequence[Any]) -> list[int]:
+    """The tokens that put this problem; ValueError for one that the model does not take."""
     if operator not in machine["formats"]:
         raise ValueError(f"operator {operator!r} is none of {', '.join(machine['formats'])}")
     numbers = {_key(token): number for number, token in enumerate(machine["tokens"])}
-    parts, axes, keys = machine["formats"][operator]["parts"], machine["axes"], list[Key]()
-    given = [part for part in parts if part["kind"] == "given"]
-    _check(operator, given, operands)
-    rest = _operands(given, operands)
-    for part in parts:
+    form, axes, keys = machine["formats"][operator], machine["axes"], list[Key]()
+    given = [part for part in form["parts"] if part["kind"] == "given"]
+    bases, most = [part["base"] for part in given], len(given)
+    if any(part["many"] for part in given):
+        most = form.get("operands")
+    rest = _operands(given, checked(operator, operands, bases, most, form.get("digits")))
+    for part in form["parts"]:
         if part["kind"] == "sign":
             keys.append(_sign(part, axes))
             continue
@@ -34,15 +37,41 @@ def prompt(machine: dict[str, Any], operator: str, operands: Sequence[int]) -> l
     return [numbers[key] for key in keys]
 
 
-def _check(operator: str, parts: Sequence[dict[str, Any]], operands: Sequence[int]) -> None:
-    """Raises ValueError for operands that cannot be written, or too many or too few."""
-    for value in operands:
-        if not isinstance(value, int) or value < 0:
-            raise ValueError(f"operand {value!r} is no whole number from 0 on")
-    many = any(part["many"] for part in parts)
-    if len(operands) < len(parts) or (len(operands) > len(parts) and not many):
-        least = "at least " if many else ""
-        raise ValueError(f"{operator!r} has {least}{len(parts)} operands, not {len(operands)}")
+def checked(
+    operator: str,
+    operands: Sequence[Any],
+    bases: Sequence[int],
+    most: int | None,
+    digits: int | None,
+) -> list[int]:
+    """The operands as whole numbers; ValueError where a model cannot take them.
+
+    `bases` has the base of each operand, and its last one is that of all further operands. There
+    are at most `most`, of at most so many `digits`; None is any number.
+    """
+    least, wrong = len(bases), ""
+    if len(operands) < least or (most is not None and len(operands) > most):
+        wrong = f"{len(operands)} number{'' if len(operands) == 1 else 's'}"
+    for place, value in enumerate(operands):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+            wrong = wrong or repr(value)[:40]
+        elif digits is not None and value >= bases[min(place, least - 1)] ** digits:
+            wrong = wrong or (str(value) if value < 10**24 else "a longer one")
+    if wrong:
+        raise ValueError(f"{takes(operator, bases, most, digits)} (got {wrong})")
+    if operator in ("//", "%") and not operands[1]:
+        raise ValueError("division by zero has no answer")
+    return [int(value) for value in operands]
+
+
+def takes(operator: str, bases: Sequence[int], most: int | None, digits: int | None) -> str:
+    """Such as `+ takes 2 whole numbers from 0 up, of at most 10 digits`."""
+    least = len(bases)
+    count = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
+    numbers = "whole number" if most == 1 else "whole numbers"
+    length = f", of at most {digits} digits" if digits else ""
+    base = f" in base {bases[0]}" if digits and {*bases} != {10} else ""
+    return f"{operator} takes {count} {numbers} from 0 up{length}{base}"
 
 
 def answer(machine: dict[str, Any], operator: str, text: Sequence[int], start: int) -> Any:

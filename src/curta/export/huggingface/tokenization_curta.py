@@ -7,7 +7,10 @@ from transformers import PreTrainedTokenizerFast
 
 
 class CurtaTokenizer(PreTrainedTokenizerFast):
-    """A token is a character, or a line of a program; any other text is a ValueError."""
+    """A token is a character, or a line of a program; any other text is a ValueError.
+
+    So is a problem that is not written as those that the model takes.
+    """
 
     def _encode_plus(self, text: Any, *rest: Any, **more: Any) -> Any:
         try:
@@ -16,6 +19,15 @@ class CurtaTokenizer(PreTrainedTokenizerFast):
             for piece in self._pieces(text):
                 if piece not in self.get_vocab():
                     raise ValueError(self._unknown(piece)) from error
+            normalizer = self.backend_tokenizer.normalizer  # which spoils what is no prompt
+            for given in [text] if isinstance(text, str) else text:
+                if (
+                    normalizer
+                    and isinstance(given, str)
+                    and normalizer.normalize_str(given) != given
+                ):
+                    taken = self.init_kwargs["taken"]
+                    raise ValueError(f"{taken} (got {given[:40]!r})") from error
             raise
 
     def _pieces(self, text: Any) -> Iterator[str]:

@@ -8,8 +8,14 @@ What is not in the vocabulary is an error, not a token. None of the library's er
 text that it cannot read. That of byte pair encoding quotes the name of the unknown token, so the
 name says what the model knows; no pairs are ever merged. A class with code of its own names what is
 wrong.
+
+A problem that is no prompt of the layout, such as one too long for the model's positions, is
+normalised to a character that no vocabulary has, so it is the same error.
 """
 
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from curta.config import files
@@ -26,20 +32,30 @@ def texts(layout: Layout) -> list[str]:
     return [text + ending for text in layout.vocabulary]
 
 
-def written(layout: Layout, length: int | None = None, *, own: bool = False) -> dict[str, str]:
+def written(
+    layout: Layout,
+    length: int | None = None,
+    prompts: Mapping[str, str] = MappingProxyType({}),
+    *,
+    own: bool = False,
+) -> dict[str, str]:
     """The tokenizer's files; `length` is the most tokens that a text may have, None any number.
 
-    With `own` its class is `tokenization_curta.py`, which names what it does not know.
+    `prompts` are the rules of `prompt_rules`. With `own` its class is `tokenization_curta.py`,
+    which names what it does not know.
     """
     settings = _settings(texts(layout)[layout.end], length)
-    code = {"auto_map": {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]}}
+    code = {
+        "auto_map": {"AutoTokenizer": [None, "tokenization_curta.CurtaTokenizer"]},
+        "taken": _taken(length, prompts),
+    }
     return {
-        "tokenizer.json": files.json_text(_model(layout)),
+        "tokenizer.json": files.json_text(_model(layout, length, prompts)),
         "tokenizer_config.json": files.json_text(settings | (code if own else {})),
     }
 
 
-def _model(layout: Layout) -> dict[str, Any]:
+def _model(layout: Layout, length: int | None, prompts: Mapping[str, str]) -> dict[str, Any]:
     vocabulary = {text: number for number, text in enumerate(texts(layout))}
     end, one = texts(layout)[layout.end], LINE if isinstance(layout, ProgramLayout) else CHARACTER
     final = {"id": layout.end, "content": end, "special": True, "normalized": False}
@@ -51,7 +67,7 @@ def _model(layout: Layout) -> dict[str, Any]:
         "added_tokens": [
             final | {"single_word": False, "lstrip": False, "rstrip": False},
         ],
-        "normalizer": None,
+        "normalizer": _refusal(layout, length, prompts),
         "pre_tokenizer": apart | {"invert": False},
         "post_processor": None,
         "decoder": {"type": "Fuse"},
@@ -60,17 +76,45 @@ def _model(layout: Layout) -> dict[str, Any]:
             "vocab": vocabulary,
             "merges": [],
             "ignore_merges": True,  # a line is looked up as a whole
-            "unk_token": _unknown(layout),
+            "unk_token": _unknown(layout, length, prompts),
         },
     }
 
 
-def _unknown(layout: Layout) -> str:
+def _refusal(
+    layout: Layout, length: int | None, prompts: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """What makes an unknown character of a text that is no prompt of the layout, or is too long.
+
+    A prompt without its last sign is refused as well; pieces of prompts and whole texts are not.
+    """
+    token = LINE if isinstance(layout, ProgramLayout) else CHARACTER
+    refused = [] if length is None else [f"(?:{token}){{{length + 1},}}"]
+    known = "|".join(prompts)
+    for ending in {
+        re.escape(layout.prompt_format(name).after) for name in layout.operators if known
+    }:
+        unended = "|".join(pattern.removesuffix(ending) for pattern in prompts)
+        refused += [f"(?!(?:{known})\\z)[\\s\\S]*{ending}", unended] if ending else []
+    if not refused:
+        return None
+    pattern = {"Regex": f"\\A(?:{'|'.join(refused)})\\z"}
+    return {"type": "Replace", "pattern": pattern, "content": "\ufffd"}
+
+
+def _unknown(layout: Layout, length: int | None, prompts: Mapping[str, str]) -> str:
     """What the library's error calls a text that is no token."""
+    known = f"a character other than {''.join(layout.vocabulary)}"
     if isinstance(layout, ProgramLayout):
-        known = layout.vocabulary
-        return f"a line other than this model's {len(known)} tokens, such as {known[0]!r}"
-    return f"a character other than {''.join(layout.vocabulary)}"
+        tokens = layout.vocabulary
+        known = f"a line other than this model's {len(tokens)} tokens, such as {tokens[0]!r}"
+    return ", or another text: ".join(filter(None, (known, _taken(length, prompts))))
+
+
+def _taken(length: int | None, prompts: Mapping[str, str]) -> str:
+    """What texts are taken, as far as there are limits."""
+    limit = [] if length is None else [f"texts have at most {length} tokens"]
+    return "; ".join([*prompts.values(), *limit])
 
 
 def _settings(end: str, length: int | None) -> dict[str, Any]:

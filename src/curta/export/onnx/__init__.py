@@ -4,7 +4,8 @@ The input `tokens` is int32, batch x sequence; `past_places`, `past_keys` and `p
 the outputs `present_...` of the call before, or empty. So a text is read once, and then written
 a token at a time. `logits` (batch x sequence x tokens) is for what follows each new token. A model
 that is not causal has `tokens` alone. What tokens are says the graph's metadata: `tokens`, their
-symbols as a JSON list, or the `machine` of a program, with the format of its prompts. Roles and
+symbols as a JSON list, with `prompts`, the regular expressions of what it is asked, or the
+`machine` of a program, with the format of its prompts and the largest operands. Roles and
 coordinates are calculated within the graph.
 """
 
@@ -23,6 +24,7 @@ from curta.export.base import Exported, Exporter, machine_data
 from curta.export.onnx.conversion import Axes, converted
 from curta.export.onnx.decoding import decode, forward
 from curta.export.onnx.refusals import limits, refuse
+from curta.export.room import prompt_rules, rooms
 from curta.model.transformer import Transformer
 
 
@@ -73,11 +75,16 @@ def _kept(model: Transformer, time: str) -> dict[str, tuple[Axes, Any]]:
 def _about(member: Exported) -> dict[str, str]:
     """What a program needs to ask the model, and where the model comes from."""
     layout = member.model.layout
-    machine = machine_data(layout)
+    held = rooms(member.recipe, member.model)
+    machine = machine_data(layout, held)
     written = (
         {"machine": json.dumps(machine, ensure_ascii=False)}
         if machine
-        else {"tokens": json.dumps(list(layout.characters)), "end": layout.end_sign}
+        else {
+            "tokens": json.dumps(list(layout.characters)),
+            "end": layout.end_sign,
+            "prompts": json.dumps(prompt_rules(layout, held)),
+        }
     )
     return written | {
         "layout": layout.name,

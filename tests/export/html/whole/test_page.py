@@ -184,7 +184,7 @@ def test_a_problem_that_is_none_is_announced_beside_its_field(opened: Page) -> N
     calculate(opened, "12+34")
     opened.get_by_role("textbox", name="Other problem").fill("9+")
     opened.keyboard.press("Enter")
-    expect(opened.locator("#unread")).to_have_text("A number is missing; write 12+34.")
+    expect(opened.locator("#unread")).to_contain_text("(one is missing); write 12+34.")
     expect(opened.locator("#places")).to_be_hidden()
     opened.get_by_role("textbox", name="Problem", exact=True).fill("7*8")
     opened.keyboard.press("Enter")

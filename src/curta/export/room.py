@@ -1,0 +1,142 @@
+"""How large the problems are that an export holds, so that it refuses all others in a line.
+
+The limits are those of the layout, of the positions, and of the code: a program under a window
+goes on at any length, and an export stops at `DIGITS` digits, or where texts become long.
+"""
+
+import random
+import re
+from typing import NamedTuple
+
+from curta.config.errors import UserError
+from curta.config.recipe import Recipe
+from curta.config.task import Task
+from curta.evaluation.evaluation_set import refusal
+from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
+from curta.model.transformer import Transformer
+from curta.problems import tasks
+from curta.problems.operations import OPERATIONS
+from curta.problems.sizes import Sizes
+from curta.problems.tasks import as_size
+from curta.programs.machine.sampling import draw
+from curta.programs.machine.writing import limit_of
+from curta.programs.user.kept import StoredTexts, stored
+
+DIGITS = 1_000
+"""The most digits of an operand."""
+
+TOKENS = 20_000
+"""Tokens of a program's completion beyond which operands are no longer than those evaluated."""
+
+SPARE = 4
+"""How much longer a program's completion may be than the longest of the few that are recorded."""
+
+
+class Room(NamedTuple):
+    """Most digits of an operand, most operands, and the tokens of the longest completion."""
+
+    digits: int
+    operands: int
+    tokens: int
+
+
+def rooms(recipe: Recipe, model: Transformer, most: int = DIGITS) -> dict[str, Room]:
+    """The room of every operator, for operands of at most so many digits."""
+    return {task.operator: _room(recipe, model, task, most) for task in recipe.tasks}
+
+
+def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
+    operator, layout = task.operator, model.layout
+    sizes = [tasks.widest(task)] + [
+        as_size(size, operator)
+        for size in recipe.evaluation.sizes(operator)
+        if refusal(recipe, operator, size) is None
+    ]
+    count, evaluated = max(map(len, sizes)), min(most, max(max(size) for size in sizes))
+    if not isinstance(layout, ProgramLayout):
+        digits = _bisected(model, operator, count, 0, most + 1)
+        return Room(digits, count, _completion(model, operator, count, digits) or 0)
+    if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
+        return Room(evaluated, count, SPARE * _longest_stored(layout, operator, evaluated * count))
+    digits, tokens = evaluated, _completion(model, operator, count, evaluated)
+    if tokens is None:
+        digits = _bisected(model, operator, count, 0, evaluated)
+        return Room(digits, count, SPARE * (_completion(model, operator, count, digits) or 0))
+    while digits < most and tokens <= TOKENS:
+        longer = _completion(model, operator, count, min(2 * digits, most))
+        if longer is None:
+            break
+        digits, tokens = min(2 * digits, most), longer
+    return Room(digits, count, SPARE * tokens)
+
+
+def _bisected(model: Transformer, operator: str, count: int, fits: int, beyond: int) -> int:
+    """The most digits for which there are positions, between a count that fits and one beyond."""
+    while beyond - fits > 1:
+        middle = (fits + beyond) // 2
+        if _completion(model, operator, count, middle) is None:
+            beyond = middle
+        else:
+            fits = middle
+    return fits
+
+
+def _completion(model: Transformer, operator: str, count: int, digits: int) -> int | None:
+    """Tokens of the longest completion of so many operands; None if the model cannot hold it."""
+    layout, size = model.layout, (digits,) * count
+    try:
+        layout.accept(operator, count)
+        bounds = layout.bounds(operator, size)
+        model.positions.check(bounds)
+        if not isinstance(layout, ProgramLayout) or layout.recorder is None:
+            return bounds.completion
+        # of a program the largest operands need not have the longest text: gcd(999, 999) has not
+        program, rng = layout.recorder.programs[operator], random.Random(digits)
+        texts = [
+            layout.recorder.record(operator, draw(program, Sizes.exactly(size), rng))
+            for _ in range(4)
+        ]
+    except UserError:
+        return None
+    return max(bounds.completion, *(len(tokens) - prompt for tokens, prompt in texts))
+
+
+def _longest_stored(layout: ProgramLayout, operator: str, digits: int) -> int:
+    """Tokens of the longest completion that a run has kept; without any, Curta's own limit."""
+    if not isinstance(layout.recorder, StoredTexts):
+        return limit_of(digits)
+    texts = [one for one in stored(layout.recorder.run.path) if one.operator == operator]
+    return max((len(one.tokens) - one.prompt for one in texts), default=limit_of(digits))
+
+
+def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
+    """What the prompts of a layout look like, by regular expression: a sentence for each.
+
+    There are rules where a layout says its prompts as data. Numbers have no zeros ahead; those
+    that are filled up are as wide as one another, where it takes few patterns to say so.
+    """
+    if isinstance(layout, ProgramLayout) or type(layout).prompt is not Layout.prompt:
+        return {}
+    from curta.export.huggingface.asking_curta import takes  # its package imports this module
+
+    rules: dict[str, str] = {}
+    for operator, room in rooms.items():
+        form, least = layout.prompt_format(operator), OPERATIONS[operator].least
+        before, between, after = map(re.escape, (form.before, form.between, form.after))
+        more = f"{{{least - 1},{room.operands - 1}}}"
+        if form.fill:
+            low, high = 1 + form.ahead, room.digits + form.ahead
+            widths = [f"{w}" for w in range(low, high + 1)] if high <= 64 else [f"{low},{high}"]
+            filled = (f"[{re.escape(form.fill)}0-9]{{{width}}}" for width in widths)
+            numbers = "|".join(f"{number}(?:{between}{number}){more}" for number in filled)
+        else:
+            rest = f"[0-9]{{0,{room.digits - 1}}}"
+            first, other = (
+                f"(?:0|{rest}[1-9])" if turned else f"(?:0|[1-9]{rest})" for turned in form.turned
+            )
+            numbers = f"{first}(?:{between}{other}){more}"
+        sentence = takes(operator, [10] * least, room.operands, room.digits)
+        example = form.write([12, 34, 56, 78][:least])
+        rules[f"{before}(?:{numbers}){after}"] = f"{sentence}, such as {example}"
+    return rules
