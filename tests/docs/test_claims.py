@@ -37,7 +37,7 @@ OTHERS = {
 CLAIMS: tuple[tuple[str, str, Count], ...] = (
     (
         "README.md",
-        "for {:d} of them, none of {} models with new seeds makes a mistake",
+        "for {:d} of them, none of {} models with new seeds makes a mistake in its tests",
         lambda: counts.recipes_without_error()[::2],
     ),
     ("README.md", "for the other {}, {} or {} do", counts.recipes_with_an_error),

@@ -97,6 +97,10 @@ def _first_page() -> tuple[float, ...]:
     assert spaced["ood"]["exact"] == [0, 0, 0]
     assert max(components["SGD"]["exact match"]) < 0.01
     assert min(components["Adam"]["exact match"]) > 0.99
+    better = [seeds for tests in RESULTS.read("better").values() for seeds in tests.values()]
+    assert better == [[1, 1, 1]] * len(better)
+    table = RESULTS.read("exhaustive").values()
+    assert all(set(operation["right"]) == {operation["problems"]} for operation in table)
 
     full = [RESULTS.read("gpu")[f"five operations, seed {seed}"]["result"] for seed in range(3)]
     operation_means = [sum(result.values()) / 5 for result in full]
