@@ -5,9 +5,9 @@ import pytest
 from curta.config.errors import unknown
 from curta.config.nearest import nearest
 from curta.config.recipe import field_paths, shipped_names
-from curta.frontends.cli import cli
+from curta.frontends.cli import _COMMANDS
 
-COMMANDS = list(cli.commands)
+COMMANDS = list(_COMMANDS)
 RECIPES = shipped_names()
 FIELDS = field_paths()
 OPTIONS = ["--run", "--seeds", "--track", "--no-evaluation", *(f"--{path}" for path in FIELDS)]

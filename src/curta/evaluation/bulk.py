@@ -15,13 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
-from curta.evaluation.scoring import Models
-from curta.layouts.program import ProgramLayout
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations.base import Operation
-from curta.programs.machine.plain import Number, Plain
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.plain import Number, Plain, plain
 from curta.programs.machine.sheet import Prompts, Written
-from curta.programs.machine.writing import LookOf, write_all
+from curta.programs.machine.writing import Look, write_all
 
 FIRST = re.compile(r"[1-9][0-9]*([-+*])[1-9]")
 LONGEST = 1000
@@ -74,26 +73,27 @@ def _numbers(chars: Chars, span: Span) -> bool:
     return bool(inside.all() and (chars[span.begin] > ZERO).all())
 
 
-def answers(models: Models, member: int, text: str) -> list[str] | None:
-    """What a member answers to every line of a text; None if they are not plain, or an answer is
-    none."""
-    lines, layout, memo = read(text), models.layout, models.memo
-    if lines is None or memo is None or not isinstance(layout, ProgramLayout):
+def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) -> list[str] | None:
+    """Return the answer to every line of a text; None if a line, or an answer, is not plain.
+
+    `next_tokens` gives the token that follows each window.
+    """
+    lines = read(text)
+    if lines is None or lines.operator not in machine.formats:
         return None
-    table = layout.plain(lines.operator)
+    table = plain(machine, lines.operator)
     if table is None or type(OPERATIONS[lines.operator]).refuse is not Operation.refuse:
         return None
-    found, known = [""] * len(lines.operands[0].begin), memo.look(member)
-    look: LookOf = lambda rows, _: known(rows)
+    answers = [""] * len(lines.operands[0].begin)
     for chosen in _chosen(lines):
         asked = prompts(lines, table, chosen)
-        written = write_all(layout.machine, layout.windows, look, asked)
-        texts = answered(written, table, layout.end)
+        written = write_all(machine, windows, lambda rows, _: next_tokens(rows), asked)
+        texts = answered(written, table, machine.end)
         if texts is None:
             return None
         for line, answer in zip(chosen.tolist(), texts, strict=True):
-            found[line] = answer
-    return found
+            answers[line] = answer
+    return answers
 
 
 def _chosen(lines: Lines) -> Iterator[Places]:

@@ -21,7 +21,7 @@ from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.plain import Plain, plain
+from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.programs.machine.store import recorder
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import registry
@@ -85,19 +85,7 @@ class ProgramLayout(Layout):
         raise UserError("a program's texts are recorded, not written on the device")
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
-        simple = self.plain(problem.operator)
-        if simple is not None:
-            return simple.write(problem.operands)
-        keys = self.machine.formats[problem.operator].write(problem.operands)
-        return [self.machine.numbers[key] for key in keys]
-
-    def plain(self, operator: str) -> Plain | None:
-        """The tables of an operator whose problems are plain numbers."""
-        return self._plain.get(operator)
-
-    @cached_property
-    def _plain(self) -> dict[str, Plain | None]:
-        return {operator: plain(self.machine, operator) for operator in self.machine.formats}
+        return prompt_tokens(self.machine, problem)
 
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
         """Raises UserError without the program's code."""
@@ -108,20 +96,7 @@ class ProgramLayout(Layout):
         return self.recorder.record(problem.operator, problem.operands)
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
-        if not written or written[-1] != self.end:
-            return None
-        simple = self.plain(problem.operator)
-        if simple is not None:
-            return simple.read(written)
-        form, every = self.machine.formats[problem.operator], self.machine.tokens
-        told = {form.answer.role, form.answer.sign, form.answer.fraction}
-        kept = [place for place, token in enumerate(written) if every[token].role in told]
-        tokens = [every[written[place]] for place in kept]
-        if form.answer.many is None:
-            return form.read([(token, ()) for token in tokens])
-        prompt = self.prompt_tokens(problem)
-        where = self.machine.positions(np.array([*prompt, *written]))[len(prompt) :]
-        return form.read(list(zip(tokens, where[kept].tolist(), strict=True)))
+        return read_answer(self.machine, problem, written)
 
     def value(self, token: int) -> int | None:
         return self.machine.tokens[token].value
@@ -196,10 +171,4 @@ class ProgramLayout(Layout):
         return state, where
 
     def parts(self) -> Float[np.ndarray, "tokens parts"]:
-        """Each token as its digit or sign, its carry, its role and its move."""
-        spelled = [
-            (f"{t.symbol if t.value is None else t.value}", f"carries {t.carry}", t.role, t.move)
-            for t in self.machine.tokens
-        ]
-        names = dict.fromkeys((n, part) for own in spelled for n, part in enumerate(own))
-        return np.array([[own[n] == part for n, part in names] for own in spelled], np.float32)
+        return self.machine.parts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from curta import programs
 from curta.config import cache
-from curta.config.errors import UserError, quoted, unknown
+from curta.config.errors import UserError, unknown
 from curta.config.files import cache_folder
 from curta.config.recipe import Recipe
 from curta.config.task import Task
@@ -40,9 +40,7 @@ def stored(recipe: Recipe, machine: Machine, windows: Windows, where: str) -> Pr
     is stored there is the machine of other operators.
     """
     bases = {task.operator: task.base for task in recipe.tasks}
-    if {*bases} != {*machine.formats}:
-        there, wanted = (quoted(", ".join(sorted(it))) for it in (machine.formats, bases))
-        raise UserError(f"{where}: the machine is of {there}, the recipe of {wanted}")
+    store.check_operators(machine, bases, where)
     known = [program for name in recipe.programs for program in registry.known(name)]
     own = [in_base(p, bases[p.operator]) for p in known if p.operator in machine.formats]
     recorder = store.recorder(machine, own) if len(own) == len(machine.formats) else None

@@ -13,10 +13,8 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import safetensors.numpy
-from jaxtyping import PyTree
 
 from curta.config import files
 from curta.config.errors import UserError, notify
@@ -66,7 +64,7 @@ def _chosen(part: Any) -> Any:
 def save(
     folder: Path,
     step: int,
-    state: PyTree,
+    state: Any,
     of: str,
     most: int = 0,
     spared: Collection[int] = (),
@@ -78,6 +76,8 @@ def save(
     or of later steps, and arrays without their JSON are removed too. `stopped` are members that
     train no more, with the step at which that was.
     """
+    import jax  # here, since reading a checkpoint's arrays needs no JAX
+
     arrays = jax.tree.map(lambda leaf: np.asarray(leaf, order="C"), jax.device_get(state))
     data = safetensors.numpy.save(_named(arrays), metadata={OWNER: of})
     record = {"step": step, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
@@ -135,11 +135,11 @@ def is_whole(folder: Path, step: int) -> bool:
     return True
 
 
-def load(folder: Path, step: int, like: PyTree, of: str) -> PyTree:
-    """The state that was saved at `step`, in the structure of `like`.
+def arrays(folder: Path, step: int, of: str) -> dict[str, np.ndarray]:
+    """Return the arrays that were saved at `step`, by their path, such as `.model.tokens`.
 
     Raises `DamagedError` if the file is missing or altered, and UserError if it belongs to other
-    seeds or another recipe, or holds other arrays than `like`.
+    seeds or another recipe.
     """
     path, data = file_of(folder, step, "safetensors"), read(folder, step)
     if owner_in(data) != of:
@@ -147,13 +147,23 @@ def load(folder: Path, step: int, like: PyTree, of: str) -> PyTree:
             f"checkpoint {str(path)!r} is of another recipe or of other seeds than the run says:"
             " put recipe.toml and run.json back as they were, or train anew"
         )
-    arrays, wanted = safetensors.numpy.load(data), _named(like)
+    return safetensors.numpy.load(data)
+
+
+def load(folder: Path, step: int, like: Any, of: str) -> Any:
+    """Return the state that was saved at `step`, in the structure of `like`; raises as `arrays`.
+
+    Raises UserError also where it holds other arrays than `like`.
+    """
+    import jax
+
+    saved, wanted = arrays(folder, step, of), _named(like)
     for name, leaf in wanted.items():
-        found = arrays.get(name)
-        if found is None or (found.shape, found.dtype) != (leaf.shape, leaf.dtype):
+        array = saved.get(name)
+        if array is None or (array.shape, array.dtype) != (leaf.shape, leaf.dtype):
+            path = file_of(folder, step, "safetensors")
             raise UserError(f"checkpoint {str(path)!r} does not fit the run's recipe at {name!r}")
-    leaves = [arrays[name] for name in wanted]
-    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in wanted])
 
 
 def record(folder: Path, step: int) -> str:
@@ -184,8 +194,10 @@ def owner_in(data: bytes) -> str | None:
     return dict(found.get("__metadata__", {})).get(OWNER)
 
 
-def _named(tree: PyTree) -> dict[str, Any]:
+def _named(tree: Any) -> dict[str, Any]:
     """Leaves by their path, such as `.model.attention.query`."""
+    import jax
+
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 

@@ -29,7 +29,7 @@ from curta.config import files, system, typed
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
-from curta.config.recipe import Recipe, dump, tables
+from curta.config.recipe import Recipe, dump, shipped_names, tables
 from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
 from curta.layouts import layout_named
 from curta.model import recipes
@@ -263,6 +263,8 @@ def find(name: str) -> Folder:
     path = Path(name) if system.is_path(name) or Path(name, "run.json").exists() else root() / name
     path = of_comparison(path, name)
     if not path.is_dir():
+        if name in shipped_names():
+            raise UserError(f"{name!r} is not trained yet: `curta train {name}`")
         if not existing():
             raise UserError(f"no run {name!r} in {str(root())!r}: train one with `curta train`")
         raise unknown("run", name, existing(), "curta runs")

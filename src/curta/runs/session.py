@@ -207,8 +207,11 @@ class Session:
         """The answers to the problems on the lines of a text, if these are plain; see `bulk`."""
         self._member(member)
         self._make_known()
+        memo = self.load_models().memo
+        if memo is None:
+            return None
         self._look_ahead(text.count("\n"))
-        return bulk.answers(self.load_models(), member, text)
+        return bulk.answers(self.program.machine, self.program.windows, memo.look(member), text)
 
     def _look_ahead(self, problems: int) -> None:
         """Calculates all windows that will be asked, where it pays."""

@@ -1,21 +1,27 @@
 """The members' state at a step of a run: as they begin, or as a checkpoint has them."""
 
 from collections.abc import Sequence
-
-import jax
-import jax.numpy as jnp
+from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
-from curta.layouts import Layout
-from curta.runs import checkpoints, embedding_history, metrics
+from curta.runs import checkpoints, metrics
 from curta.runs.folders import Folder
-from curta.training import trainer
-from curta.training.trainer import Member
+
+if TYPE_CHECKING:
+    from curta.layouts import Layout
+    from curta.training.trainer import Member
 
 
-def at(folder: Folder, recipe: Recipe, layout: Layout, seeds: Sequence[int], step: int) -> Member:
+def at(
+    folder: Folder, recipe: Recipe, layout: "Layout", seeds: Sequence[int], step: int
+) -> "Member":
     """All members, stacked: as they begin for step 0, else as of one of the checkpoints."""
+    import jax
+    import jax.numpy as jnp
+
+    from curta.training import trainer
+
     if not step:
         return trainer.init(recipe, layout, jnp.asarray(seeds))
     like = jax.eval_shape(lambda: trainer.init(recipe, layout, jnp.asarray(seeds)))
@@ -69,6 +75,8 @@ def going_on(folder: Folder) -> tuple[int, float]:
     Raises UserError if there were checkpoints, and there are none any more.
     """
     _tell_gone(folder)
+    from curta.runs import embedding_history
+
     step, saved = checkpoints.newest_whole(folder.checkpoints), folder.read_info().checkpoint
     if step is None and saved:
         raise UserError(

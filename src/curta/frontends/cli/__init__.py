@@ -6,47 +6,47 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
 import click
 
 from curta.config import launched
 from curta.config.errors import Notice, UserError, as_line, unknown
-from curta.frontends.cli import (
-    benching,
-    commands,
-    comparing,
-    jobs,
-    listing,
-    looking,
-    own,
-    processes,
-    sharing,
-    showing,
-    tables,
-    verifying,
-)
+from curta.frontends.cli.processes import WORDS
 from curta.runs import interrupts
 
-_COMMANDS = (
-    commands.demo, own.check, commands.train, comparing.compare, comparing.sweep, sharing.data,
-    commands.resume, jobs.jobs, commands.ask, commands.evaluate, commands.certify, commands.probe,
-    looking.activations, tables.tables, tables.paired, sharing.report, sharing.page, sharing.serve,
-    showing.show, sharing.export, sharing.import_run, listing.runs, listing.rm, verifying.verify,
-    benching.bench, commands.recipes,
-)  # fmt: skip
+_COMMANDS = {
+    "demo": "commands.demo", "check": "own.check", "train": "commands.train",
+    "compare": "comparing.compare", "sweep": "comparing.sweep", "data": "sharing.data",
+    "resume": "commands.resume", "jobs": "jobs.jobs", "ask": "asking.ask",
+    "evaluate": "commands.evaluate", "certify": "commands.certify", "probe": "commands.probe",
+    "activations": "looking.activations", "tables": "tables.tables", "paired": "tables.paired",
+    "report": "sharing.report", "page": "sharing.page", "serve": "sharing.serve",
+    "show": "showing.show", "export": "sharing.export", "import": "sharing.import_run",
+    "runs": "listing.runs", "rm": "listing.rm", "verify": "verifying.verify",
+    "bench": "benching.bench", "recipes": "commands.recipes",
+}  # fmt: skip
+"""Every command, in the order in which a user comes to them, and the function that it is."""
 
 
-class _InOrder(click.Group):
-    """A group that lists its commands in the order in which a user comes to them."""
+class _Lazy(click.Group):
+    """A group that imports a command's module when the command is called, or all are listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module, function = _COMMANDS[name].split(".")
+        command = getattr(import_module(f"curta.frontends.cli.{module}"), function)
+        assert isinstance(command, click.Command)
+        return command
 
 
 @click.group(
-    cls=_InOrder,
-    commands=_COMMANDS,
+    cls=_Lazy,
     invoke_without_command=True,
     context_settings={"show_default": True, "help_option_names": ["-h", "--help"]},
 )
@@ -78,7 +78,7 @@ def _run(words: Sequence[str], last: bool = False) -> int:
             _notices(),
             cli.make_context("curta", list(words)) as context,
         ):
-            context.meta[processes.WORDS] = list(words)
+            context.meta[WORDS] = list(words)
             return cli.invoke(context) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
@@ -101,7 +101,7 @@ def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
     assert error.ctx is not None
     lister = f"{error.ctx.command_path} --help"
     if isinstance(error, click.NoSuchCommand):
-        return unknown("command", error.command_name, cli.commands, lister)
+        return unknown("command", error.command_name, _COMMANDS, lister)
     params = error.ctx.command.get_params(error.ctx)
     options = [param for param in params if isinstance(param, click.Option)]
     known = [name for option in options for name in (*option.opts, *option.secondary_opts)]

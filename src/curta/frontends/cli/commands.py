@@ -1,17 +1,13 @@
 """What each command does: a few calls, and something printed."""
 
-import gc
 import json
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config import files, limits, system
+from curta.config import limits, system
 from curta.config.errors import UserError
-from curta.config.printable import letters, printable
+from curta.config.printable import printable
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.on import On, hand_over, takes_on
@@ -112,47 +108,6 @@ def demo() -> int:
         console().print(answer_line(problem, run.layout.answer(problem, written)))
     command = f'{" ".join(system.command())} ask {run.name} "12+34"'
     console().print(Text.assemble("\nAsk it yourself: ", (command, "bold")))
-    return 0
-
-
-@click.command()
-@options.run
-@click.argument("problem", required=False)
-@options.trust
-@click.option(
-    "--file", type=options.NAME, metavar="F", help="One problem a line; - reads standard input."
-)
-@click.option("--trace", is_flag=True, help="Show the model's own writing.")
-@options.member
-@options.recurrences
-def ask(
-    run: str,
-    problem: str | None,
-    trust: bool,
-    file: str | None,
-    trace: bool,
-    member: int,
-    recurrences: int | None,
-) -> int:
-    """Let a trained model calculate a PROBLEM, such as 12+34."""
-    from curta.frontends.api import load
-
-    if (problem is None) == (file is None):
-        raise UserError("give one problem, such as 12+34, or --file F")
-    lines = [str(problem)] if file is None else _lines(file)
-    found = load(run, recurrences, trust)
-    plain = None if trace else found.answers("\n".join(lines), member)
-    if plain is not None:
-        print("\n".join(plain))
-        return 0
-    gc.freeze()  # 20,000 lists make a collection walk all of JAX: 0.2 s of 0.6
-    problems = _each(lines, file, parsed)
-    try:
-        found.accept(problems)
-    except UserError:  # which line it is about
-        _each(problems, file, lambda problem: found.accept([problem]))
-    for asked, text in zip(problems, found.write(problems, member), strict=True):
-        print(letters(_answer(found, asked, text, trace), "\t"))
     return 0
 
 
@@ -298,46 +253,3 @@ def certify(run: str, trust: bool, as_json: bool) -> int:
         notice(certificate(found, trained.program))
         notice(f"Report: {trained.report}")
     return int(not found.perfect)
-
-
-def _lines(name: str) -> list[str]:
-    """Problems of a file, or of standard input for `-`; blank lines at the end do not count."""
-    text = _standard_input() if name == "-" else files.read_text(Path(name), repr(name))
-    lines = text.rstrip().splitlines()
-    if not lines:
-        raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
-    return lines
-
-
-def _standard_input() -> str:
-    with files.reading("standard input"):
-        return sys.stdin.buffer.read().decode()
-
-
-def _each(items: Sequence[Any], file: str | None, function: Callable[[Any], Any]) -> list[Any]:
-    """The function of every line; a complaint names the line it is about."""
-    found = []
-    for number, item in enumerate(items, 1):
-        try:
-            found.append(function(item))
-        except UserError as error:
-            where = f"line {number} of {file!r}: " if file else ""
-            raise UserError(f"{where}{error}") from None
-    return found
-
-
-def parsed(line: str) -> Any:
-    from curta.problems.problem import parse
-
-    return parse(line)
-
-
-def _answer(run: "Run", problem: Any, written: list[int], trace: bool) -> str:
-    from curta.problems.problem import answer_text
-
-    value, layout = run.layout.answer(problem, written), run.layout
-    if value is not None and not trace:
-        return answer_text(value, problem.answer_base)
-    text = layout.decode(written)
-    answer = f"invalid: {text}" if value is None else answer_text(value, problem.answer_base)
-    return f"{answer}\t{layout.prompt(problem)}{text}" if trace else answer

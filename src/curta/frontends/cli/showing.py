@@ -7,7 +7,6 @@ import click
 
 from curta.config.errors import UserError
 from curta.frontends.cli import options
-from curta.frontends.cli.commands import parsed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +43,9 @@ def show(
     if (form := options.form()) and not (steps or layers):
         raise UserError(f"--{form} is of tables: give --steps or --layers with it")
     found, folder = _recipe(recipe, trust)
-    asked = None if problem is None else parsed(problem)
+    from curta.problems.problem import parse
+
+    asked = None if problem is None else parse(problem)
     from curta.frontends.cli.display import notice
     from curta.frontends.cli.layers import layers_view
 

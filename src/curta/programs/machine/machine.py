@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from curta.programs.machine.prompt import Format
 from curta.programs.machine.tokens import HOME, Token
@@ -90,6 +90,16 @@ class Machine:
             [(self.role_numbers[other], moved) for other, moved in windows.get(role.name, ())]
             for role in self.roles
         ]
+
+    @cached_property
+    def parts(self) -> Float[np.ndarray, "tokens parts"]:
+        """What each token is made of, a 1 for each: its digit or symbol, carry, role and move."""
+        spelled = [
+            (f"{t.symbol if t.value is None else t.value}", f"carries {t.carry}", t.role, t.move)
+            for t in self.tokens
+        ]
+        names = dict.fromkeys((n, part) for own in spelled for n, part in enumerate(own))
+        return np.array([[own[n] == part for n, part in names] for own in spelled], np.float32)
 
     @cached_property
     def end(self) -> int:

@@ -1,12 +1,12 @@
 """A machine and its windows as JSON: all that a run, a page or an export must know of a program."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from curta.config import files
-from curta.config.errors import UserError
+from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
 from curta.programs.machine.paper import Key, Vocabulary
 from curta.programs.machine.program import Program
@@ -80,6 +80,13 @@ def read(path: Path, name: str) -> tuple[Machine, Windows]:
     """The machine in a file."""
     where = f"run {name!r}"
     return load(files.read_json(path, where), where)
+
+
+def check_operators(machine: Machine, operators: Iterable[str], where: str) -> None:
+    """Raise UserError unless these are the operators of the machine."""
+    if {*operators} != {*machine.formats}:
+        there, wanted = (quoted(", ".join(sorted(it))) for it in (machine.formats, operators))
+        raise UserError(f"{where}: the machine is of {there}, the recipe of {wanted}")
 
 
 def _check(machine: Machine, windows: Windows) -> None:

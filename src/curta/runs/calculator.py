@@ -1,0 +1,93 @@
+"""A trained run that answers problems without JAX: one member as a NumPy `WindowModel`."""
+
+from collections.abc import Sequence
+
+from curta.config.errors import UserError, quoted
+from curta.config.positions import Window
+from curta.evaluation import bulk
+from curta.model import recipes
+from curta.problems.operations import Answer
+from curta.problems.problem import Problem
+from curta.programs.machine import store
+from curta.programs.machine.plain import prompt_tokens, read_answer
+from curta.programs.user import kept
+from curta.reference import WindowModel
+from curta.runs import checkpoints, states
+from curta.runs.folders import Folder
+
+
+class Calculator:
+    """One member of a windowed run, as of its newest whole checkpoint.
+
+    It answers as `Run` does, reads nothing but data from the run's folder, and runs none of its
+    code.
+    """
+
+    def __init__(self, folder: Folder, member: int) -> None:
+        """Read the member; UserError for a folder that is damaged, or not trained yet."""
+        kept.make_known(folder.read_code())
+        self.name, seeds, where = folder.name, folder.read_info().seeds, f"run {folder.name!r}"
+        recipe = recipes.stated(folder.read_recipe_fields(), f"recipe {str(folder.recipe)!r}")
+        if not 0 <= member < len(seeds):
+            raise UserError(f"no member {member}: {where} has 0 to {len(seeds) - 1}")
+        self.machine, windows = store.read(folder.machine, folder.name)
+        store.check_operators(self.machine, [task.operator for task in recipe.tasks], where)
+        step = states.newest(folder)
+        arrays = checkpoints.arrays(
+            folder.checkpoints, step, checkpoints.owner(recipe, seeds, step)
+        )
+        has_best = ".best.score" in arrays and arrays[".best.score"][member] >= 0
+        prefix = ".best.model" if has_best else ".model"
+        weights = {
+            name.removeprefix(prefix): array[member]
+            for name, array in arrays.items()
+            if name.startswith(f"{prefix}.")
+        }
+        try:
+            self.model = WindowModel(recipe.model, weights, self.machine, windows)
+        except (KeyError, IndexError, ValueError):
+            raise UserError(
+                f"{where} is damaged: the weights of step {step:,} do not fit its recipe and"
+                " machine.json"
+            ) from None
+
+    def accept(self, problems: Sequence[Problem]) -> None:
+        """Raise UserError for a problem that this run was not trained on."""
+        formats = self.machine.formats
+        for problem in problems:
+            if problem.operator not in formats:
+                raise UserError(
+                    f"run {self.name!r} has no {quoted(problem.operator)}: it was trained on"
+                    f" {' '.join(formats)}"
+                )
+            base = formats[problem.operator].base
+            if problem.base != base:
+                raise UserError(f"run {self.name!r} has {problem.operator} in base {base} only")
+
+    def write(self, problems: Sequence[Problem]) -> list[list[int]]:
+        """Return the tokens that the model writes after each problem."""
+        self.accept(problems)
+        return self.model.write([prompt_tokens(self.machine, problem) for problem in problems])
+
+    def answers(self, text: str) -> list[str] | None:
+        """Return the answers to the lines of a text, if all are plain; see `bulk`."""
+        return bulk.answers(self.machine, self.model.windows, self.model.next_tokens, text)
+
+    def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
+        """Return the answer in what was written; None if it is malformed."""
+        return read_answer(self.machine, problem, written)
+
+    def prompt(self, problem: Problem) -> str:
+        """Return the characters of a problem's prompt."""
+        return self.decode(prompt_tokens(self.machine, problem))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the characters of tokens."""
+        return "".join(self.machine.tokens[token].symbol for token in tokens)
+
+
+def open_calculator(folder: Folder, member: int = 0) -> Calculator | None:
+    """Return what answers for a run without JAX; None for one that is not windowed."""
+    positions = folder.read_recipe_fields().get("positions")
+    name = positions.get("name") if isinstance(positions, dict) else None
+    return Calculator(folder, member) if name == Window.name else None

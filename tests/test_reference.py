@@ -1,0 +1,139 @@
+"""The NumPy forward pass against the compiled one, and `curta ask` without JAX."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import curta
+from curta.config import files
+from curta.config.errors import UserError
+from curta.model.windows import logits_of_windows
+from curta.problems.problem import parse
+from curta.programs.machine.recording import Recording, seen
+from curta.reference import ACTIVATIONS, WindowModel
+from curta.runs.calculator import Calculator, open_calculator
+from tests import paper, tiny
+from tests.made_once import Shared
+
+DESIGNS: dict[str, dict[str, Any]] = {
+    **{f"{name}, gated": {"activation": name, "gated": True} for name in ACTIVATIONS},
+    **{name: {"activation": name} for name in ACTIVATIONS},
+    "tied": {"tie_embeddings": True},
+    "parts": {"compositional_embeddings": True, "role_embeddings": False, "tie_embeddings": True},
+    "shared keys": {"num_kv_heads": 1, "attention_scale": False},
+    "norms after": {"norm_placement": "post_residual", "norm": "layer"},
+    "norms without gains": {"norm": "plain"},
+    "no norms": {"norm": "none"},
+    "keys from queries": {"weight_sharing": ("key-query", "value-key", "out-value", "norms")},
+    "out from queries": {"weight_sharing": ("out-query",), "norm_placement": "post_residual"},
+    "arc": {"embedding": "arc", "width": 2, "heads": 1, "mlp_ratio": 8},
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_logits_agree_with_the_compiled_model(design: str) -> None:
+    recipe = tiny.recipe(**{f"model__{name}": value for name, value in DESIGNS[design].items()})
+    layout = paper.layout(recipe)
+    # Weights of every part are random, so that gains and angles count too.
+    model = jax.tree.map(
+        lambda leaf: leaf + 0.3 * jax.random.normal(jax.random.key(leaf.size), leaf.shape),
+        tiny.drawn(recipe, layout),
+    )
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
+    weights = {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+    reference = WindowModel(recipe.model, weights, layout.machine, layout.windows)
+    texts = [layout.tokens_of(problem) for problem in tiny.random_sums(20, 4)]
+    rows = seen(layout.machine, Recording.of(texts), layout.windows).rows
+    expected = np.asarray(jax.jit(logits_of_windows)(model, jnp.asarray(rows)))
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(reference.logits(rows), expected, atol=2e-5 * scale)
+
+
+def test_answers_are_those_of_the_run(shared_runs: Shared) -> None:
+    run = shared_runs.finished()
+    problems = [parse(text) for text in ("0+0", "12+34", "99999+1", "7+123456")]
+    for member in range(len(run.seeds)):
+        calculator = Calculator(run.folder, member)
+        written = calculator.write(problems)
+        assert written == run.write(problems, member)
+        assert [written[1]] == calculator.write(problems[1:2])
+        for problem, tokens in zip(problems, written, strict=True):
+            assert calculator.answer(problem, tokens) == run.layout.answer(problem, tokens)
+            assert calculator.prompt(problem) == run.layout.prompt(problem)
+            assert calculator.decode(tokens) == run.layout.decode(tokens)
+        assert calculator.answers("12+34\n5+6") == run.answers("12+34\n5+6", member)
+
+
+def test_other_encodings_have_no_calculator(shared_runs: Shared) -> None:
+    run = shared_runs.trained("dense", 1, **tiny.WRITTEN_WITH_ROPE)
+    assert open_calculator(run.folder) is None
+
+
+def test_a_machine_that_does_not_fit_the_weights_is_damaged(shared_runs: Shared) -> None:
+    run = shared_runs.trained()
+    machine = json.loads(run.folder.machine.read_text())
+    del machine["tokens"][0]
+    files.write(run.folder.machine, json.dumps(machine))
+    with pytest.raises(UserError, match="damaged"):
+        Calculator(run.folder, 0)
+
+
+def curta_command(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, in which importing JAX is an error."""
+    start = "import sys; sys.modules['jax'] = None"
+    code = f"{start}; from curta.frontends.cli import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        **settings,
+    )
+
+
+def test_ask_and_listings_do_not_import_jax(shared_runs: Shared) -> None:
+    run = shared_runs.finished()
+    at = str(run.folder.path)
+    expected = [curta_text(run, problem) for problem in ("12+34", "5+6")]
+    for words, given in (
+        (("ask", at, "12+34", "5+6"), None),
+        (("ask", at), "12+34\n5+6\n"),
+        (("ask", at, "--file", "-"), "\ufeff12+34\n5+6\n"),
+    ):
+        done = curta_command(*words, input=given, encoding="utf-8")
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert done.stdout.splitlines() == expected
+    for words in (("runs",), ("recipes",), ("--help",), ("ask", "--help")):
+        done = curta_command(*words, cwd=Path(at).parent)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def curta_text(run: "curta.Run", problem: str) -> str:
+    """The line that `ask` prints."""
+    answer = run.ask(problem)
+    return (
+        str(answer)
+        if answer is not None
+        else f"invalid: {run.layout.decode(run.write([problem])[0])}"
+    )
+
+
+def test_what_ask_refuses(shared_runs: Shared) -> None:
+    at = str(shared_runs.finished().folder.path)
+    for words, said in (
+        (("ask", at, "-3+5"), "cannot read '-3+5': operands are whole numbers from 0 up"),
+        (("ask", at, "12+34", "--file", "sums.txt"), "give problems, such as 12+34, or --file F"),
+        (("ask", "addition-plain", "1+2"), "not trained yet: `curta train addition-plain`"),
+        (("ask", at, "12*3"), "has no '*'"),
+    ):
+        done = curta_command(*words)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
