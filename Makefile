@@ -1,5 +1,5 @@
 # make demo      train an adder and see it calculate
-# make test      the quick tests
+# make test      the quick tests; ISA=SSE4_2, or AVX2, with the kernels of an older processor
 # make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings, and
 #                every extra in an environment of its own
 # make lint      style and types

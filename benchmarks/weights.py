@@ -1,11 +1,11 @@
 """Whether a change of the code changed what is learned: final weights, bit for bit.
 
-    python -m benchmarks.weights           compares with benchmarks/weights.json
-    python -m benchmarks.weights --write   writes it anew
+    python -m benchmarks.weights --write   before the change: writes benchmarks/weights.json
+    python -m benchmarks.weights           after it: compares with that file
 
 Ten recipes of different designs are trained for 100 steps with seed 0. Weights are told apart
-by shape and content, not by name or place, so that a renamed weight is the same weight. The
-same bits are to be expected on one machine with one version of JAX only.
+by shape and content, not by name or place, so that a renamed weight is the same weight. Only one
+machine with one version of JAX repeats its bits, so git ignores the file.
 """
 
 import hashlib
@@ -34,8 +34,11 @@ FILE = Path(__file__).with_suffix(".json")
 
 
 def main() -> int:
+    writes = "--write" in sys.argv
+    if not writes and not FILE.exists():
+        sys.exit(f"{FILE.name} is missing: write it with --write, before the change, here")
     found = {recipe: weights(recipe) for recipe in RECIPES}
-    if "--write" in sys.argv:
+    if writes:
         files.write(FILE, files.json_text(found))
         return 0
     before = json.loads(FILE.read_text("utf-8"))

@@ -205,8 +205,24 @@ def bounds(
     return layout.bounds(operator, (digits,) * (operands or OPERATIONS[operator].least))
 
 
+def assert_close(found: Any, expected: Any, tolerance: float = 1e-5) -> None:
+    """Require equal arrays up to rounding, relative to the largest number of each.
+
+    For what two compiled programs calculate: XLA chooses kernels by shape and by processor, and
+    they add in different orders. Only runs of one program on one machine agree to the bit.
+    """
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        actual, desired = np.asarray(one), np.asarray(other)
+        if np.issubdtype(desired.dtype, np.inexact):
+            largest = np.abs(desired).max(initial=0.0, where=np.isfinite(desired))
+            np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance * largest)
+        else:
+            np.testing.assert_array_equal(actual, desired)
+
+
 def same(first: Any, second: Any) -> bool:
-    """Whether two trees hold the same arrays, bit for bit."""
+    """Whether two trees hold the same arrays, bit for bit: two runs of one compiled program."""
     left, right = jax.tree.leaves(first), jax.tree.leaves(second)
     return len(left) == len(right) and all(
         a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

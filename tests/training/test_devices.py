@@ -124,6 +124,7 @@ def test_devices_are_as_many_as_cores_unless_fewer_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(devices, "visible", lambda: 4)
+    monkeypatch.delenv("CURTA_CORES")
     assert devices.cores() == 4
     for given, found in (("1", 1), ("4", 4), ("64", 4), ("", 4)):
         monkeypatch.setenv("CURTA_CORES", given)

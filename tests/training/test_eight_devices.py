@@ -1,8 +1,6 @@
 """Eight simulated devices, in a process of their own: the same members as on fewer.
 
-Programs are compiled as users' are. Members that take turns are the same to the bit on two, four
-and eight devices; on a single one XLA adds up in another order, and so it does where members are
-vectorised in other numbers, or a batch is divided.
+Programs are compiled as users' are, each count of devices for itself: members agree up to rounding.
 """
 
 import os
@@ -30,19 +28,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return dict(arrays)
 
 
-def test_members_in_turn_are_the_same_to_the_bit_on_two_four_and_eight(found: Any) -> None:
-    assert [found[f"in turn/{count}/mesh"].tolist() for count in (2, 4, 8)] == [
-        [2, 1], [4, 1], [8, 1]
-    ]  # fmt: skip
-    for name in ("loss", "weights"):
-        two, four, eight = (found[f"in turn/{count}/{name}"] for count in (2, 4, 8))
-        np.testing.assert_array_equal(two, eight)
-        np.testing.assert_array_equal(two, four)
-
-
 @pytest.mark.parametrize(
     ("case", "mesh"),
     [
+        ("in turn", [2, 1]),
+        ("in turn", [4, 1]),
         ("in turn", [8, 1]),
         ("vectorised", [8, 1]),
         ("vectorised texts", [8, 1]),
@@ -50,12 +40,13 @@ def test_members_in_turn_are_the_same_to_the_bit_on_two_four_and_eight(found: An
         ("both", [2, 4]),
     ],
 )
-def test_eight_devices_have_the_numbers_of_one(found: Any, case: str, mesh: list[int]) -> None:
+def test_several_devices_have_the_numbers_of_one(found: Any, case: str, mesh: list[int]) -> None:
+    count = mesh[0] * mesh[1]
     assert found[f"{case}/1/mesh"].tolist() == [1, 1]
-    assert found[f"{case}/8/mesh"].tolist() == mesh
+    assert found[f"{case}/{count}/mesh"].tolist() == mesh
     for name, most in (("loss", 1e-5), ("weights", 5e-4)):
-        one, eight = found[f"{case}/1/{name}"], found[f"{case}/8/{name}"]
-        np.testing.assert_allclose(eight, one, atol=most)
+        one, several = found[f"{case}/1/{name}"], found[f"{case}/{count}/{name}"]
+        np.testing.assert_allclose(several, one, atol=most)
 
 
 def test_vectorised_members_are_those_that_take_turns(found: Any) -> None:

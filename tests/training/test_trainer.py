@@ -36,6 +36,9 @@ NOISY = tiny.dense(
 )
 """A recipe whose steps draw more than their problems."""
 
+TRAINED = 1e-3
+"""Tolerance for weights after a few steps: Adam divides small gradients, rounding included."""
+
 
 @cache
 def program(
@@ -96,12 +99,13 @@ def test_a_step_is_a_pure_function_of_seed_and_number(four: tuple[Member, Metric
     again = program(2, 1)(fresh(0, 1), 0, 4)
     assert tiny.same(again, four)
     losses = [program(2, 1)(fresh(5, 5), step, 1)[1].loss[:, 0] for step in range(6, 10)]
-    assert all(one == two for one, two in losses)  # equal seeds, equal steps
+    for one, two in losses:
+        assert one == pytest.approx(two, rel=1e-5)  # equal seeds, equal steps
     assert len({float(one) for one, _ in losses}) == 4  # the same weights, each step's problems
 
 
 def test_dropout_and_recurrences_are_a_pure_function_of_seed_and_step(tmp_path: Path) -> None:
-    """Resumed to the bit, alone as among others; dropout differs from step to step."""
+    """Resumed to the bit; in whatever place among others; dropout differs from step to step."""
     run = program(2, 1, noisy=True)
     whole, metrics = run(fresh(0, 1, noisy=True), 0, 4)
     state, before = run(fresh(0, 1, noisy=True), 0, 2)
@@ -111,7 +115,7 @@ def test_dropout_and_recurrences_are_a_pure_function_of_seed_and_step(tmp_path: 
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), before, after)
     assert tiny.same((state, joined), (whole, metrics))
     swapped, _ = run(fresh(1, 0, noisy=True), 0, 4)
-    assert tiny.same(member(swapped, 1), member(whole, 0))
+    tiny.assert_close(member(swapped, 1), member(whole, 0), TRAINED)
 
 
 def test_every_device_task_and_step_has_dropout_of_its_own_and_one_draw_of_recurrences() -> None:
@@ -150,7 +154,7 @@ def test_a_member_trained_with_another_is_the_member_trained_alone(
     four: tuple[Member, Metrics], number: int
 ) -> None:
     alone = program(1, 1)(fresh(number), 0, 4)
-    assert tiny.same(member(alone, 0), member(four, number))
+    tiny.assert_close(member(alone, 0), member(four, number), TRAINED)
 
 
 def test_members_on_their_own_devices_are_the_members_on_one(
@@ -158,7 +162,7 @@ def test_members_on_their_own_devices_are_the_members_on_one(
 ) -> None:
     """Up to rounding: XLA arranges another program's additions in another order."""
     state, metrics = program(2, 2)(fresh(0, 1), 0, 4)
-    np.testing.assert_allclose(metrics.loss, four[1].loss, atol=1e-5)
+    tiny.assert_close(metrics.loss, four[1].loss)
     np.testing.assert_array_equal(metrics.exact_match, four[1].exact_match)
     assert tiny.same(program(2, 2)(fresh(0, 1), 0, 4), (state, metrics))
 
@@ -168,7 +172,7 @@ def test_a_batch_divided_over_devices_has_the_loss_of_the_whole_batch(
 ) -> None:
     """Up to rounding: each device adds up its own half first."""
     state, metrics = program(1, 2)(fresh(0), 0, 4)
-    np.testing.assert_allclose(metrics.loss[0], four[1].loss[0], atol=1e-5)
+    tiny.assert_close(metrics.loss[0], four[1].loss[0])
     np.testing.assert_array_equal(metrics.exact_match[0], four[1].exact_match[0])
     assert state.alive.all()
 
@@ -184,7 +188,7 @@ def test_what_is_drawn_for_each_text_does_not_depend_on_the_devices_that_share_a
         call = trainer.compiled(recipe, written(recipe), mesh)
         _, metrics = call(state, Data(), jnp.int32(0), jnp.int32(3))
         losses.append(np.asarray(metrics.loss)[0, :3])
-    np.testing.assert_allclose(*losses, atol=1e-5)
+    tiny.assert_close(*losses)
 
 
 def test_every_text_of_every_task_has_keys_of_its_own() -> None:
@@ -234,7 +238,7 @@ def test_learning_rates_of_members_differ_without_compiling_anew() -> None:
     start = fresh(3, 3)
     hyperparams = start.hyperparams._replace(learning_rate=np.array([0.01, 0.0], np.float32))
     after, metrics = program(2, 1)(start._replace(hyperparams=hyperparams), 0, 1)
-    assert metrics.loss[0, 0] == metrics.loss[1, 0]
+    assert metrics.loss[0, 0] == pytest.approx(metrics.loss[1, 0], rel=1e-5)
     assert tiny.same(member(after.model, 1), member(start.model, 1))
     assert not np.array_equal(after.model.tokens[0], start.model.tokens[0])
 

@@ -1,7 +1,7 @@
 """A finished run, made longer: `curta resume RUN --steps N`.
 
 Its recipe gets more steps and says where it had ended. A training of that recipe from its first
-step comes to the same weights, so an extended run is no other kind of run.
+step comes to the same weights, up to rounding, so an extended run is no other kind of run.
 """
 
 import re

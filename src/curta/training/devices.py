@@ -13,7 +13,7 @@ from curta.config.launched import Process
 from curta.training import compiled
 
 CORES = "CURTA_CORES"
-"""Set to a count, it bounds the devices: weights are the same to the bit on as many of them."""
+"""A count that bounds the devices. On one machine, equal counts give weights equal to the bit."""
 
 
 def configure() -> None:

@@ -2,9 +2,10 @@
 
 A step is a pure function of (member, step number): data, random starts and
 everything else follow from the member's seed and the step, so a run that is
-resumed continues in the same bits. Members are spread over the devices of one
-mesh with axes `member` and `batch`; members on one device take turns on a CPU
-and are vectorised on an accelerator.
+resumed continues in the same bits, as long as the same compiled program runs:
+on one machine, with the same versions and as many devices. Members are spread
+over the devices of one mesh with axes `member` and `batch`; members on one
+device take turns on a CPU and are vectorised on an accelerator.
 """
 
 import math

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from .browser import CHROMIUM, MISSING, chromium
 
-PATIENCE = 20_000
+PATIENCE = 60_000
 """Milliseconds that a page is waited for."""
 
 OWN = ("file:", "http://127.0.0.1:")

@@ -557,9 +557,9 @@ def test_compare_help_shows_values_that_the_recipes_share(
 def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:
     code = (
         "import sys, threading, time; from curta.frontends import cli;"
-        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start();"
+        "threading.Thread(target=time.sleep, args=(600,), daemon=True).start();"
         "sys.argv = ['curta', 'recipes']; sys.exit(cli.main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert "addition" in done.stdout

@@ -1,8 +1,7 @@
-"""One run on two real processes of this machine: the bits of one process with two devices."""
+"""One run on two real processes of this machine: the weights of one process with two devices."""
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -10,7 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import safetensors.numpy
 
 import curta
 from curta.frontends.cli import main
@@ -27,19 +28,25 @@ SIZES = {
     "training__validate_every": 10, "training__validation": 16, "training__keep": "best",
 }  # fmt: skip
 
-PATIENCE = 120
+PATIENCE = 300
+
+TRAINED = 1e-3
+"""Tolerance for weights after twenty steps by other programs: Adam enlarges rounding."""
 
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "curta", *words]
 
 
-def ended(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command that has ended."""
+def ended(*words: str, cores: str = "1") -> subprocess.CompletedProcess[str]:
+    """A command that has ended. Each of its processes has so many devices, on any machine."""
     return subprocess.run(
-        command(*words), env=os.environ | environment, capture_output=True, text=True,
+        command(*words), env=os.environ | {"CURTA_CORES": cores}, capture_output=True, text=True,
         timeout=PATIENCE,
     )  # fmt: skip
+
+
+TWO = ("--seeds=2", "--processes=2", "--no-evaluation")
 
 
 def words(changes: dict[str, Any]) -> list[str]:
@@ -47,19 +54,19 @@ def words(changes: dict[str, Any]) -> list[str]:
     return ["addition", *(f"--{k}={json.dumps(v)}" for k, v in tiny.overrides(**changes).items())]
 
 
-def weights(runs: Path, name: str) -> bytes:
+def weights(runs: Path, name: str) -> dict[str, np.ndarray]:
     """The newest checkpoint, optimiser and all."""
     folder = runs / name / "checkpoints"
     step = checkpoints.newest_whole(folder)
     assert step is not None
-    return checkpoints.read(folder, step)
+    return safetensors.numpy.load(checkpoints.read(folder, step))
 
 
 def status(runs: Path, name: str) -> str:
     return curta.load(str(runs / name)).folder.read_info().status
 
 
-def test_two_processes_have_the_bits_of_two_devices(runs_folder: Path) -> None:
+def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> None:
     """They share each batch: every step sums what both have found."""
     changes = tiny.DENSE | {"positions__name": "rope"}
     found = ended("train", *words(changes), "--run=two", "--processes=2", "--no-evaluation")
@@ -67,7 +74,7 @@ def test_two_processes_have_the_bits_of_two_devices(runs_folder: Path) -> None:
     assert found.stdout.startswith("two: ")
     assert len(found.stdout.splitlines()) == 4  # two lines of what it is, two of progress
     curta.train("addition", run="one", overrides=tiny.overrides(**changes), evaluate=False)
-    assert weights(runs_folder, "two") == weights(runs_folder, "one")
+    tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
 
 
 @pytest.mark.slow
@@ -93,12 +100,12 @@ def test_a_shared_evaluation_finds_the_same(runs_folder: Path, kind: str) -> Non
     """Two members, validation included; and again by `evaluate`, with other sizes."""
     dense = tiny.DENSE | {"positions__name": "rope"}
     asked = words(SIZES | (dense if kind == "dense" else {}))
-    for name, count in (("one", "1"), ("two", "2")):
-        told = ended("train", *asked, "--seeds=2", "--run", name, "--processes", count)
+    for name, processes, cores in (("one", "--processes=1", "2"), ("two", "--processes=2", "1")):
+        told = ended("train", *asked, "--seeds=2", "--run", name, processes, cores=cores)
         assert (told.returncode, "Report: " in told.stdout) == (0, True), told.stderr
-        told = ended("evaluate", name, "--digits", "2,4", "--processes", count, "--json")
+        told = ended("evaluate", name, "--digits", "2,4", processes, "--json", cores=cores)
         assert told.returncode == 0, told.stderr
-    assert weights(runs_folder, "two") == weights(runs_folder, "one")
+    tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
     for file in ("evaluation.json", "evaluations/digits-2_4.json"):
         one, two = (json.loads((runs_folder / name / file).read_text()) for name in ("one", "two"))
         assert plain(two) == plain(one)
@@ -115,22 +122,23 @@ def plain(found: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What two devices of one process make of a longer training."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+    """What two processes make of a longer training that nothing breaks off."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_RUNS", str(folder))
-        overrides = tiny.overrides(**LONG)
-        curta.train("addition", seeds=2, run="whole", overrides=overrides, evaluate=False)
+        told = ended("train", *words(LONG), *TWO, "--run=whole")
+    assert told.returncode == 0, told.stderr
     return weights(folder, "whole")
 
 
 def begun(runs: Path) -> tuple[subprocess.Popen[str], list[int]]:
     """A training by two processes that has made two checkpoints, and their ids."""
-    asked = command("train", *words(LONG), "--seeds=2", "--run=two", "--no-evaluation")
     launcher = subprocess.Popen(
-        [*asked, "--processes=2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        command("train", *words(LONG), *TWO, "--run=two"),
+        env=os.environ | {"CURTA_CORES": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
     end = time.monotonic() + PATIENCE
     while len(list((runs / "two" / "checkpoints").glob("*.json"))) < 2:
         assert launcher.poll() is None
@@ -143,8 +151,8 @@ def begun(runs: Path) -> tuple[subprocess.Popen[str], list[int]]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 @pytest.mark.parametrize("dies", [0, 1, "launcher"])
-def test_a_process_that_dies_ends_all_and_any_division_goes_on_to_the_same_bits(
-    whole: bytes, runs_folder: Path, dies: int | str
+def test_a_process_that_dies_ends_all_and_any_division_goes_on(
+    whole: dict[str, np.ndarray], runs_folder: Path, dies: int | str
 ) -> None:
     launcher, ids = begun(runs_folder)
     os.kill(launcher.pid if isinstance(dies, str) else ids[dies], signal.SIGKILL)
@@ -159,12 +167,16 @@ def test_a_process_that_dies_ends_all_and_any_division_goes_on_to_the_same_bits(
         assert line.endswith("`curta resume` goes on from the last checkpoint")
         assert len(err.split()) == len(line.split())
     while any(alive(one) for one in ids):
-        assert time.monotonic() < begin + 10
+        assert time.monotonic() < begin + PATIENCE
         time.sleep(0.01)
     assert status(runs_folder, "two") == "interrupted"
-    told = ended("resume", "two", "--processes", random.Random(str(dies)).choice("12"))
+    count = "1" if dies == "launcher" else "2"
+    told = ended("resume", "two", "--processes", count)
     assert told.returncode == 0, told.stderr
-    assert weights(runs_folder, "two") == whole
+    if count == "2":
+        assert tiny.same(weights(runs_folder, "two"), whole)
+    step = checkpoints.newest_whole(runs_folder / "two" / "checkpoints")
+    assert step == LONG["training__steps"]
 
 
 def alive(process: int) -> bool:
@@ -182,7 +194,7 @@ def alive(process: int) -> bool:
     [("launcher", signal.SIGINT), ("launcher", signal.SIGTERM), (1, signal.SIGTERM)],
 )
 def test_a_signal_to_any_ends_all_with_a_checkpoint(
-    whole: bytes, runs_folder: Path, to: int | str, number: int
+    whole: dict[str, np.ndarray], runs_folder: Path, to: int | str, number: int
 ) -> None:
     launcher, ids = begun(runs_folder)
     os.kill(launcher.pid if isinstance(to, str) else ids[to], number)
@@ -190,8 +202,8 @@ def test_a_signal_to_any_ends_all_with_a_checkpoint(
     assert (launcher.returncode, err) == (128 + number, "")
     assert out.endswith("Interrupted; saved. Go on with: curta resume two\n")
     assert status(runs_folder, "two") == "interrupted"
-    assert ended("resume", "two").returncode == 0
-    assert weights(runs_folder, "two") == whole
+    assert ended("resume", "two", "--processes=2").returncode == 0
+    assert tiny.same(weights(runs_folder, "two"), whole)
 
 
 def slurm(index: int) -> dict[str, str]:
@@ -209,8 +221,8 @@ def test_tasks_of_srun_find_each_other(runs_folder: Path) -> None:
     asked = command("train", *words({}), "--seeds=2", "--run=srun", "--no-evaluation")
     tasks = [
         subprocess.Popen(
-            asked, env=os.environ | slurm(index), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True,
+            asked, env=os.environ | slurm(index) | {"CURTA_CORES": "1"}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
         for index in (0, 1)
     ]  # fmt: skip
@@ -218,4 +230,4 @@ def test_tasks_of_srun_find_each_other(runs_folder: Path) -> None:
     assert [task.returncode for task in tasks] == [0, 0], told
     assert told[0][0].startswith("srun: ")
     assert told[1] == ("", "")
-    assert weights(runs_folder, "srun") == weights(runs_folder, "one")
+    tiny.assert_close(weights(runs_folder, "srun"), weights(runs_folder, "one"), TRAINED)

@@ -209,8 +209,9 @@ def test_randomised_positions_are_vectors_of_a_sorted_subset(of: Any) -> None:
     vectors = np.asarray(encoding.embed(at(*range(20))))[0]
     for seed in range(5):
         found = np.asarray(encoding.embed(encoding.shift_batch(where, jax.random.key(seed))))
-        np.testing.assert_array_equal(found[0], found[1])
-        chosen = [int(np.flatnonzero((vectors == row).all(axis=1))[0]) for row in found[0]]
+        tiny.assert_close(found[0], found[1])
+        chosen = [int(np.abs(vectors - row).sum(axis=1).argmin()) for row in found[0]]
+        tiny.assert_close(found[0], vectors[chosen])
         assert chosen == sorted(set(chosen))
         assert chosen != list(range(TIME))
 
@@ -226,9 +227,7 @@ def test_every_random_position_is_drawn_about_equally_often() -> None:
 
 def test_randomised_positions_are_the_indices_outside_of_training() -> None:
     encoding = built(Randomised(max_length=20))
-    np.testing.assert_array_equal(
-        encoding.embed(at(3, 5))[0], np.asarray(encoding.vectors.table)[[3, 5]]
-    )
+    tiny.assert_close(encoding.embed(at(3, 5))[0], np.asarray(encoding.vectors.table)[[3, 5]])
 
 
 @pytest.mark.parametrize("settings", [Randomised(max_length=22), FIRE(max_length=22)])

@@ -133,9 +133,7 @@ def test_every_recurrence_has_its_own() -> None:
     found = activations.find(models, problem, "layer.1.after")
     assert list(found) == [f"recurrence.{number}.layer.1.after" for number in range(3)]
     whole = activations.find(models, problem, "recurrence.1.*")
-    np.testing.assert_array_equal(
-        whole["recurrence.1.layer.0.before"], found["recurrence.0.layer.1.after"]
-    )
+    tiny.assert_close(whole["recurrence.1.layer.0.before"], found["recurrence.0.layer.1.after"])
 
 
 def test_problems_of_several_operations_are_together() -> None:

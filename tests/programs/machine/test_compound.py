@@ -101,4 +101,4 @@ def test_long_lines_that_are_no_problem_are_refused_at_once(tail: str) -> None:
     begun = time.process_time()
     assert compound.read(SUM, "+.", line + tail) is None
     assert compound.completed(SUM, "+.", f"{line}.5+{line}{tail}") is None
-    assert time.process_time() - begun < 1  # hours, if every way to divide the digits were tried
+    assert time.process_time() - begun < 30  # hours, if every way to divide the digits were tried
