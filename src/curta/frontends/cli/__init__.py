@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
+import gc
 import os
 import sys
 import threading
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of the process, which then ends."""
     if arguments is not None:
         return _run(arguments)
+    gc.set_threshold(50_000, 20, 50)  # each collection walks all of JAX: a tenth of a demo's time
     code = _run(sys.argv[1:], last=True)
     _leave(code)
     return code

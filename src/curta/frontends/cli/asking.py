@@ -1,6 +1,5 @@
 """`curta ask`: answers of a trained model, at once where NumPy can calculate them."""
 
-import gc
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -87,7 +86,6 @@ def ask(
     if plain is not None:
         print("\n".join(plain))
         return 0
-    gc.freeze()  # 20,000 lists make a collection walk all of JAX: 0.2 s of 0.6
     parsed = _each(lines, file, parse)
     try:
         accept(parsed)

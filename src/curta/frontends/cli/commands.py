@@ -84,7 +84,7 @@ def resume(run: str, trust: bool, steps: int | None, on: On | None) -> int:
     return _complete(found, on)
 
 
-DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 100}
+DEMO = {"evaluation.digits": (20, 1000), "evaluation.count": 20}
 """An evaluation that takes a second."""
 
 
