@@ -1,5 +1,6 @@
 """Exact match in-distribution and out-of-distribution, as a report says it first."""
 
+import json
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -38,6 +39,21 @@ def test_each_side_is_its_largest_size_in_the_hardest_slice(tmp_path: Path) -> N
     assert one.outside is not None
     assert (one.inside.members, one.inside.of) == ([0.8, 1.0], "10 digits, the hardest of 2 slices")
     assert (one.outside.members, one.outside.of) == ([0.2, 1.0], "100 digits")
+
+
+def test_without_such_a_size_problems_held_out_are_in_distribution(tmp_path: Path) -> None:
+    found(tmp_path, [row("20", 20)], [sample.grid(2, 12)])
+    data = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
+    share = {"count": 200, "exact_match": [0.75, 1.0]}
+    data["gaps"] = [
+        {"operator": "+", "problems": "1 to 10 digits", "trained": share, "held_out": share}
+        | {"gap": [0.0, 0.0]}
+    ]
+    sample.write_json(tmp_path / "evaluation.json", data)
+    page = visible(told(tmp_path)).partition("Structure given")[0]
+    assert "87.5%, worst 75.0%1 to 10 digits, held out" in page
+    assert "not evaluated" not in page
+    assert "short ones may have been trained on" not in page
 
 
 def test_without_such_a_size_the_grid_says_what_is_in_distribution(tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ class Score(NamedTuple):
     """The share of every member, and of what.
 
     It is no exact match of `problems` where it is a share of windows, of which a problem has many.
+    No member was trained on problems that are `held_out`.
     """
 
     members: list[float]
     of: str
     problems: bool = True
+    held_out: bool = False
 
 
 class Headline(NamedTuple):
@@ -34,16 +36,21 @@ def headlines(run: Run) -> list[Headline]:
 
 
 def _headline(run: Run, operator: str, rows: Sequence[SliceResult]) -> Headline:
-    """In-distribution are sizes of training; where none was evaluated, what comes next to it."""
+    """In-distribution are sizes of training; where none was evaluated, what comes next to it:
+    problems held out, the grid, the last steps of training.
+    """
     trained = run.trained.get(operator)
     sides: dict[bool, list[SliceResult]] = {True: [], False: []}
     for row in rows:
         sides[trained is not None and trained.covers(row)].append(row)
-    return Headline(
-        operator,
-        _largest(sides[True]) or _on_grid(run, operator, trained) or _in_training(run),
-        _largest(sides[False]),
-    )
+    held_out = [
+        Score(gap.held_out.exact_match, f"{gap.problems}, held out", held_out=True)
+        for gap in run.evaluation.gaps
+        if gap.operator == operator
+    ]
+    inside = _largest(sides[True]) or next(iter(held_out), None)
+    inside = inside or _on_grid(run, operator, trained) or _in_training(run)
+    return Headline(operator, inside, _largest(sides[False]))
 
 
 def _largest(rows: Sequence[SliceResult]) -> Score | None:
