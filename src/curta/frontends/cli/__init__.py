@@ -1,6 +1,7 @@
 """The command line: parse, call, print. Nothing heavy is imported before it is needed."""
 
 import gc
+import io
 import os
 import sys
 import threading
@@ -8,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -64,15 +66,61 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _run(arguments)
     gc.set_threshold(50_000, 20, 50)  # each collection walks all of JAX: a tenth of a demo's time
+    _open_streams()
     code = _run(sys.argv[1:], last=True)
     _leave(code)
     return code
 
 
-def _run(words: Sequence[str], last: bool = False) -> int:
-    """A user's mistake is one line and exit code 2; ours keeps its traceback.
+class _Output(io.TextIOWrapper):
+    """Standard output or standard error, which remembers that it could not be written."""
 
-    So is an interrupt, with code 130 or 143. After the `last` command signals are ignored.
+    failed = False
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            self.failed = True
+            raise
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            self.failed = True
+            raise
+
+
+def _open_streams() -> None:
+    """Let standard output and standard error take any character, whatever the terminal's encoding.
+
+    What the encoding lacks is escaped: `\\u2026`. A stream that was closed is the null device, lest
+    the next file that is opened gets its number.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            lossy = stream.errors not in ("strict", "surrogateescape")
+            output = _Output(
+                stream.buffer,
+                stream.encoding,
+                errors=stream.errors if lossy else "backslashreplace",
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
+            setattr(sys, name, output)
+
+
+def _run(words: Sequence[str], last: bool = False) -> int:
+    """Return the exit code of one command; only a defect of ours keeps its traceback.
+
+    A user's mistake is one line and code 2, an interrupt one line and 130 or 143, an output that
+    cannot be written one line and 1. A reader that went away, as `head` does, is 141 without a
+    line, as for other programs: 0 and 1 are verdicts of some commands. After the `last` command
+    signals are ignored.
     """
     try:
         with (
@@ -81,7 +129,9 @@ def _run(words: Sequence[str], last: bool = False) -> int:
             cli.make_context("curta", list(words)) as context,
         ):
             context.meta[WORDS] = list(words)
-            return cli.invoke(context) or 0
+            code = cli.invoke(context) or 0
+            sys.stdout.flush()
+            return code
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except (click.NoSuchCommand, click.NoSuchOption) as error:
@@ -93,9 +143,26 @@ def _run(words: Sequence[str], last: bool = False) -> int:
         return _ended(str(error), 2)
     except KeyboardInterrupt as signal:
         return _ended("interrupted", getattr(signal, "code", 130))
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    except OSError as error:
+        if not _broken_streams():
+            raise
+        if isinstance(error, BrokenPipeError):
+            return 141
+        return _ended(f"cannot write to the output: {error.strerror}", 1)
+
+
+def _broken_streams() -> bool:
+    """Return whether standard output or standard error could not be written.
+
+    What they still hold goes to the null device: Python would try once more at its end, and
+    complain.
+    """
+    broken = [stream for stream in (sys.stdout, sys.stderr) if getattr(stream, "failed", False)]
+    for stream in broken:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+    return bool(broken)
 
 
 def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
@@ -145,5 +212,7 @@ def _notices() -> Iterator[None]:
 
 
 def _ended(line: str, code: int) -> int:
-    print(f"curta: {as_line(line)}", file=sys.stderr)
+    with suppress(OSError):  # what cannot be said is still an exit code
+        print(f"curta: {as_line(line)}", file=sys.stderr)
+    _broken_streams()
     return code

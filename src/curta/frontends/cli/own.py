@@ -21,7 +21,7 @@ def check(program: str, as_json: bool) -> int:
 
     found = checking.check(program)
     if as_json:
-        print(json.dumps([checking.table(one) for one in found], ensure_ascii=False))
+        print(json.dumps([checking.table(one) for one in found]))
     else:
         for one in found:
             for line in lines(one):

@@ -40,6 +40,10 @@ class Screen(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=letters(segment.text, "\n"))
 
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line: rich would exit with 1, which is a verdict here."""
+        raise BrokenPipeError
+
 
 @lru_cache
 def console() -> Screen:
