@@ -45,6 +45,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def spanned(bounds: Sequence[int], noun: str) -> str:
+    """`1 to 10 digits`, `5 digits`, `1 digit`."""
+    first, last = bounds
+    return counted(last, noun) if first == last else f"{first:,} to {last:,} {noun}s"
+
+
 def decimal(value: float, digits: int = 3) -> str:
     """So many decimals; what they would make 0 or 1 is said to lie beside it.
 

@@ -4,6 +4,7 @@ A layout made from a machine alone can put problems, follow texts and read answe
 program itself would write it knows only with a recorder, that is, with the program's code.
 """
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,12 +20,17 @@ from curta.layouts.automaton import Automaton, of_machine
 from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import Answer
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, operation_named
+from curta.problems.sizes import Sizes
+from curta.programs.machine import sampling
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.programs.machine.store import recorder
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import registry
+
+DRAWN = 100
+"""Random problems of which the longest stands for a size whose largest problem is refused."""
 
 
 class ProgramLayout(Layout):
@@ -124,9 +130,22 @@ class ProgramLayout(Layout):
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         """Room for the longest of a few problems of this size; see `bounds_of` for given ones."""
-        base = self.base(operator)
+        return self.bounds_of(self.long_problems(operator, digits))
+
+    def long_problems(self, operator: str, digits: Sequence[int]) -> list[Problem]:
+        """The largest and the smallest problem with so many digits, as far as they have answers.
+
+        If the program refuses both: the longest of some random problems of at most so many digits.
+        """
+        base, refuse = self.base(operator), operation_named(operator).refuse
         extremes = self.extremes(operator, digits)
-        return self.bounds_of([Problem(operator, operands, base) for operands in extremes])
+        every = [operands for operands in extremes if refuse(operands) is None] or extremes
+        if self.recorder is not None and refuse(every[0]) is not None:
+            program, rng = self.recorder.programs[operator], random.Random(0)
+            sizes = Sizes((1, digits[0]), (1, digits[-1]), (len(digits), len(digits)))
+            drawn = [sampling.draw(program, sizes, rng) for _ in range(DRAWN)]
+            every = [max(drawn, key=lambda operands: sum(n.bit_length() for n in operands))]
+        return [Problem(operator, operands, base) for operands in every]
 
     def extremes(self, operator: str, digits: Sequence[int]) -> list[tuple[int, ...]]:
         """The largest and the smallest operands with so many digits, in the operands' base."""

@@ -20,7 +20,6 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
 from curta.problems import tasks
-from curta.problems.problem import Problem
 
 BYTES = 4
 """Of a number: all are single precision, or 32-bit integers."""
@@ -173,8 +172,7 @@ def tokens_of(layout: Layout, operator: str, digits: tuple[int, ...]) -> int:
 
 
 def _written(layout: ProgramLayout, operator: str, digits: tuple[int, ...]) -> int:
-    largest, _ = layout.extremes(operator, digits)
-    return len(layout.tokens_of(Problem(operator, largest, layout.base(operator)))[0])
+    return len(layout.tokens_of(layout.long_problems(operator, digits)[0])[0])
 
 
 def _activations(recipe: Recipe, layout: Layout, step: Step) -> int:

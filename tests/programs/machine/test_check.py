@@ -58,6 +58,14 @@ def test_wrong_answers_are_told() -> None:
     assert {(one.operands, one.written, one.truth) for one in found.wrong} == {((7,), 7, 8)}
 
 
+def test_the_shortest_wrong_answers_are_shown_once_each() -> None:
+    found = of(total, lambda n: digits(n) + (n % 10 == 9))
+    operands = [one.operands for one in found.wrong]
+    assert operands[0] == (9,)
+    assert operands == sorted(set(operands))
+    assert len(operands) == 3
+
+
 def test_an_answer_that_cannot_be_read_is_wrong() -> None:
     found = of(lambda paper, n: paper.write("other", n[0]).end(), lambda n: n % 10)
     assert found.wrong[0].written is None
@@ -72,7 +80,7 @@ def test_a_conflict_is_explained_by_what_would_tell_its_windows_apart() -> None:
     assert one.role == "equals"
     assert one.window[0] == ("equals", "=")
     assert one.follows[0] != one.follows[1]
-    assert one.hint.startswith("n place+3 tells all of them apart: say reach=3")
+    assert one.hint.startswith("n place+3 tells all of them apart: add reach=3")
     assert of(third, lambda n: n // 100 % 10, reach=3).learnable
 
 
@@ -84,7 +92,7 @@ def test_a_conflict_that_reach_does_not_mend() -> None:
 
     (one,) = of(mind, digits, sizes=(1, 12)).conflicts
     assert one.role == "copy"
-    assert "write what does on one of these squares" in one.hint
+    assert "write what decides the next token" in one.hint
 
 
 def test_what_is_too_far_away_is_to_be_broadcast() -> None:
@@ -120,9 +128,10 @@ def test_a_truth_that_is_not_curtas_own() -> None:
     ("fields", "says"),
     [
         ({"axes": ("row",)}, "'n' of its prompt: unknown axis 'place': choose from row"),
-        ({"sizes": (5, 1)}, "sizes: digits are two counts, the fewest and the most"),
+        ({"sizes": (5, 1)}, "sizes: digits must be two counts, the fewest and the most"),
         ({"answer": Answer("out", many="place", fraction="low")}, "is one decimal number"),
         ({"reech": 2}, "unknown field of a program 'reech': did you mean 'reach'?"),
+        ({"broadcast": {"out": "place"}}, "axes must be a tuple: write ('place',)"),
         ({"broadcast": {"out": ("plaec",)}}, "unknown axis 'plaec': did you mean 'place'?"),
     ],
 )
@@ -139,29 +148,31 @@ POINT = Sign(".", "point", step={"place": 1})
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
-        ((FOLLOWS, EQUALS), "'n' follows, so an operand and a sign with step="),
-        ((POINT, FOLLOWS, EQUALS), "an operand and a sign with step= stand before it"),
-        ((Given("m", "place"), FOLLOWS, EQUALS), "a sign with step= stand before it"),
-        ((Given("m", "place"), Sign("+"), FOLLOWS), "a sign with step= stand before it"),
-        ((Given("m", "place", base=2), POINT, FOLLOWS), "and all are decimal"),
-        ((Given("m", "place"), POINT, FOLLOWS, Given("k", "place", many="row")), "stands for many"),
+        ((EQUALS, Given("n", "place"), EQUALS), "the role 'equals': give one of them another"),
+        ((FOLLOWS, EQUALS), "'n' has follows=True, so an operand and a sign with step="),
+        ((POINT, FOLLOWS, EQUALS), "an operand and a sign with step= must stand before it"),
+        ((Given("m", "place"), FOLLOWS, EQUALS), "a sign with step= must stand before it"),
+        ((Given("m", "place"), Sign("+"), FOLLOWS), "a sign with step= must stand before it"),
+        ((Given("m", "place", base=2), POINT, FOLLOWS), "and all must be decimal"),
+        (
+            (Given("m", "place"), POINT, FOLLOWS, Given("k", "place", many="row")),
+            "operand may have many=",
+        ),
     ],
 )
-def test_operands_that_follow_nothing_or_could_not_be_read(
-    prompt: tuple[Part, ...], says: str
-) -> None:
+def test_prompts_that_could_not_be_read(prompt: tuple[Part, ...], says: str) -> None:
     with pytest.raises(UserError, match=says):
         written("sum", axes=("place", "row"), prompt=prompt, answer=Answer("out"), truth=int)
 
 
 @pytest.mark.parametrize("told", [1, 1.5, "7"])
 def test_a_truth_that_is_no_fraction(told: object) -> None:
-    with pytest.raises(UserError, match=r"which is not a fractions\.Fraction"):
+    with pytest.raises(UserError, match=r"must return a fractions\.Fraction"):
         of(total, lambda n: told, answer=Answer("so far", fraction="out"))
 
 
 def test_an_algorithm_that_takes_other_operands() -> None:
-    with pytest.raises(UserError, match=r"takes \(paper, a\), but is called with \(paper, n, m\)"):
+    with pytest.raises(UserError, match=r"takes \(paper, a\), but .* of \(paper, n, m\)"):
         program(
             "two", axes=("place",), prompt=(Given("n", "place"), Given("m", "place")),
             answer=Answer("out"),
@@ -170,16 +181,19 @@ def test_an_algorithm_that_takes_other_operands() -> None:
 
 @pytest.mark.parametrize("told", [1.5, "7", (1, 2), None])
 def test_a_truth_that_is_no_number(told: object) -> None:
-    with pytest.raises(UserError, match="which is not a whole number"):
+    with pytest.raises(UserError, match="must return a whole number"):
         of(total, lambda n: told)
 
 
 @pytest.mark.parametrize(
     ("write", "says"),
     [
-        (lambda paper: paper.write("out", -1), "-1 is no digit from 0 up and no sign"),
-        (lambda paper: paper.write("out", 1, carry=10), "a carry is a digit, not 10"),
-        (lambda paper: paper.move(plaec=1), "there is no axis 'plaec'"),
+        (
+            lambda paper: paper.write("out", -1),
+            r"a symbol must be a digit from 0 up, or a sign \(got -1\)",
+        ),
+        (lambda paper: paper.write("out", 1, carry=10), r"a carry must be a digit \(got 10\)"),
+        (lambda paper: paper.move(plaec=1), "unknown axis 'plaec': did you mean 'place'"),
     ],
 )
 def test_what_cannot_be_written(write: Callable[[Paper], Any], says: str) -> None:

@@ -48,9 +48,9 @@ def test_the_same_writing_is_the_same_token() -> None:
 
 def test_an_axis_that_is_not_there_is_refused() -> None:
     sheet, _ = paper()
-    with pytest.raises(ProgramError, match="no axis 'column': the axes are place, row"):
+    with pytest.raises(ProgramError, match="unknown axis 'column': choose from place, row"):
         sheet.move(column=+1)
-    with pytest.raises(ProgramError, match="no axis 'column': the axes are place, row"):
+    with pytest.raises(ProgramError, match="unknown axis 'column': choose from place, row"):
         sheet.home("column")
 
 

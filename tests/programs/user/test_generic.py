@@ -1,11 +1,15 @@
 """The recipe of a program without one: evaluated at sizes like those that it is trained on."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curta.frontends import api
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
 from curta.programs.user import generic
+from curta.training import estimate
 
 
 def of_sizes(sizes: dict[str, tuple[int, int]], many: bool = False) -> Program:
@@ -40,3 +44,26 @@ def test_sizes_of_the_evaluation_are_those_of_training_and_longer(
 ) -> None:
     found = generic.fields([of_sizes(sizes, many)], ["own.py"])
     assert found["evaluation"]["digits"] == asked
+
+
+@pytest.mark.parametrize(("most", "asked"), [(2, [2]), (4, [2])])
+def test_sizes_that_the_program_refuses_are_not_evaluated(most: int, asked: list[int]) -> None:
+    made = replace(of_sizes({"digits": (1, most)}), refuse=lambda a, b: "no" if a > 12 else None)
+    assert generic.fields([made], ["own.py"])["evaluation"]["digits"] == asked
+
+
+def test_the_largest_problem_may_be_refused(tmp_path: Path) -> None:
+    """Before a training it stands for the longest text: another one has to do."""
+    path = tmp_path / "month.py"
+    path.write_text(
+        "from curta import Answer, Given, Sign, program\n\n"
+        '@program("month", axes=("place",), prompt=(Given("n", "place"), Sign("=")),\n'
+        '         answer=Answer("out"), truth=lambda n: n, sizes=(1, 2),\n'
+        '         refuse=lambda n: None if 1 <= n <= 12 else "no such month")\n'
+        "def month(paper, n):\n"
+        "    paper.home()\n"
+        "    for digit in n:\n"
+        '        paper.write("out", digit).move(place=+1)\n'
+        "    paper.end()\n"
+    )
+    assert estimate.estimate(api.resolve(str(path), {}), 1).operations > 0

@@ -187,11 +187,17 @@ BEGIN = (
         ("x = (\n", r"mistaken.py line 1: SyntaxError: '\(' was never closed"),
         ("x = 1\ny = z\n", "mistaken.py line 2: NameError: name 'z' is not defined"),
         ("x = 1\n", r"mistaken.py has no program: put @program\(...\) before a function"),
-        (BEGIN + "    paper.move(plaec=1)\n", "mistaken.py line 6: there is no axis 'plaec'"),
+        (BEGIN + "    paper.move(plaec=1)\n", "mistaken.py line 6: unknown axis 'plaec'"),
         (BEGIN + "    n[99]\n", "mistaken.py line 6: IndexError: list index out of range"),
         (BEGIN + "    while True:\n        n.append(0) if not n else n\n",
          "mistaken.py line [67]: stopped after 0.5 seconds of one call: does it ever end"),
         (BEGIN + "    pass\n", "program 'spin' wrote nothing"),
+        (BEGIN.replace('"spin"', '"spin2"') + "    pass\n",
+         "mistaken.py line 3: operator 'spin2', the program's name, must be letters only"),
+        (BEGIN.replace("truth=lambda n: n", "sizes=(1, 2)") + "    pass\n",
+         "mistaken.py line 3: program 'spin' needs truth="),
+        (BEGIN + "    pass\n\n" + BEGIN.partition("\n\n")[2].replace("def spin", "def again")
+         + "    pass\n", "mistaken.py line 8: a second program for operator 'spin'"),
         (BEGIN.replace('("n", "place")', '("n", "plac")') + "    pass\n",
          "mistaken.py line 3: .* unknown axis 'plac': did you mean 'place'"),
     ],
@@ -208,7 +214,11 @@ def test_mistakes_are_told_with_their_line(
 def test_the_examples_are_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
     for name, code in (("digit_sum", 0), ("conflict", 1), ("repaired", 0)):
         forget()
-        assert main(["check", str(EXAMPLES / f"{name}.py")]) == code
+        path = str(EXAMPLES / f"{name}.py")
+        assert main(["check", path]) == code
+        verdict = f"It can be learned. Next: curta train {path}"
+        verdict = "It cannot be learned: one window" if code else verdict
+        assert capsys.readouterr().out.splitlines()[-1].startswith(verdict)
     forget()
     assert main(["check", str(EXAMPLES / "conflict.py"), "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -248,7 +258,7 @@ def test_what_is_curtas_own_is_never_replaced() -> None:
     for name, operator, says in (
         ("addition", "+", "'addition' is Curta's own"),
         ("mine", "copy", "operator 'copy' is Curta's own"),
-        ("mine", "a1", "operator 'a1': write a word of letters"),
+        ("mine", "a1", "operator 'a1' must be letters only"),
     ):
         made = written(
             name, operator, prompt=MODULO.prompt, answer=MODULO.answer, truth=MODULO.truth
@@ -357,7 +367,7 @@ def test_a_program_that_ends_no_text_is_told_so(
     for command in ("check", "train"):
         assert main([command, str(path)]) == 2
         error = capsys.readouterr().err
-        assert "ends no text: it has to call paper.end()" in error
+        assert "never ends a text: call paper.end() last" in error
         assert error.count("\n") == 1
     assert not list((tmp_path / "runs").glob("*"))
 

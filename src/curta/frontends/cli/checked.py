@@ -1,5 +1,6 @@
 """What `curta check` prints."""
 
+import shlex
 from collections.abc import Iterator
 
 from rich.text import Text
@@ -11,8 +12,11 @@ from curta.programs.user.checking import problem_text
 from curta.programs.user.kept import plain
 
 
-def lines(found: Checked) -> Iterator[Text]:
-    """Everything that was found of a program, line by line."""
+def lines(found: Checked, train: str) -> Iterator[Text]:
+    """Everything that was found of a program, line by line, and at last whether it can be learned.
+
+    `train` is what `curta train` is to be given for it, if anything.
+    """
     program = found.program
     yield Text(f"{program.name} ({program.operator}): {program.summary}", style="bold")
     yield from _written(found)
@@ -22,11 +26,26 @@ def lines(found: Checked) -> Iterator[Text]:
         yield from _conflict(found, one)
     for grown in found.growing:
         yield Text(
-            f"  moves of {grown.role!r} on {grown.axis!r} grow with the length"
-            f" (... {', '.join(grown.moves)}): each length has tokens that no shorter one shows;"
-            " go home, or step by step",
+            f"  moves of role {grown.role!r} along {grown.axis!r} grow with the problems"
+            f" (... {', '.join(grown.moves)}), so longer problems need tokens that training never"
+            " shows: go home first, or move one square at a time",
             style="yellow",
         )
+    yield _verdict(found, train)
+
+
+def _verdict(found: Checked, train: str) -> Text:
+    """Whether it can be learned and what to do next, or why not."""
+    reasons = [
+        *["some answers are wrong"] * bool(found.wrongs),
+        *["its truth is not that of Curta's own operation"] * bool(found.other_truth),
+        *["one window is followed by different tokens"] * bool(found.conflicts),
+    ]
+    if reasons:
+        return Text(f"It cannot be learned: {', and '.join(reasons)}.", style="bold red")
+    limit = ", but only at lengths of training: its moves grow" if found.growing else ""
+    step = f" Next: curta train {shlex.quote(train)}" if train else ""
+    return Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
 
 
 def _written(found: Checked) -> Iterator[Text]:
@@ -46,16 +65,16 @@ def _written(found: Checked) -> Iterator[Text]:
 def _truth(found: Checked) -> Iterator[Text]:
     problems = sum(size.problems for size in found.sizes)
     if not found.wrongs:
-        yield Text(f"  answers: all {problems:,} are the truth's", style="green")
+        yield Text(f"  answers: all {problems:,} are correct", style="green")
     else:
         yield Text(f"  answers: {found.wrongs:,} of {problems:,} are wrong", style="red")
     for one in found.wrong:
-        yield Text(f"    {_problem(found, one)}: {_answer(one)}, the truth is {plain(one.truth)}")
+        wrote = "no answer can be read" if one.written is None else f"wrote {plain(one.written)}"
+        yield Text(f"    {_problem(found, one)}: {wrote}, should be {plain(one.truth)}")
     for one in found.other_truth:
         yield Text(
-            f"  the truth of {_problem(found, one)} is {plain(one.written)} here, and"
-            f" {plain(one.truth)} by"
-            " Curta's own operation of that name: choose another operator",
+            f"  truth gives {plain(one.written)} for {_problem(found, one)}, but Curta's own"
+            f" {found.program.operator} gives {plain(one.truth)}: choose another operator",
             style="red",
         )
 
@@ -97,7 +116,3 @@ def _cell(cell: Cell) -> str:
 
 def _problem(found: Checked, one: Wrong) -> str:
     return problem_text(found.program, one.operands)
-
-
-def _answer(one: Wrong) -> str:
-    return "no answer can be read" if one.written is None else f"{plain(one.written)} is written"

@@ -109,13 +109,21 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
     table.add(seen(machine, recording, windows))
     of = Recorded(program, machine, windows, problems, texts)
     wrong = list(_wrong(of, truth))
+    different = list(_different(problems, truth, own)) if own else []
     conflicts = explain(of, table.conflicts) if program.run else ()
     return Checked(
         program, machine, windows, len(table), tuple(one.sized for one in drawn),
-        round(len(recording.tokens) / max(seconds, 1e-9)), tuple(wrong[:SHOWN]), len(wrong),
+        round(len(recording.tokens) / max(seconds, 1e-9)), _shortest(wrong), len(wrong),
         conflicts, tuple(_growing(machine, vocabulary, [one.known for one in drawn])),
-        tuple(_different(problems, truth, own))[:SHOWN] if own else (),
+        _shortest(different),
     )  # fmt: skip
+
+
+def _shortest(wrong: Sequence[Wrong]) -> tuple[Wrong, ...]:
+    """Return SHOWN different ones of the smallest operands: a problem may be drawn twice."""
+    by_operands = {one.operands: one for one in wrong}
+    ordered = sorted(by_operands, key=lambda key: (sum(n.bit_length() for n in key), key))
+    return tuple(by_operands[operands] for operands in ordered[:SHOWN])
 
 
 class Drawn(NamedTuple):
@@ -162,8 +170,8 @@ def _check_type(program: Program, operands: tuple[int, ...], right: Any) -> None
     if several != isinstance(right, list | tuple) or not all(isinstance(n, kind) for n in numbers):
         wanted = "a tuple of whole numbers" if several else "a whole number, True or False"
         wanted = "a fractions.Fraction" if pointed else wanted
-        where = f"program {program.name!r}: the truth of {operands}"
-        raise UserError(f"{where} is {right!r}, which is not {wanted}")
+        call = f"program {program.name!r}: truth({', '.join(map(str, operands))})"
+        raise UserError(f"{call} must return {wanted} (got {right!r})")
 
 
 def _different(problems: Sequence[tuple[int, ...]], truth: Truth, own: Truth) -> Iterator[Wrong]:

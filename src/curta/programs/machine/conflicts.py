@@ -25,6 +25,9 @@ TRIED = 40
 """Conflicts of a role on which is tried what would tell them all apart."""
 
 
+WRITE = "write what decides the next token, such as a carry, on a square that is seen"
+
+
 class Recorded(NamedTuple):
     """Problems of a program with their texts, on its machine."""
 
@@ -113,11 +116,11 @@ def _hint(of: Recorded, pairs: Sequence[Pair]) -> str:
     far = max(map(abs, best[1]))
     if votes[best] == len(pairs) and far > of.program.reach:
         where = neighbour_name(machine.axes, best)
-        return f"{where} tells all of them apart: say reach={far}, or write it nearer"
+        return f"{where} tells all of them apart: add reach={far}, or write it on a nearer square"
     neighbour, (one, other) = first
     return (
         f"{neighbour_name(machine.axes, neighbour)} tells these two apart ({one} and {other}), but"
-        f" no place within {REACH} squares all of them: write what does on one of these squares"
+        f" no square within {REACH} tells all of them apart: {WRITE}"
     )
 
 
@@ -125,13 +128,10 @@ def _far(machine: Machine, pair: Pair) -> str:
     """What is said where nothing near tells two texts apart."""
     for role, axis in _anywhere(machine, pair):
         return (
-            f"only {role!r} is different in these two, and too far away: let it be seen from"
-            f" everywhere on that axis, broadcast={{{role!r}: ({axis!r},)}}, or write it nearer"
+            f"only {role!r} differs between these two, and it is too far away: add"
+            f" broadcast={{{role!r}: ({axis!r},)}}, or write it on a nearer square"
         )
-    return (
-        f"nothing within {REACH} squares tells these two apart:"
-        " write what does on one of these squares, such as a carry"
-    )
+    return f"nothing within {REACH} squares tells these two apart: {WRITE}"
 
 
 def _differences(machine: Machine, pair: Pair) -> Iterator[tuple[Neighbour, tuple[str, str]]]:

@@ -19,20 +19,29 @@ def check(of: "Program") -> None:
     """Raises ProgramError for an axis that there is not, and for a prompt without operands."""
     axes, answer, where = of.axes, of.answer, f"program {of.name!r}"
     if not axes or isinstance(axes, str) or len(set(axes)) < len(axes):
-        raise ProgramError(f"{where}: axes are different names, such as ('place',)")
+        raise ProgramError(f"{where}: axes must be different names, such as ('place',)")
     if not isinstance(answer, Answer):
-        raise ProgramError(f"{where}: answer=Answer('role'), not {answer!r}")
+        raise ProgramError(f"{where}: answer must be an Answer, such as Answer('out')")
     for part in of.prompt:
         if not isinstance(part, Given | Sign):
-            raise ProgramError(f"{where}: a prompt has Given and Sign, not {part!r}")
+            raise ProgramError(f"{where}: its prompt takes Given and Sign only (got {part!r})")
         _known(axes, _axes_of(part), f"{where}, {part.name!r} of its prompt")
     if not of.format.givens:
-        raise ProgramError(f"{where}: no operand is given in its prompt")
+        raise ProgramError(f"{where}: its prompt has no operand: add Given('n', {axes[0]!r})")
+    names = [part.name for part in of.prompt]
+    for part in of.prompt:
+        if names.count(part.name) > 1:
+            raise ProgramError(
+                f"{where}: two parts of its prompt have the role {part.name!r}:"
+                " give one of them another, by role="
+            )
     if any(part.many for part in of.format.givens[:-1]):
-        raise ProgramError(f"{where}: only its last operand can stand for many")
+        raise ProgramError(f"{where}: only its last operand may have many=")
     _check_compound(where, of.format)
     if answer.fraction and (answer.many or answer.truth or answer.base != 10):
-        raise ProgramError(f"{where}: an answer with a point is one decimal number")
+        raise ProgramError(
+            f"{where}: an answer with fraction= is one decimal number: leave out many, truth, base"
+        )
     for role, found in of.broadcast.items():
         _known(axes, found, f"{where}, broadcast of {role!r}")
     _known(axes, [answer.many] if answer.many else [], f"{where}, its answer")
@@ -44,11 +53,12 @@ def _check_compound(program: str, form: Format) -> None:
     for number, part in enumerate(form.parts):
         if not isinstance(part, Given) or not part.follows:
             continue
-        where, before = f"{program}: {part.role!r} follows, so", form.parts[max(0, number - 1)]
+        where = f"{program}: {part.role!r} has follows=True, so"
+        before = form.parts[max(0, number - 1)]
         if part is givens[0] or not isinstance(before, Sign) or before.step is None:
-            raise ProgramError(f"{where} an operand and a sign with step= stand before it")
+            raise ProgramError(f"{where} an operand and a sign with step= must stand before it")
         if any(one.many or one.base != 10 for one in givens):
-            raise ProgramError(f"{where} no operand stands for many, and all are decimal")
+            raise ProgramError(f"{where} no operand may have many=, and all must be decimal")
 
 
 def check_arguments(of: "Program", run: Callable[..., Any]) -> None:
@@ -59,8 +69,8 @@ def check_arguments(of: "Program", run: Callable[..., Any]) -> None:
     except TypeError:
         takes = str(inspect.signature(run)).partition(" ->")[0]
         raise ProgramError(
-            f"program {of.name!r} takes {takes}, but is called with"
-            f" (paper, {', '.join(givens)}), as its prompt has them"
+            f"program {of.name!r}: its function takes {takes}, but its prompt has the operands of"
+            f" (paper, {', '.join(givens)})"
         ) from None
 
 
@@ -70,9 +80,12 @@ def sizes(given: Mapping[str, Sequence[int]] | Sequence[int]) -> dict[str, tuple
     for name, span in table.items():
         if name not in SIZES:
             raise unknown("size", name, SIZES)
-        whole = all(isinstance(count, int) for count in span) and len(span) == 2
-        if not whole or not 1 <= span[0] <= span[1]:
-            raise ProgramError(f"sizes: {name} are two counts, the fewest and the most: {span!r}")
+        pair = isinstance(span, Sequence) and len(span) == 2
+        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
+            raise ProgramError(
+                f"sizes: {name} must be two counts, the fewest and the most, such as (1, 4)"
+                f" (got {span!r})"
+            )
     return {name: (span[0], span[1]) for name, span in table.items()}
 
 
@@ -93,7 +106,7 @@ def _axes_of(part: Part) -> list[str]:
 
 def _known(axes: Sequence[str], used: Iterable[str], where: str) -> None:
     if isinstance(used, str):
-        raise ProgramError(f"{where}: several axes are written ({used!r},)")
+        raise ProgramError(f"{where}: axes must be a tuple: write ({used!r},)")
     for axis in used:
         if axis not in axes:
             raise UserError(f"{where}: {unknown('axis', axis, axes)}")

@@ -8,7 +8,7 @@ writes `7¹` one square further on the axis `place`. The paper keeps a token for
 writing: its symbol, its role, and the move since the token before it.
 """
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, unknown
 from curta.programs.machine.tokens import CARRIES, END, HOME, Token, digit_symbol
 
 Key = tuple[int | str, str, int, tuple[int, ...]]
@@ -64,7 +64,7 @@ class Paper:
         """Moves the pen by so many squares on each of these axes."""
         for axis, step in steps.items():
             if axis not in self._index:
-                raise ProgramError(f"there is no axis {axis!r}: the axes are {self._known}")
+                raise ProgramError(str(unknown("axis", axis, self.axes)))
             self._move[self._index[axis]] += step
         return self
 
@@ -72,7 +72,7 @@ class Paper:
         """Moves the pen to the origin on these axes, on all of them if none is named."""
         for axis in axes or self.axes:
             if axis not in self._index:
-                raise ProgramError(f"there is no axis {axis!r}: the axes are {self._known}")
+                raise ProgramError(str(unknown("axis", axis, self.axes)))
             self._move[self._index[axis]] = HOME
         return self
 
@@ -89,22 +89,18 @@ class Paper:
         """Writes the sign that ends a text."""
         self.write("end", END)
 
-    @property
-    def _known(self) -> str:
-        return ", ".join(self.axes)
-
 
 def _check(key: Key) -> None:
     """Raises ProgramError for what is no digit and no sign."""
     symbol, role, carry, move = key
     if not isinstance(role, str) or not role:
-        raise ProgramError(f"a role is a word, not {role!r}")
+        raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
     if not (isinstance(symbol, str) and symbol) and not _whole(symbol):
-        raise ProgramError(f"{symbol!r} is no digit from 0 up and no sign")
+        raise ProgramError(f"a symbol must be a digit from 0 up, or a sign (got {symbol!r})")
     if not _whole(carry) or carry >= len(CARRIES):
-        raise ProgramError(f"a carry is a digit, not {carry!r}")
+        raise ProgramError(f"a carry must be a digit (got {carry!r})")
     if not all(isinstance(step, int) for step in move):
-        raise ProgramError("a pen moves by whole squares")
+        raise ProgramError(f"the pen moves by whole squares (got {', '.join(map(str, move))})")
 
 
 def _whole(value: object) -> bool:

@@ -88,7 +88,9 @@ class Program:
         else:
             self.run(paper, *digits)
         if not paper.tokens:
-            raise ProgramError(f"program {self.name!r} wrote nothing")
+            raise ProgramError(
+                f"program {self.name!r} wrote nothing: call paper.write(...), then paper.end()"
+            )
         return prompt + paper.tokens, len(prompt)
 
     def _truth(self, operands: Sequence[int]) -> Any:
@@ -134,6 +136,9 @@ def written(
     **rest: Any,
 ) -> Program:
     """A program without an algorithm: the answer itself is written, digit after digit."""
+    for role, found in (broadcast or {}).items():
+        if isinstance(found, str):
+            raise ProgramError(f"broadcast of {role!r}: axes must be a tuple: write ({found!r},)")
     everywhere = {role: tuple(found) for role, found in (broadcast or {}).items()}
     blank = Program(
         name, operator or name, tuple(axes), tuple(prompt), answer, broadcast=everywhere,
@@ -172,7 +177,9 @@ def _write_fraction(paper: Paper, form: Format, along: str, answer: Any) -> None
     """A number with a point, which is a sign of its own role."""
     wanted, places = form.answer, places_of(answer) if isinstance(answer, Fraction) else None
     if places is None:
-        raise ProgramError(f"the truth is {answer!r}: answers are fractions.Fraction and decimal")
+        raise ProgramError(
+            f"truth must return a fractions.Fraction with an end to its decimals (got {answer!r})"
+        )
     _check_sign(form, answer)
     digits: list[int | str] = [*to_digits(int(abs(answer) * 10**places))]
     digits += [0] * (places + 1 - len(digits))
@@ -189,7 +196,9 @@ def _write_fraction(paper: Paper, form: Format, along: str, answer: Any) -> None
 
 def _check_sign(form: Format, least: int | Fraction) -> None:
     if least < 0 and not form.answer.sign:
-        raise ProgramError(f"the truth is {least!r}: name the role of a minus sign, sign=...")
+        raise ProgramError(
+            f"truth returned {least!r}: an answer below 0 needs Answer(..., sign='minus')"
+        )
 
 
 def _numbers(form: Format, answer: Any) -> list[int]:
@@ -197,9 +206,9 @@ def _numbers(form: Format, answer: Any) -> list[int]:
     wanted = form.answer
     if isinstance(answer, list | tuple) != bool(wanted.many):
         kind = "several numbers" if wanted.many else "one number"
-        raise ProgramError(f"the truth is {answer!r}, but the answer is {kind}")
+        raise ProgramError(f"truth must return {kind}, as answer= says (got {answer!r})")
     numbers = list(answer) if wanted.many else [answer]
     if not all(isinstance(number, int) for number in numbers):
-        raise ProgramError(f"the truth is {answer!r}: answers are whole numbers")
+        raise ProgramError(f"truth must return whole numbers (got {answer!r})")
     _check_sign(form, min(numbers, default=0))
     return [int(number) for number in numbers]

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from curta.config.errors import UserError
+from curta.config.table import spanned
 from curta.problems.notation import to_digits
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
@@ -19,7 +20,8 @@ def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
         values = propose(program, sizes, rng)
         if not refused(program, values):
             return values
-    raise UserError(f"program {program.name!r} refuses all problems of these sizes")
+    drawn = f"all of {TRIES:,} random problems of {spanned(sizes.first, 'digit')}"
+    raise UserError(f"program {program.name!r} refused {drawn}: change sizes= or refuse=")
 
 
 def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:

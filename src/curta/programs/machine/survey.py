@@ -92,7 +92,7 @@ def machine_of(
     """The machine of programs that share all roles, with these tokens."""
     if not any(token.role == "end" for token in tokens):
         named = " and ".join(repr(program.name) for program in programs)
-        raise ProgramError(f"program {named} ends no text: it has to call paper.end()")
+        raise ProgramError(f"program {named} never ends a text: call paper.end() last")
     axes = joined([program.axes for program in programs])
     besides = {program.name: program.format for program in others}
     roles = _roles([*programs, *others], tokens)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
 from curta.config.errors import UserError, unknown
+from curta.config.table import counted
 from curta.problems.operations import OPERATIONS
 from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
@@ -38,17 +39,23 @@ def adopt(program: Program) -> None:
     """Makes the program's operator known; UserError if it can be none."""
     symbol, form = program.operator, program.format
     if not _operator(symbol):
-        raise UserError(f"operator {symbol!r}: write a word of letters, or signs such as '<>'")
+        origin = ", the program's name," if symbol == program.name else ""
+        raise UserError(
+            f"operator {symbol!r}{origin} must be letters only, such as 'gcd',"
+            " or signs, such as '<>'"
+        )
     if symbol not in BUILT_IN:
         if program.truth is None:
-            raise UserError(f"program {program.name!r} needs a truth=: a function of its operands")
+            raise UserError(
+                f"program {program.name!r} needs truth=, a function that returns the right answer"
+            )
         OPERATIONS[symbol] = Declared.of(program)
         return
     own, count = OPERATIONS[symbol], len(form.givens)
     if not own.takes(count) and form.most is not None:
         raise UserError(
-            f"operator {symbol!r} is Curta's own, such as {own.example}, and program"
-            f" {program.name!r} is given {count} operands: choose another operator"
+            f"operator {symbol!r} is Curta's own, as in {own.example}, and does not take the"
+            f" {counted(count, 'operand')} of program {program.name!r}: choose another operator"
         )
 
 

@@ -6,6 +6,7 @@ with a run: see `trust`. What was executed once on this machine is remembered by
 that runs of one's own need no `--trust`.
 """
 
+import ast
 import hashlib
 import re
 import sys
@@ -153,12 +154,28 @@ def _mark(file: UserFile, path: Path) -> None:
     built_in, operators = {id(program) for program in PROGRAMS.values()}, dict[str, str]()
     for name, value in list(vars(file.module).items()):
         if isinstance(value, Program) and id(value) not in built_in and not value.file:
+            where = f"{file.name} line {_declared_at(file, name)}"
             if value.operator in operators:
-                raise UserError(f"{file.name}: two programs for operator {value.operator!r}")
+                raise UserError(
+                    f"{where}: a second program for operator {value.operator!r}: rename it"
+                )
             operators[value.operator] = name
             mine = replace(_guarded(value, path), file=file.tag)
             setattr(file.module, name, mine)
-            adopt(mine)
+            try:
+                adopt(mine)
+            except UserError as error:
+                raise UserError(f"{where}: {error}") from None
+
+
+def _declared_at(file: UserFile, name: str) -> int:
+    """Return the line on which a name of the file gets its value, or its first decorator."""
+    for statement in reversed(ast.parse(file.content).body):
+        if isinstance(statement, ast.FunctionDef) and statement.name == name:
+            return min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
+        if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
+            return statement.lineno
+    return 1
 
 
 def _guarded(program: Program, path: Path) -> Program:
