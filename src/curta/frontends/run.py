@@ -267,7 +267,9 @@ class Run(Session):
         Raises UserError for a model that a page cannot carry.
         """
         called = self.folder.address
-        text = html.render_page(self.recipe, self.model(member), self.name, member, called)
+        text = html.render_page(
+            self.recipe, self.model(member), self.name, member, called, self.folder
+        )
         path = out or self.folder.path / f"page-{member}.html"
         with ownership.owned(self.folder.path) if out is None else nullcontext():
             files.write(path, text)
@@ -287,7 +289,7 @@ class Run(Session):
     def carried(self) -> html.Carried:
         """All members, for a page to carry."""
         members = [self.load_models().member(number) for number in range(len(self.seeds))]
-        return html.Carried(self.name, self.recipe, members)
+        return html.Carried(self.name, self.recipe, members, self.folder)
 
 
 def _described(facts: Callable[[], list[str]]) -> str:

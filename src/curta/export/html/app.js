@@ -3,7 +3,7 @@
 import {
   ask, at, mark, numberOf, onButtons, onMore, refuse, showExamples, showShares, unmark,
 } from "./asking.js";
-import { alternatives, looks, lookRows, rolesOf, tokenOf } from "./drawing.js";
+import { alternatives, looks, lookRows, moved, rolesOf, tokenOf } from "./drawing.js";
 import { make, shown } from "./elements.js";
 import { machineOf } from "./machine.js";
 import { Network } from "./model.js";
@@ -11,6 +11,7 @@ import { tensorsOf } from "./numbers.js";
 import { Pace } from "./pacing.js";
 import { Mistake, TRUTHS, answerText, parse, prompt, read, truth } from "./problems.js";
 import { sheetOf } from "./sheet.js";
+import { Rights, recordedButtons, recordedTruth } from "./rights.js";
 import { Sheet } from "./squares.js";
 import { Writing } from "./writing.js";
 
@@ -32,8 +33,19 @@ function take(number) {
   if (!design.machine.near) design.machine = machineOf(design.machine);
   model.network ??= new Network(design, tensorsOf(weights[number].textContent), design.machine);
   network = model.network;
+  if (design.rights) design.certified ??= new Rights(design.rights, design.machine);
   heads();
   showExamples(design);
+  at("recorded").replaceChildren(...recordedButtons(design, (text) => asked(text).answer));
+  at("recorded").parentNode.hidden = !design.recorded.length;
+  at("certified").textContent = certifiedWords();
+}
+
+/** From where what is right is known, of a program that this page has not. */
+function certifiedWords() {
+  const { certified, uncarried } = design;
+  if (uncarried) return `The certificate lists ${uncarried} windows, more than a page carries: what is right is known of the recorded problems alone.`;
+  return certified ? `A crossed-out token differs from the one that the run's certificate has after its window, one of ${certified.targets.size}.` : "";
 }
 
 /** A writing of which the prompt is there; a Mistake if it is longer than a page's texts. */
@@ -72,12 +84,24 @@ function restart(from) {
 }
 
 function finish() {
-  const right = truth(now.problem, design), answer = answered(now.problem, now.writing);
-  const [wrote, wanted] = [answer, right].map((one) => spoken(one, now.problem));
+  const wrote = spoken(answered(now.problem, now.writing), now.problem), wanted = rightAnswer(now.problem);
   at("work").dataset.right = wanted === null ? "" : String(wrote === wanted);
   say(verdict(wrote, wanted));
   if (at("squared").checked) sheet.showLowDigits();
   pace.controls();
+}
+
+/** What is right, as people write it; null if it is not known. */
+function rightAnswer(problem) {
+  const known = spoken(truth(problem, design), problem) ?? recordedTruth(problem, design);
+  if (known !== null || !design.certified) return known;
+  return spoken(design.certified.answer(problem.operator, prompt(problem, design.machine), design.tokens), problem);
+}
+
+/** The token that the certificate has in place of a written one; -1 where they are the same. */
+function rightToken({ paper, given }, number) {
+  const right = number < given ? undefined : design.certified?.at(paper, number);
+  return right === undefined || right === paper.tokens[number] ? -1 : right;
 }
 
 function spoken(answer, { operator }) {
@@ -88,9 +112,21 @@ function spoken(answer, { operator }) {
 function verdict(wrote, wanted) {
   const right = wanted === null ? "What is right is not known here." : `Right is ${wanted}.`;
   if (!now.writing.ended) return `Stopped after ${design.tokens} tokens, the most that this page writes.`;
-  if (wrote === null) return `What it wrote is no answer. ${right}`;
-  if (wanted === null) return `It wrote ${wrote}. ${right}`;
-  return wrote === wanted ? `It wrote ${wrote}, which is right.` : `It wrote ${wrote}, which is wrong. ${right}`;
+  if (wrote === null) return `What it wrote is no answer. ${right}${firstWrong()}`;
+  if (wanted === null) return `It wrote ${wrote}. ${right}${firstWrong()}`;
+  return (wrote === wanted ? `It wrote ${wrote}, which is right.` : `It wrote ${wrote}, which is wrong. ${right}`) + firstWrong();
+}
+
+/** Which written token is the first that the certificate has otherwise, in words. */
+function firstWrong() {
+  const { writing } = now, { tokens } = design.machine;
+  const number = writing.paper.tokens.findIndex((_, number) => rightToken(writing, number) >= 0);
+  if (number < 0) return "";
+  const [wrote, right] = [writing.paper.tokens[number], rightToken(writing, number)].map((token) => {
+    const { symbol, role } = tokens[token];
+    return `${shown(symbol)} ${role}, ${moved(tokens[token], design.machine.axes)}`;
+  });
+  return ` Token ${number - writing.given + 1} is the first that is wrong: ${wrote}; right is ${right}.`;
 }
 
 /** The answer in what was written; null if there is none. */
@@ -119,7 +155,9 @@ function change(number, token) {
 
 function draw() {
   const { writing, changed } = now, { length } = writing, added = [];
-  for (; now.drawn < length; now.drawn++) added.push(tokenOf(writing, now.drawn, changed.has(now.drawn)));
+  for (; now.drawn < length; now.drawn++) {
+    added.push(tokenOf(writing, now.drawn, changed.has(now.drawn), rightToken(writing, now.drawn)));
+  }
   at("text").append(...added);
   sheet.draw(writing, at("text").children);
   if (now.chosen < 0 && length > writing.given) {
@@ -216,6 +254,7 @@ function listen() {
   at("head").addEventListener("change", () => look(shownNumber()));
   at("text").addEventListener("keydown", typed);
   onButtons("examples", (button) => ask(button.textContent));
+  onButtons("recorded", (button) => ask(button.value));
   onButtons("text", (button) => choose(numberOf(button), true));
   onButtons("shares", (button) => change(shownNumber(), Number(button.dataset.token)));
   onMore(() => might(shownNumber()));
@@ -240,6 +279,12 @@ at("chooser").hidden = models.length < 2;
 take(0);
 listen();
 document.querySelectorAll("[data-problem]").forEach(watched);
+
+/** What the model answers to a problem, and what is right. */
+function asked(text) {
+  const problem = parse(text, design);
+  return { answer: spoken(answered(problem, written(text, Infinity)), problem), truth: rightAnswer(problem) };
+}
 
 /** The tokens that the model writes after a problem, at most so many. */
 function written(text, most) {
@@ -270,14 +315,10 @@ globalThis.curta = {
   prompt: (text) => prompt(parse(text, design), design.machine),
   write: (text, most = Infinity) => written(text, most).written,
   truth(text) {
-    const problem = parse(text, design);
-    return spoken(truth(problem, design), problem);
+    return rightAnswer(parse(text, design));
   },
   read(operator, tokens, positions) {
     return spoken(read(operator, tokens, positions, design.machine), { operator });
   },
-  ask(text) {
-    const problem = parse(text, design);
-    return { answer: spoken(answered(problem, written(text, Infinity)), problem), truth: this.truth(text) };
-  },
+  ask: asked,
 };

@@ -11,10 +11,11 @@ from curta.export.html.scripts import PACKAGE, joined, packed
 from curta.model.transformer import Transformer, parameters
 from curta.report.document import Part, document, own
 from curta.report.rendering import render
+from curta.runs.folders import Folder
 
 MODULES = (
     "numbers.js", "elements.js", "asking.js", "pacing.js", "machine.js", "model.js", "writing.js",
-    "compound.js", "problems.js", "sheet.js", "drawing.js", "squares.js", "app.js",
+    "compound.js", "problems.js", "rights.js", "sheet.js", "drawing.js", "squares.js", "app.js",
 )  # fmt: skip
 """Each after those that it imports."""
 
@@ -28,6 +29,8 @@ class Carried(NamedTuple):
     name: str
     recipe: Recipe
     members: Sequence[Transformer]
+    folder: Folder | None = None
+    """Where the run has what is right of a program of one's own."""
 
     def refused(self) -> str | None:
         """Why no report can calculate with them, if none can."""
@@ -39,15 +42,21 @@ class Carried(NamedTuple):
 
 
 def render_page(
-    recipe: Recipe, model: Transformer, name: str, member: int, address: str = ""
+    recipe: Recipe,
+    model: Transformer,
+    name: str,
+    member: int,
+    address: str = "",
+    folder: Folder | None = None,
 ) -> str:
     """A page of one member, as text; UserError for a model that a page cannot calculate.
 
-    `address` is what commands call the run, by default its name.
+    `address` is what commands call the run, by default its name. The run's `folder` has what is
+    right of a program of one's own.
     """
     if Carried(name, recipe, [model]).refused():
-        return whole.render_page(recipe, model, name, member, address)
-    table = design.table(recipe, model)
+        return whole.render_page(recipe, model, name, member, address, folder)
+    table = design.table(recipe, model, folder)
     body = render(
         "export/page.html",
         name=name,
@@ -81,8 +90,9 @@ def at_work(runs: Sequence[Carried]) -> Part:
 
 def _design(run: Carried, members: int, several: bool) -> dict[str, Any]:
     """What the page must know of a run, and what the members are called that it carries."""
+    table = design.table(run.recipe, run.members[0], run.folder)
     names = [f"{run.name}, member {n}" if several else f"member {n}" for n in range(members)]
-    return {"run": run.name, "design": design.table(run.recipe, run.members[0]), "names": names}
+    return {"run": run.name, "design": table, "names": names}
 
 
 def _within(runs: Sequence[Carried]) -> list[list[str]]:

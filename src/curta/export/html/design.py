@@ -4,6 +4,7 @@ from typing import Any
 
 from curta.config.recipe import Recipe
 from curta.config.task import Task
+from curta.export.html.evidence import evidence
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
@@ -13,6 +14,7 @@ from curta.problems.operations import OPERATIONS
 from curta.programs.machine import Given, Sign, compound, store
 from curta.programs.machine.prompt import Format
 from curta.runs import folders
+from curta.runs.folders import Folder
 
 TOKENS = 12_000
 """The longest text that a page writes: beyond, drawing it takes longer than calculating it."""
@@ -20,7 +22,7 @@ DIGITS = 1_000
 OPERANDS = 50
 
 
-def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
+def table(recipe: Recipe, model: Transformer, folder: Folder | None = None) -> dict[str, Any]:
     """Everything about a model but its weights: its machine as data, its shape, its operations."""
     layout, settings = model.layout, model.config
     assert isinstance(layout, ProgramLayout)
@@ -37,6 +39,7 @@ def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
         "digits": DIGITS,
         "operands": OPERANDS,
         "operations": {task.operator: operation(layout, task) for task in recipe.tasks},
+        **evidence(folder, layout),
     }
 
 

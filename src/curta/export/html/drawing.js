@@ -26,8 +26,11 @@ export function rolesOf({ tokens, machine }) {
   return present.map((role) => make("li", machine.names[role], { class: coloured(role) }));
 }
 
-/** A token of the writing: one that was given is text, one that was written can be chosen. */
-export function tokenOf(writing, number, changed) {
+/**
+ * A token of the writing: one that was given is text, one that was written can be chosen. `right` is
+ * the token that the certificate has in its place, if it is another one, else -1.
+ */
+export function tokenOf(writing, number, changed, right = -1) {
   const { paper } = writing, { machine } = paper, token = paper.tokens[number];
   const symbol = shown(machine.tokens[token].symbol), told = described(paper, number);
   const kind = `token ${coloured(machine.role[token])}${symbol.length > 2 ? " long" : ""}`;
@@ -35,8 +38,9 @@ export function tokenOf(writing, number, changed) {
     return make("li", make("span", symbol, { class: `${kind} given`, title: `${symbol}: ${told}` }));
   }
   const share = softmax(writing.before(number).logits)[token];
-  const label = `${symbol}: ${told}, ${changed ? "your change, " : ""}${percent(share)}`;
-  const classes = `${kind}${changed ? " changed" : ""}`;
+  const other = right < 0 ? "" : `wrong, right is ${shown(machine.tokens[right].symbol)} ${machine.tokens[right].role}, `;
+  const label = `${symbol}: ${told}, ${changed ? "your change, " : ""}${other}${percent(share)}`;
+  const classes = `${kind}${changed ? " changed" : ""}${other ? " wrong" : ""}`;
   const settings = { type: "button", class: classes, tabindex: "-1", title: label };
   const button = make("button", symbol, { ...settings, "aria-label": label });
   if (share < 0.995) button.style.setProperty("--doubt", String(1 - share));

@@ -23,10 +23,12 @@ from curta.runs.folders import COMPARISON, find
 _MAKING = threading.Lock()
 """One at a time: matplotlib's settings belong to the whole program."""
 
-_CALCULATES = ("recipe.toml", "run.json", "checkpoints/*.json")
+_CALCULATES = (
+    "recipe.toml", "run.json", "checkpoints/*.json", "certificate.json", "problems.jsonl",
+)  # fmt: skip
 """A checkpoint's JSON has the hash of its weights."""
 _REPORTED = (
-    "metrics.jsonl", "evaluation.json", "evaluations/*.json", "certificate.json", "history/*",
+    "metrics.jsonl", "evaluation.json", "evaluations/*.json", "history/*",
     "probes/*.json",
     *_CALCULATES,
 )  # fmt: skip

@@ -1,6 +1,7 @@
 // What a text comes to: its answer, whether that is right, and how both are said.
 
 import { answerText, lengthsOf, truth } from "../problems.js";
+import { recordedTruth } from "../rights.js";
 
 /** What there is to say of a finished text. */
 export class Verdict {
@@ -8,7 +9,7 @@ export class Verdict {
     const spoken = (answer) => answerText(answer, problem.operator, design.machine);
     this.writing = writing;
     this.wrote = spoken(writing.ended ? layout.answer(problem, writing.written) : null);
-    this.wanted = spoken(truth(problem, design));
+    this.wanted = spoken(truth(problem, design)) ?? recordedTruth(problem, design);
     this.trained = trainedOn(problem, design);
   }
 

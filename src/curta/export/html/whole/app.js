@@ -13,6 +13,7 @@ import { addressOf, addressed } from "./changes.js";
 import { alternatives, answerRows, attentionRows, symbolOf, tokenOf } from "./drawing.js";
 import { changeWords, command, partsTable, placeButtons, siteOptions, sourceOf, tapOf } from "./inside.js";
 import { layoutOf } from "./layouts.js";
+import { recordedButtons } from "../rights.js";
 import { recording } from "./taps.js";
 import { Transformer } from "./transformer.js";
 import { Writing } from "./text.js";
@@ -281,6 +282,7 @@ function listen() {
   at("text").addEventListener("keydown", typed);
   addEventListener("hashchange", recall);
   onButtons("examples", (button) => ask(button.textContent));
+  onButtons("recorded", (button) => ask(button.value));
   onButtons("text", (button) => choose(numberOf(button), true));
   onButtons("shares", (button) => change(now.chosen, Number(button.dataset.token)));
   onButtons("parts", toggle);
@@ -290,6 +292,11 @@ function listen() {
 
 prepared();
 listen();
+at("recorded").replaceChildren(...recordedButtons(design, (text) => {
+  const { writing, problem } = written(text);
+  return new Verdict(writing, problem, layout, design).wrote;
+}));
+at("recorded").parentNode.hidden = !design.recorded.length;
 recall();
 
 /** A text that the model writes, whole, with `{zeroed, patch}` changed. */

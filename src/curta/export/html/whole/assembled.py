@@ -8,6 +8,7 @@ from curta.export.html.whole import design, weights
 from curta.model.transformer import Transformer, parameters
 from curta.report.document import Part, document, own
 from curta.report.rendering import render
+from curta.runs.folders import Folder
 
 POSITIONS = (
     "base", "nope", "learned", "sinusoidal", "randomised", "rope", "alibi", "t5", "fire",
@@ -17,7 +18,7 @@ POSITIONS = (
 
 SHARED = (
     "numbers.js", "elements.js", "asking.js", "pacing.js", "machine.js", "compound.js",
-    "problems.js",
+    "problems.js", "rights.js",
 )  # fmt: skip
 """What pages under a window have too."""
 
@@ -32,11 +33,16 @@ MODULES = SHARED + tuple(
 
 
 def render_page(
-    recipe: Recipe, model: Transformer, name: str, member: int, address: str = ""
+    recipe: Recipe,
+    model: Transformer,
+    name: str,
+    member: int,
+    address: str = "",
+    folder: Folder | None = None,
 ) -> str:
     """A page of one member, as text; UserError for a model that a page cannot calculate.
 
-    `address` is what commands call the run, by default its name.
+    See `curta.export.html.assembled.render_page`.
     """
     found = reason(recipe.positions.name, parameters(model))
     if found is not None:
@@ -47,7 +53,7 @@ def render_page(
         address=address or name,
         member=member,
         recipe=recipe,
-        design=design.table(recipe, model),
+        design=design.table(recipe, model, folder),
         weights=packed(weights.tensors(model)),
     )
     style = own("page.css", PACKAGE) + own("whole/page.css", PACKAGE)

@@ -7,18 +7,20 @@ from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.export.base import layout_table, machine_data
 from curta.export.html.design import OPERANDS, operation
+from curta.export.html.evidence import evidence
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.runs import folders
+from curta.runs.folders import Folder
 
 TOKENS = 1_000
 """The longest text that a page writes: each token looks at all before it."""
 
 
-def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
+def table(recipe: Recipe, model: Transformer, folder: Folder | None = None) -> dict[str, Any]:
     """Everything about a model but its weights: its shape, its positions, how problems are put."""
     layout = model.layout
     return {
@@ -32,6 +34,7 @@ def table(recipe: Recipe, model: Transformer) -> dict[str, Any]:
         "digits": layout.longest or TOKENS // 2,
         "operands": layout.most or OPERANDS,
         "operations": {task.operator: _operation(layout, task) for task in recipe.tasks},
+        "recorded": evidence(folder, layout)["recorded"],
     }
 
 

@@ -1,0 +1,109 @@
+"""The page of a program of one's own: what is right, by the certificate and recorded problems."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from curta.export.html import evidence
+from curta.frontends.api import train
+from curta.frontends.run import Run
+from tests import tiny
+
+from .tabs import numbers
+from .test_page import calculate, text, write_instead
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(__file__).parents[3] / "docs" / "examples" / "digit_sum.py"
+
+CERTIFIED = """
+const { network, design } = curta, calculate = network.calculate.bind(network);
+const right = (window) => design.certified.targets.get(window.join());
+network.calculate = (window) => ({ ...calculate(window), next: right(window) });
+network.memo.clear();
+"""
+"""Lets the model write the right token after every window."""
+
+
+def right(problem: str) -> str:
+    return str(sum(map(int, problem.removeprefix("digitsum "))) % 10)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Hardly trained, but certified."""
+    folder = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(folder))
+        fields = ("model.", "training.", "evaluation.")
+        changes = {path: to for path, to in tiny.overrides().items() if path.startswith(fields)}
+        own = train(str(PROGRAM), 1, overrides=changes, evaluate=False)
+        own.certify(report=False)
+        return own
+
+
+@pytest.fixture
+def opened(run: Run, tab: Page, tmp_path: Path) -> Page:
+    tab.goto(run.write_page(out=tmp_path / "own.html").as_uri())
+    return tab
+
+
+def test_what_is_right_follows_from_the_certificate(opened: Page) -> None:
+    """Whatever the model writes, and of numbers of any length."""
+    problems = ["digitsum 0", "digitsum 7", "digitsum 9182736", f"digitsum {'98' * 150}"]
+    found = numbers(opened, f"{json.dumps(problems)}.map(curta.truth)")
+    assert found == [right(problem) for problem in problems]
+    opened.evaluate(CERTIFIED)
+    calculate(opened, "digitsum 9182736", speed="at once")
+    expect(opened.get_by_role("status")).to_have_text("It wrote 6, which is right.")
+    expect(opened.locator(".token.wrong")).to_have_count(0)
+
+
+def test_a_wrong_token_is_marked_and_the_right_one_named(opened: Page) -> None:
+    opened.evaluate(CERTIFIED)
+    calculate(opened, "digitsum 123", speed="slow", tokens=4)
+    opened.get_by_role("button", name="Pause").click()
+    text(opened).get_by_role("button").first.focus()
+    opened.keyboard.press("Home")
+    opened.get_by_label("Speed").select_option("at once")
+    write_instead(opened, "5", "so far")
+    said = (
+        r"^It wrote 8, which is wrong\. Right is 6\. Token 1 is the first that is wrong: 5 so far,"
+    )
+    expect(opened.get_by_role("status")).to_have_text(re.compile(said + r".*; right is 3 so far, "))
+    wrong = opened.locator(".token.wrong")
+    expect(wrong).to_have_count(1)
+    expect(wrong).to_have_accessible_name(re.compile("wrong, right is 3 so far"))
+
+
+def test_recorded_problems_are_offered_and_marked_right_or_wrong(run: Run, opened: Page) -> None:
+    buttons = opened.get_by_role("group", name="Recorded problems").get_by_role("button")
+    assert 0 < buttons.count() <= evidence.PROBLEMS
+    for number in range(buttons.count()):
+        button = buttons.nth(number)
+        problem, label = button.get_attribute("value") or "", button.text_content() or ""
+        told = f" = {right(problem)} "
+        assert told in label
+        assert label.endswith("right") == (str(run.ask(problem)) == right(problem))
+    buttons.first.click()
+    expect(opened.get_by_role("textbox", name="Problem")).to_have_value(problem_of(opened))
+
+
+def problem_of(tab: Page) -> str:
+    buttons = tab.get_by_role("group", name="Recorded problems").get_by_role("button")
+    return buttons.first.get_attribute("value") or ""
+
+
+def test_a_certificate_that_is_too_large_is_left_out_and_the_page_says_so(
+    run: Run, tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "CHARACTERS", 10)
+    tab.goto(run.write_page(out=tmp_path / "own.html").as_uri())
+    assert numbers(tab, "[curta.design.rights, curta.truth('digitsum 9182736')]") == [None, None]
+    assert numbers(tab, f"curta.truth({problem_of(tab)!r})") == right(problem_of(tab))
+    expect(tab.locator("#certified")).to_have_text(
+        re.compile(r"lists \d+ windows, more than a page")
+    )
