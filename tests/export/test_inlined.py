@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from curta.export.inlined import CALLS, inlined
+from tests import tiny
 
 
 @jax.jit
@@ -36,4 +37,4 @@ def test_no_call_is_left_and_the_results_stay() -> None:
     assert not primitives(written_out.jaxpr) & set(CALLS)
     found = jax.core.eval_jaxpr(written_out.jaxpr, written_out.consts, x)
     for ours, theirs in zip(program(x), found, strict=True):
-        np.testing.assert_allclose(np.asarray(theirs), np.asarray(ours), rtol=1e-6)
+        tiny.assert_close(theirs, ours)

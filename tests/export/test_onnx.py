@@ -23,6 +23,7 @@ from curta.model.transformer import Transformer
 from curta.problems.problem import parse
 from curta.programs.machine.writing import write_one
 from docs.examples.onnx_writer import Writer
+from tests import tiny
 
 from .made import asked as problems
 from .made import begun, logits, rows
@@ -158,7 +159,7 @@ def test_a_batch_is_its_rows(graphs: dict[str, tuple[Run, Path]]) -> None:
     pair = np.random.default_rng(0).integers(0, len(run.layout.characters), (2, 9))
     found = asked(session, *pair)
     for row, one in zip(pair, found, strict=True):
-        np.testing.assert_allclose(one, asked(session, row)[0], atol=1e-6)
+        tiny.assert_close(one, asked(session, row)[0])
 
 
 def test_a_graph_says_what_it_is_and_writes_as_the_model(

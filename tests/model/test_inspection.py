@@ -219,4 +219,4 @@ def test_layouts_of_programs_are_recorded_too() -> None:
     text = tiny.text(layout, tiny.random_sums(2, 2), bounds.total)
     found = recorded(tiny.drawn(tiny.recipe(), layout), text.tokens, layout.where(text), bounds)
     heads, output = (np.asarray(found[f"layer.0.attention.{n}"]) for n in ("heads", "output"))
-    np.testing.assert_allclose(heads.sum(axis=2), output, atol=1e-6)
+    tiny.assert_close(heads.sum(axis=2), output)

@@ -189,4 +189,4 @@ def test_an_encoder_is_asked_at_its_first_position() -> None:
     asked = Question(models, [Problem(f"+ mod {MODULUS}", (a, 3)) for a in range(MODULUS)])
     whole = asked.values(asked.whole, ["logits"])["logits"]
     found = fourier._before_answers(asked, ["logits"])["logits"]
-    np.testing.assert_allclose(found, whole[:, :, 0], rtol=1e-6)
+    tiny.assert_close(found, whole[:, :, 0])

@@ -159,7 +159,7 @@ def test_weights_are_those_that_attention_uses(name: str) -> None:
         return used, positions.weights(layer, visible_keys, q, k)
 
     used, weights = attended()
-    np.testing.assert_allclose(jnp.swapaxes(weights, 1, 2), used, atol=1e-6)
+    tiny.assert_close(jnp.swapaxes(weights, 1, 2), used)
     if name == "window":  # the rest goes to neighbours that are not there
         assert (weights.sum(-1) <= 1 + 1e-5).all()
         assert (weights.sum(-1) < 0.9).any()

@@ -271,7 +271,7 @@ def test_models_that_were_never_validated_are_the_last() -> None:
         trained(keep, **changes, training__keep=keep).load_models().stacked.tokens
         for keep in ("best", "last")
     )
-    np.testing.assert_allclose(best, last, atol=1e-6)
+    tiny.assert_close(best, last, 1e-3)  # trained by two programs
 
 
 def test_training_ends_once_it_is_good_enough_but_not_before_it_may() -> None:

@@ -253,4 +253,4 @@ def test_a_bias_calculated_once_is_that_of_every_text(settings: Positions) -> No
     again = jax.tree.map(lambda part: part, where)  # equal, but not known to be the same
     each = encoding.bias(layer, encoding.visible_keys(where, again))
     assert (len(once), len(each)) == (1, 3)
-    np.testing.assert_allclose(np.broadcast_to(once, each.shape), each, atol=1e-6)
+    tiny.assert_close(np.broadcast_to(once, each.shape), each)
