@@ -24,7 +24,7 @@ def test_a_file_says_what_to_ask_for(tmp_path: Path) -> None:
             "[cluster]\npartitoin = 'a'\n",
             "unknown field 'cluster.partitoin': did you mean 'cluster.partition'?",
         ),
-        ("[cluster]\ntime = 1\n", "cluster.time: input should be greater than or equal to 2"),
+        ("[cluster]\ntime = 1\n", "cluster.time must be at least 2"),
         (
             "[cluster]\ntime = 3\n",
             "cluster.notice of 120 seconds is too long for a cluster.time of 3",

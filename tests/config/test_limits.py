@@ -136,9 +136,9 @@ def test_a_line_can_be_shown(text: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"count": 10**30}, "evaluation: count should be less than or equal to 10000000"),
-        ({"seed": -1}, "evaluation: seed should be greater than or equal to 0, not -1"),
-        ({"digits": (10**9,)}, "evaluation: digits.0 should be less than or equal to 100000"),
+        ({"count": 10**30}, "evaluation: count must be at most 10,000,000 (got"),
+        ({"seed": -1}, "evaluation: seed must be at least 0 (got -1)"),
+        ({"digits": (10**9,)}, "evaluation: digits.0 must be at most 100,000 (got"),
         ({"cuont": 3}, "unknown field of the evaluation 'cuont': did you mean 'count'"),
         ({"count": 10**5000}, "one of its numbers has thousands of digits"),
     ],

@@ -61,15 +61,15 @@ def test_an_impossible_size_is_refused(settings: dict[str, Any], complaint: str)
     [
         (
             {"model__num_recurrences": 0},
-            "model.num_recurrences should be greater than or equal to 1, not 0",
+            "model.num_recurrences must be at least 1",
         ),
-        ({"model__dropout": 1.0}, "model.dropout should be less than 1, not 1.0"),
-        ({"model__init_std": 0.0}, "model.init_std should be greater than 0, not 0.0"),
+        ({"model__dropout": 1.0}, "model.dropout must be less than 1"),
+        ({"model__init_std": 0.0}, "model.init_std must be greater than 0"),
         (
             {"model__input_injection": "blocks"},
             "model.input_injection should be 'none', 'recurrence', 'block', 'sublayer' or 'normed'",
         ),
-        ({"model__num_kv_heads": 0}, "model.num_kv_heads should be greater than or equal"),
+        ({"model__num_kv_heads": 0}, "model.num_kv_heads must be at least"),
         ({"model__causal": False}, "positions 'window' need model.causal True, not False"),
         (
             {"model__num_attention_layers": 2},

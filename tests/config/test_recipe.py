@@ -98,7 +98,7 @@ def test_an_unknown_operator_is_told() -> None:
         ("task", "abc", r'task should be a table, such as \[task\] operator = "\+", not .*abc.'),
         ("program", 5, 'program should be a name, such as "addition", or a list of names, .*'),
         ("positions", {"name": "alibi", "learned": 5}, "positions.learned should be .* boolean.*"),
-        ("evaluation.digits", [3, 0], "evaluation.digits.1 should be .* 1, not 0"),
+        ("evaluation.digits", [3, 0], "evaluation.digits.1 must be at least 1 .got 0."),
     ],
 )
 def test_a_wrong_type_is_told_with_its_field(field: str, value: Any, complaint: str) -> None:

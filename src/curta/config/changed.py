@@ -11,6 +11,7 @@ from typing import Any
 from curta.config.limits import LETTERS
 from curta.config.printable import shortened
 from curta.config.recipe import SIZES, Recipe, as_table, lookup
+from curta.config.table import spanned
 from curta.config.task import Task
 
 ASKED = ("summary", "evaluation")
@@ -64,8 +65,7 @@ def short(name: str) -> str:
 def _task(task: Task) -> str:
     if task.values:
         return f"{task.operator} of numbers from {task.values[0]:,} to {task.values[1]:,}"
-    low, high = task.digits
-    return f"{task.operator} of {low} to {high} digits"
+    return f"{task.operator} of {spanned(task.digits, 'digit')}"
 
 
 def _value(path: str, value: Any) -> str:

@@ -7,11 +7,30 @@ from curta.config.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 STRANGE = ("unexpected_keyword_argument", "extra_forbidden")
 """How pydantic calls a field that there is not, of a dataclass and of a table."""
 
+BOUNDS = {
+    "less_than_equal": ("le", "at most"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "greater_than": ("gt", "greater than"),
+}
+"""How pydantic calls a number out of bounds, and its bound."""
+
 Location = tuple[int | str, ...]
+
+
+def bound(error: "ErrorDetails") -> str | None:
+    """What is said of a number out of bounds: `must be at most 1e20`; None for other mistakes."""
+    if error["type"] not in BOUNDS:
+        return None
+    key, words = BOUNDS[error["type"]]
+    limit = error["ctx"][key]
+    number = f"{limit:,}" if isinstance(limit, int) else f"{limit:g}".replace("e+", "e")
+    return f"must be {words} {number}"
 
 
 def complaint(
@@ -36,6 +55,8 @@ def complaint(
         names = [_path(section, name) for name in known(first["loc"])]
         return UserError(f"{where}: {unknown('field', _path(section, given), names)}")
     field, what = _path(section, *first["loc"]), first["msg"]
+    if (limit := bound(first)) is not None:
+        return UserError(f"{where}: {field} {limit} (got {first['input']!r})")
     return UserError(f"{where}: {field}: {what[:1].lower()}{what[1:]}")
 
 

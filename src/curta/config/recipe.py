@@ -19,7 +19,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from curta.config import consistency
-from curta.config.complaints import STRANGE
+from curta.config.complaints import STRANGE, bound
 from curta.config.errors import QUOTED, UserError, quoted, unknown
 from curta.config.limits import FILE, ITEMS, LETTERS, VALUE, Name, PathName
 from curta.config.model import ModelConfig
@@ -262,6 +262,8 @@ def _complaint(error: ValidationError, where: str) -> UserError:
         return UserError(f"{where}: it is nested too deeply, or its texts are no Unicode")
     given = json.dumps(first["input"]) if not isinstance(first["input"], dict) else "a table"
     given = shortened(given, QUOTED)
+    if (limit := bound(first)) is not None:
+        return UserError(f"{where}: {field} {limit} (got {given})")
     return UserError(f"{where}: {field} {_lower(first['msg'])}, not {given}")
 
 

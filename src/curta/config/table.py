@@ -51,6 +51,11 @@ def spanned(bounds: Sequence[int], noun: str) -> str:
     return counted(last, noun) if first == last else f"{first:,} to {last:,} {noun}s"
 
 
+def sized(size: int | str) -> str:
+    """A size of problems: `20 digits`, `1 digit`, `50/25 digits`."""
+    return f"{size} digit{'' if str(size) == '1' else 's'}"
+
+
 def decimal(value: float, digits: int = 3) -> str:
     """So many decimals; what they would make 0 or 1 is said to lie beside it.
 

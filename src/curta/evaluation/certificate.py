@@ -195,7 +195,7 @@ def _sizes(sizes: OperandSizes) -> str:
     """The largest sizes: `1..40 digits`, for several numbers `2..20 of 1..32 digits`."""
     few, many = sizes.operands
     spans = dict.fromkeys([sizes.first, sizes.others])
-    digits = " and ".join(f"{low}..{high}" for low, high in spans)
+    digits = " and ".join(f"{low}..{high}" if low < high else f"{high}" for low, high in spans)
     return f"{few}..{many} of {digits} digits" if many > few else f"{digits} digits"
 
 

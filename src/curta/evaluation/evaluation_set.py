@@ -11,6 +11,7 @@ from pathlib import Path
 
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
+from curta.config.table import sized
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.positions import encoding
@@ -51,7 +52,7 @@ def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
 
 def size_name(operator: str, size: int | str) -> str:
     """What the part of an evaluation is called that asks an operator at one size."""
-    return f"{operator} at {size} digits"
+    return f"{operator} at {sized(size)}"
 
 
 def slices(layout: Layout, operator: str) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from curta.config.recipe import Recipe
+from curta.config.table import spanned
 from curta.config.task import Task
 from curta.evaluation import scoring
 from curta.evaluation.results import Gap, Share
@@ -107,7 +108,7 @@ def told(task: Task) -> str:
     """
     if task.values:
         return "{}..{}".format(*task.values)
-    return "{} to {} digits".format(*tasks.span(task))
+    return spanned(tasks.span(task), "digit")
 
 
 def _trained(

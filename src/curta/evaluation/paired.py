@@ -12,6 +12,7 @@ from jaxtyping import Bool
 from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
+from curta.config.table import sized
 from curta.config.task import Task
 from curta.evaluation import evaluation_set, scoring, statistics
 from curta.evaluation.results import SliceName
@@ -116,7 +117,7 @@ def paired(
     same = sorted(first.seeds) == sorted(second.seeds)
     rows = list[PairedSlice]()
     for sets in common(first, second, settings):
-        say(f"{sets[0].problems[0].operator} at {sets[0].size} digits")
+        say(f"{sets[0].problems[0].operator} at {sized(sets[0].size)}")
         mine, its = (_right(asked.models, sets) for asked in (first, second))
         order = _order(first, second) if same else None
         rows += [_row(*one, order, chosen) for one in zip(sets, mine, its, strict=True)]

@@ -22,6 +22,7 @@ import numpy as np
 from curta.config import files
 from curta.config.changed import short
 from curta.config.recipe import Recipe
+from curta.config.table import spanned
 from curta.export import adderboard_columns as columns
 from curta.export.base import Exported, Exporter, machine_data, parts_of
 from curta.export.huggingface import asking_curta
@@ -29,7 +30,6 @@ from curta.export.room import rooms
 from curta.layouts.columns import Columns
 from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
-from curta.report.summary import span
 
 IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
 IMPORT_CHECKED = "\nfrom curta.export.huggingface.asking_curta import checked\n"
@@ -175,7 +175,7 @@ def _trained_on(recipe: Recipe) -> str:
     """Such as `sums of 1 to 10 digits, as program addition writes them`."""
     sums = tasks.span(*(task for task in recipe.tasks if task.operator == "+"))
     how = ", ".join(map(short, recipe.programs))
-    return f"sums of {span(sums)}" + (f", as program {how} writes them" if how else "")
+    return f"sums of {spanned(sums, 'digit')}" + (f", as program {how} writes them" if how else "")
 
 
 def _tricks(model: Transformer) -> list[str]:

@@ -8,6 +8,7 @@ from curta.config.errors import UserError, notify
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import SizesOfEach
+from curta.config.table import sized
 from curta.evaluation import expected
 from curta.evaluation.evaluation_set import drawn, refusal, size_name
 from curta.evaluation.scoring import right_text
@@ -48,7 +49,7 @@ def _check(recipe: Recipe, layout: Layout, asked: Iterable[Asked]) -> None:
         layout.accept(operator, len(as_size(size, operator)))
         reason = _refused(recipe, operator, size) or _unwritable(recipe, layout, operator, size)
         if reason is not None:
-            raise UserError(f"{field}: no {operator} of {size} digits: {reason}")
+            raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
 
 
 def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) -> str | None:
@@ -107,7 +108,7 @@ def check_rows(recipes: list[Recipe], members: int) -> None:
         for field, operator, size in _pairs(recipe):
             reason = _refused(recipe, operator, size)
             if reason is not None:
-                raise UserError(f"{field}: no {operator} of {size} digits: {reason}")
+                raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")
 
 
 def _sizes(recipe: Recipe, field: str, sizes: SizesOfEach | None) -> Iterator[Asked]:

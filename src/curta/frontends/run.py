@@ -10,7 +10,7 @@ from typing import Any
 from curta.config import files
 from curta.config.printable import printable
 from curta.config.recipe import changed_evaluation
-from curta.config.table import Table, cell
+from curta.config.table import Table, cell, spanned
 from curta.evaluation import paired, scoring
 from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
@@ -50,12 +50,11 @@ class Run(Session):
     def _facts(self) -> list[str]:
         """Its status, what it was trained on, and exact match of the least seed's worst slice."""
         info, found = self.folder.read_info(), self.folder.read_evaluation()
-        low, high = info.trained_digits
         least = min(hardest(found.lengths if found else ()), default=None)
         return [
             info.status,
             counted(len(info.seeds), "seed"),
-            f"{info.recipe} of {low} to {high} digits",
+            f"{info.recipe} of {spanned(info.trained_digits, 'digit')}",
             *([] if least is None else [f"worst slice {cell(least)}"]),
         ]
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from curta.config.table import sized
 from curta.config.task import Task
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
@@ -68,7 +69,7 @@ def _row(task: Task, digits: tuple[int, ...], sample: list[Problem], shares: Sha
 
 
 def _panel(task: Task, rows: list[Row], members: int) -> Panel:
-    title = f"{task.operator} (trained on up to {tasks.widest(task)[0]} digits)"
+    title = f"{task.operator} (trained on up to {sized(tasks.widest(task)[0])})"
     found = lines(title, "digits of the first operand", "digits", rows, members)
     found["inside"] = 1
     return found

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from curta.config.recipe import Recipe
+from curta.config.table import sized
 from curta.config.task import Task
 from curta.evaluation.scoring import scores
 from curta.probes import samples, settings
@@ -73,7 +74,7 @@ class Recurrences(settings.Recurrences, Probe):
 def _panels(task: Task, rows: list[Row], members: int) -> list[Panel]:
     """A panel for each digit count."""
     return [
-        lines(f"{task.operator} at {digits} digits", "recurrences", "recurrences", mine, members)
+        lines(f"{task.operator} at {sized(digits)}", "recurrences", "recurrences", mine, members)
         for digits in dict.fromkeys(row["digits"] for row in rows)
         for mine in [[row for row in rows if row["digits"] == digits]]
     ]

@@ -9,6 +9,7 @@ from itertools import pairwise
 from random import Random
 from typing import ClassVar
 
+from curta.config.table import sized
 from curta.config.task import Task
 from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summary_statistics
@@ -132,7 +133,7 @@ def _note(task: Task, limits: Limits) -> str:
     value = ", then ".join(map(_value, dict.fromkeys(limits)))
     short = len(to_text(max(limits))) <= 5
     asked = ", ".join(map(str, edge(task, limits))) if short else "L with 1 ... 6 with L"
-    trained = f"the largest operand of training has {tasks.widest(task)[0]} digits"
+    trained = f"the largest operand of training has {sized(tasks.widest(task)[0])}"
     if task.values:
         trained = f"training had operands of {task.values[0]} to {task.values[1]}"
     return f"{task.operator}: L is {value}; {trained}. At L: {asked}."

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from curta.config.table import sized
 from curta.evaluation.results import Grid, SliceResult
 from curta.report.figures import cells_trained_on
 from curta.report.run_folder import Run, Trained
@@ -58,7 +59,7 @@ def _largest(rows: Sequence[SliceResult]) -> Score | None:
     if not rows:
         return None
     size, largest = list(by_size(rows).items())[-1]
-    name = f"operands {size}" if ".." in size else f"{size} digits"
+    name = f"operands {size}" if ".." in size else sized(size)
     among = f", the hardest of {len(largest)} slices" if len(largest) > 1 else ""
     return Score(hardest(largest), name + among)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from curta.config import table
 from curta.programs.machine import drawing
 from curta.report import summary
 from curta.report.examples import marked, verdict
@@ -64,7 +65,8 @@ FILTERS = (
     digest, drawing.ruled, headlines, marked, median, summary.by_operator, summary.by_size,
     summary.cell, summary.checkout, summary.counted, summary.duration, summary.listed,
     summary.minute, summary.number, summary.percent, summary.perplexity, summary.setting,
-    summary.significant, summary.trained_on, summary.trained_tasks, verdict,
+    summary.significant, summary.trained_on, summary.trained_tasks, table.sized, table.spanned,
+    verdict,
 )  # fmt: skip
 """Functions that templates apply to values, by their own names."""
 

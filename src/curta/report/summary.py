@@ -9,6 +9,7 @@ from typing import NamedTuple
 from curta.config.table import MISSING as MISSING
 from curta.config.table import cell as cell
 from curta.config.table import counted as counted
+from curta.config.table import spanned
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
 from curta.runs.results import Checkout
@@ -120,7 +121,8 @@ def size_name(row: SliceResult) -> str:
 def trained_on(trained: Trained) -> str:
     """`1 to 10 digits`, `1 to 6 by 1 to 3 digits`, `1 to 6 numbers of 1 to 5 digits`."""
     first, others, operands = trained
-    lengths = span(others) if first == others else f"{_bounds(first)} by {span(others)}"
+    lengths = spanned(others, "digit")
+    lengths = lengths if first == others else f"{_bounds(first)} by {lengths}"
     return f"{_bounds(operands)} numbers of {lengths}" if operands else lengths
 
 
@@ -132,12 +134,6 @@ def trained_tasks(trained: Mapping[str, Trained]) -> str:
     if len(lengths) == 1:
         return next(iter(lengths))
     return "; ".join(f"{' '.join(same)} {text}" for text, same in lengths.items())
-
-
-def span(bounds: Sequence[int]) -> str:
-    """A range of operand lengths: `1 to 10 digits`, or `5 digits`."""
-    first, last = bounds
-    return counted(last, "digit") if first == last else f"{_bounds(bounds)} digits"
 
 
 def listed(numbers: Sequence[int]) -> str:

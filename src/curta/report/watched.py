@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
+from curta.config.table import sized
 from curta.evaluation.watched import HELD_OUT, TRAINED, parted
 from curta.report.figures import (
     ALERT,
@@ -65,7 +66,7 @@ def curves(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
     for line in lines:
         for name, value in line.evaluated.items():
             operator, what = parted(name)
-            told = what if what in KNOWN else f"{what} digits"
+            told = what if what in KNOWN else sized(what)
             members = found.setdefault(operator, {}).setdefault(told, {})
             members.setdefault(line.member, {})[line.step] = value
     return found

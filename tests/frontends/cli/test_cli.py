@@ -135,7 +135,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(described, "lines", None)
-    assert "training.steps should be" in refused(capsys, "train", "--training.steps", "0")
+    assert "training.steps must be" in refused(capsys, "train", "--training.steps", "0")
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,13 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["train", "--positions.name", "windw"], "did you mean 'window'"),
         (["train", "--task.operator", "?"], "unknown operator '?': choose from"),
         (["train", "--model.heads", "5"], "model.heads 5"),
-        (["train", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
-        (["train", "--seeds", "x"], "'--seeds': 'x' is no whole number."),
+        (["train", "--seeds", "0"], "'--seeds': it counts seeds: seed 0 alone is `--seeds 0,`"),
+        (["train", "--seeds", "201"], "write `--seeds 0-200`, for seed 201 alone `--seeds 201,`"),
+        (["train", "--seeds", "7-3"], "a range has 1 to 10,000 seeds, such as 0-63"),
+        (["train", "--seeds", "x"], "'--seeds': must be a whole number (got 'x')"),
         (["train", "--sedes", "3"], "unknown option '--sedes': did you mean '--seeds'?"),
-        (["train", "--training.steps=-3"], "training.steps should be"),
-        (["train", "--training.steps", "-3"], "training.steps should be"),
+        (["train", "--training.steps=-3"], "training.steps must be"),
+        (["train", "--training.steps", "-3"], "training.steps must be"),
         (["train", "--training.steps", "0", "addition-reversed"], "recipe 'addition-reversed': "),
         (["train", "--training.steps"], "Option '--training.steps' requires an argument."),
         (["train", "--no-evaluatoin"], "did you mean '--no-evaluation'?"),
@@ -176,7 +178,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["show", "addition", "--window", "--trust"], "'addition' is a recipe"),
         (["data", "addition", "--rows", "1", "--out", "x", "--model.width", "3"], "unknown field"),
         (["train", "--task.operator", "-1"], "task.operator should be a valid string, not -1"),
-        (["sweep", "addition", "--model.width", "-8,32"], "width=-8': model.width should be"),
+        (["sweep", "addition", "--model.width", "-8,32"], "width=-8': model.width must be"),
         (["train", "missing.toml"], "No such file"),
         (["ask", "nothing", "1+1"], "nothing"),
         (["show", "addition", "1.5+2"], "every part of a number is written"),
@@ -207,7 +209,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
             "unknown field 'model.widht': did you mean 'model.width'?",
         ),
         (["compare", "addition", "sums", "--task.digits", "[1,0]"], "'addition': task.digits must"),
-        (["compare", "encodings", "--seeds", "0"], "'--seeds': 0 is not in the range 1<=x<=10000."),
+        (["compare", "encodings", "--seeds", "0"], "'--seeds': it counts seeds: seed 0"),
         (["compare", "addition", "sums", "--run", "a/b"], "'a/b' is no name for a run"),
         (["sweep", "addition"], "nothing is swept: give a field several values"),
         (["sweep", "addition", "--model.width", "32"], "nothing is swept"),
@@ -240,7 +242,7 @@ def test_fewer_than_one_recurrence_is_refused(
 ) -> None:
     problem = ["1+1"] if command == "ask" else []
     given = refused(capsys, command, str(trained), *problem, "--recurrences", "0")
-    assert "'--recurrences': 0 is not in the range 1<=x<=1024." in given
+    assert "'--recurrences': must be 1 to 1,024 (got '0')" in given
 
 
 @pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])

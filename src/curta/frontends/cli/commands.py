@@ -8,6 +8,7 @@ import click
 from curta.config import limits, system
 from curta.config.errors import UserError
 from curta.config.printable import printable
+from curta.config.table import counted
 from curta.frontends.cli import options
 from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.on import On, hand_over, takes_on
@@ -24,9 +25,7 @@ SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+2718281828459
 @click.command(cls=options.Open, further=options.fields)
 @click.argument("recipe", type=options.NAME, default="addition")
 @click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
-@click.option(
-    "--seeds", type=options.SEEDS, default=1, metavar="N", help="Members to train, or 3,7,11."
-)
+@click.option("--seeds", type=options.SEEDS, default=1, metavar="N", help=options.SEEDS_HELP)
 @click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
 @click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
 @shared
@@ -79,7 +78,9 @@ def resume(run: str, trust: bool, steps: int | None, on: On | None) -> int:
         return resume_comparison(run, on)
     found = extend(run, steps, trust) if steps else load(run, trust=trust)
     if not found.missing():
-        print(f"{printable(found.name)} is finished: {found.recipe.training.steps:,} steps")
+        print(
+            f"{printable(found.name)} is finished: {counted(found.recipe.training.steps, 'step')}"
+        )
         return 0
     return _complete(found, on)
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 named = click.option("--run", metavar="NAME", help="Name of its folder (made from its entries).")
-seeds = click.option(
-    "--seeds", type=options.SEEDS, metavar="N", help="Members of each run (3), or 3,7,11."
-)
+seeds = click.option("--seeds", type=options.SEEDS, metavar="N", help=f"{options.SEEDS_HELP} (3)")
 
 
 @click.command(cls=options.Open, further=options.fields)

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from curta.config.printable import printable
-from curta.config.table import Column, Table, cell
+from curta.config.table import Column, Table, cell, counted, spanned
 from curta.frontends.cli.certified import certificate as certificate
 from curta.frontends.cli.screen import Screen
 from curta.frontends.cli.screen import console as console
@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 
 def opening(run: "Run") -> Text:
     training, count = run.recipe.training, len(run.seeds)
-    low, high = run.folder.read_info().trained_digits
-    members = f"{count} members" if count > 1 else "1 member"
-    shown = "windows" if run.recipe.positions.name == "window" else "problems"
+    digits = spanned(run.folder.read_info().trained_digits, "digit")
+    shown = "window" if run.recipe.positions.name == "window" else "problem"
     return Text.assemble(
         (printable(run.name), "bold"),
         f": {printable(run.recipe.summary)}\n",
-        f"training {members} on {low} to {high} digits,",
-        f" {training.steps:,} steps of {training.batch:,} {shown}",
+        f"training {counted(count, 'member')} on {digits},",
+        f" {counted(training.steps, 'step')} of {counted(training.batch, shown)}",
         _evaluation_line(run),
     )
 
@@ -126,7 +125,7 @@ def grid_lines(grids: "Sequence[Grid]") -> list[str]:
     cells = [[c for member in grid.exact_match for row in member for c in row] for grid in grids]
     return [
         f"grid of {grid.operator}, {grid.max_digits} x {grid.max_digits} digits,"
-        f" {grid.count} problems a cell, all members:"
+        f" {counted(grid.count, 'problem')} a cell, all members:"
         f" mean {cell(statistics.fmean(own))}, lowest cell {cell(min(own))}"
         for grid, own in zip(grids, cells, strict=True)
     ]

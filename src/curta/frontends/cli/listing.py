@@ -162,4 +162,5 @@ def _row(row: Listed) -> Cells:
 
 def _hardest(found: tuple[float | None, int]) -> str:
     share, rows = found
-    return "" if share is None else f"{cell(share)} in the hardest of {rows} rows"
+    among = "the only row" if rows == 1 else f"the hardest of {rows} rows"
+    return "" if share is None else f"{cell(share)} in {among}"

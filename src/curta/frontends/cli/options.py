@@ -13,15 +13,21 @@ from curta.config.errors import UserError, as_line, quoted
 from curta.config.limits import DIGITS, INT32, ITEMS, LAYERS, MEMBERS, PROBLEMS, check_path
 
 
-class Bounded(click.IntRange):
+class Bounded(click.ParamType[Any]):
     """A whole number within bounds; one of thousands of digits is none."""
 
+    name = "integer"
+
+    def __init__(self, low: int, high: int) -> None:
+        self.min, self.max = low, high
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and len(value) > LETTERS_OF_A_NUMBER:
-            self.fail(f"{quoted(value)} is not in the range {self._describe_range()}.", param, ctx)
         if isinstance(value, str) and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", value):
-            self.fail(f"{quoted(value)} is no whole number.", param, ctx)
-        return super().convert(value, param, ctx)
+            self.fail(f"must be a whole number (got {quoted(value)})", param, ctx)
+        long = isinstance(value, str) and len(value) > LETTERS_OF_A_NUMBER
+        if long or not self.min <= int(value) <= self.max:
+            self.fail(f"must be {self.min:,} to {self.max:,} (got {quoted(value)})", param, ctx)
+        return int(value)
 
 
 class Name(click.ParamType[Any]):
@@ -45,13 +51,31 @@ class PathType(Name):
 
 
 class Seeds(click.ParamType[Any]):
-    """A count, for seeds 0, 1, ..., or the seeds themselves, parted by commas."""
+    """A count, for seeds 0, 1, ..., or the seeds themselves: parted by commas, or a range.
+
+    Of more than UNASKED members the range is asked for: a count may be meant as one seed.
+    """
 
     name = "seeds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and (span := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", value)):
+            first, last = map(int, span.groups())
+            if not 0 <= last - first < MEMBERS:
+                self.fail(f"a range has 1 to {MEMBERS:,} seeds, such as 0-63", param, ctx)
+            return list(range(first, last + 1))
         if not isinstance(value, str) or "," not in value:
-            return MEMBERS_OF_A_RUN.convert(value, param, ctx)
+            if str(value).strip() == "0":
+                self.fail("it counts seeds: seed 0 alone is `--seeds 0,`", param, ctx)
+            count = MEMBERS_OF_A_RUN.convert(value, param, ctx)
+            if count > UNASKED:
+                self.fail(
+                    f"for {count:,} members write `--seeds 0-{count - 1}`,"
+                    f" for seed {count:,} alone `--seeds {count},`",
+                    param,
+                    ctx,
+                )
+            return count
         parts = [part.strip() for part in value.rstrip(",").split(",")]
         if len(parts) > MEMBERS:
             self.fail(f"at most {MEMBERS:,} seeds, not {len(parts):,}", param, ctx)
@@ -59,6 +83,9 @@ class Seeds(click.ParamType[Any]):
 
 
 LETTERS_OF_A_NUMBER = 40
+UNASKED = 32
+"""Members that a count alone begins."""
+SEEDS_HELP = "How many seeds, or which: 3,7,11, one such as 7, with a comma, a range such as 0-63."
 COUNT = Bounded(1, PROBLEMS)
 MEMBERS_OF_A_RUN = Bounded(1, MEMBERS)
 SEEDS = Seeds()

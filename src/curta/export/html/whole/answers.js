@@ -38,5 +38,5 @@ function trainedOn(problem, { operations, machine }) {
   const { operator } = problem, [least, most] = operations[operator].trained;
   const lengths = operator.includes(" mod ") ? [] : lengthsOf(problem, machine);
   if (lengths.every((length) => length >= least && length <= most)) return "";
-  return ` It was trained on numbers of ${least} to ${most} digits.`;
+  return ` It was trained on numbers of ${least === most ? most : `${least} to ${most}`} ${most === 1 ? "digit" : "digits"}.`;
 }

@@ -48,7 +48,7 @@ function watch() {
   for (const column of curves.named(WATCHED)) {
     const [of, asked] = parted(column.slice(WATCHED.length)), both = asked === "trained";
     if (watched.has(column) || asked === "held out") continue;
-    const title = both ? `${of}: trained and held-out problems` : `${of} at ${asked} digits`, other = `${WATCHED}${of} held out`;
+    const title = both ? `${of}: trained and held-out problems` : `${of} at ${asked} ${asked === "1" ? "digit" : "digits"}`, other = `${WATCHED}${of} held out`;
     const chart = new Chart(at("charts"), `Exact match, ${title}`, [column, both ? other : ""], percent, false);
     watched.set(column, chart);
   }
