@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -174,23 +175,25 @@ def test_a_line_is_a_problem_or_is_refused_in_one_line(word: str, rest: str) -> 
         ("0%000", "division by zero has no answer"),
         ("1/2", "'/' is no known operator: did you mean '//'"),
         ("1///2", "'/' is no known operator: did you mean '//'"),
-        ("1.5*2", "only whole numbers can be calculated with, .* but for 12.5\\+3.75"),
-        ("1.5+2", r"every part of a number is written, as in 1\.5\+2\.0"),
-        ("3+12.5", r"every part of a number is written, as in 3\.0\+12\.5"),
-        (".5+1.", r"every part of a number is written, as in 0\.5\+1\.0"),
-        ("1.5+2.5+3.5", "only whole numbers"),
-        ("0x1.0x2+0x3.0x4", "only whole numbers|is no digit"),
+        ("1.5*2", "numbers are whole, written as 1234; with a point there is 12.5\\+3.75"),
+        ("1.5+2", r"every number needs a point with .* after it, such as 1\.5\+2\.0"),
+        ("3+12.5", r"every number needs a point .*, such as 3\.0\+12\.5"),
+        (".5+1.", r"every number needs a point .*, such as 0\.5\+1\.0"),
+        ("1.5+2.5+3.5", "numbers are whole"),
+        ("0x1.0x2+0x3.0x4", "numbers are whole|is no digit"),
         ("1+.2+.3+.4", "'.' is no digit"),
-        ("1e5+2", "only whole numbers"),
-        ("1,000+2", "only whole numbers"),
-        ("sort 1.5,2", "only whole numbers"),
+        ("1e5+2", "numbers are whole"),
+        ("1,000+2", "',' in '1,000': write 1000"),
+        ("12*1,234,567", "',' in '1,234,567': write 1234567"),
+        ("12+34=46", "'=' ends a problem: write '12\\+34'"),
+        ("sort 1.5,2", "numbers are whole"),
         ("-1+2", "whole numbers from 0 up"),
         ("1+-2", "whole numbers from 0 up"),
         ("1- -2", "whole numbers from 0 up"),
         ("sort 1,-2", "whole numbers from 0 up"),
         ("sort", "there is nothing"),
         ("sort 1,,2", "there is nothing"),
-        ("sort 1+2", "is no whole number from 0 up"),
+        ("sort 1+2", "is not a whole number from 0 up"),
         ("copy x", "'x' is no digit and no known operator"),
         ("srot 1,2", "unknown operation 'srot': did you mean 'sort'"),
         ("add 1 2", "unknown operation 'add'"),
@@ -207,7 +210,11 @@ def test_the_most_specific_complaint_is_made(line: str, complaint: str) -> None:
 
 
 def test_a_very_long_line_is_shortened_in_its_complaint() -> None:
-    for line in ("1" * 5000, "1" * 5000 + "/2", "sort " + "-1," * 2000):
+    hexadecimal = "0x" + "f" * 5000
+    for line in (
+        *("1" * 5000, "1" * 5000 + "/2", "sort " + "-1," * 2000, "1" * 5000 + "+.5"),
+        *(f"{hexadecimal}+3", f"{hexadecimal}g+0x1", "1" * 5000 + "#1+1#1", "1" * 5000 + "=2"),
+    ):
         with pytest.raises(UserError) as caught:
             parse(line)
         assert len(str(caught.value)) < 250
@@ -227,6 +234,18 @@ def test_as_many_operands_as_are_allowed_are_accepted_and_one_more_is_not() -> N
     for symbol in ("+", "sort"):
         with pytest.raises(UserError, match="operands, such as"):
             Problem(symbol, (*ones, 1))
+
+
+@pytest.mark.parametrize("given", [5, None, 1.5, ["12+34"]])
+def test_what_is_neither_text_nor_a_problem_is_refused(given: Any) -> None:
+    with pytest.raises(UserError, match="a problem is text such as"):
+        parse(given)
+
+
+@pytest.mark.parametrize("operands", [(1.5, 2), (True, 2), ("1", 2), (None, 2)])
+def test_an_operand_is_an_int(operands: Any) -> None:
+    with pytest.raises(UserError, match="operands are whole numbers from 0 up"):
+        Problem("+", operands)
 
 
 @every_operator

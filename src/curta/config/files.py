@@ -102,9 +102,12 @@ def opened(path: Path, most: int = LARGEST) -> Iterator[BinaryIO]:
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a file of the user's; UserError that says `what` cannot be read, and why."""
+    """The text of a file of the user's; UserError that says `what` cannot be read, and why.
+
+    Editors of Windows begin a file with a byte order mark, which is no part of its text.
+    """
     with reading(what):
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, quoted
 from curta.problems.decimals import to_int, to_text
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -29,15 +29,15 @@ def written(value: int, base: int) -> str:
 
 def literals(text: str) -> tuple[str, int]:
     """The text with all numbers in decimal, and the base that they had; it is one for all."""
-    found = list(_LITERAL.finditer(text))
-    if not found:
+    matches = list(_LITERAL.finditer(text))
+    if not matches:
         return text, 10
-    bases = [_base(literal[1]) for literal in found]
-    plain = _NUMBER.search(_LITERAL.sub(" ", text))
-    others = [one[0] for one, base in zip(found, bases, strict=True) if base != bases[0]]
-    if plain or others:
-        other = plain[0] if plain else others[0]
-        raise UserError(f"{found[0][0]!r} and {other!r}: all operands are written in one base")
+    bases = [_base(literal[1]) for literal in matches]
+    decimal = _NUMBER.search(_LITERAL.sub(" ", text))
+    others = [m[0] for m, base in zip(matches, bases, strict=True) if base != bases[0]]
+    if decimal or others:
+        first, other = quoted(matches[0][0]), quoted(decimal[0] if decimal else others[0])
+        raise UserError(f"{first} and {other}: write all operands in one base")
     return _LITERAL.sub(_decimal, text), bases[0]
 
 
@@ -46,7 +46,9 @@ def _base(prefix: str) -> int:
         return _BASES[prefix.lower()]
     base = int(prefix[:-1]) if len(prefix) < 4 else 0
     if not 2 <= base <= len(DIGITS):
-        raise UserError(f"base {prefix[:-1]}: bases are 2 to {len(DIGITS)}, such as 3#12")
+        raise UserError(
+            f"base {quoted(prefix[:-1])[1:-1]}: bases are 2 to {len(DIGITS)}, such as 3#12"
+        )
     return base
 
 
@@ -54,7 +56,7 @@ def _decimal(literal: re.Match[str]) -> str:
     base = _base(literal[1])
     values = [DIGITS.index(digit) for digit in literal[2].lower()]
     if max(values) >= base:
-        raise UserError(f"{literal[0]!r} has a digit that base {base} has not")
+        raise UserError(f"{quoted(literal[0])} has a digit that base {base} does not have")
     return to_text(to_number(values[::-1], base))
 
 
@@ -64,11 +66,11 @@ def to_digits(number: int, base: int = 10) -> list[int]:
         return list(to_text(number)[::-1].encode().translate(_DIGIT_OF))
     if number < base:
         return [number]
-    found = []
+    digits = []
     while number:
         number, digit = divmod(number, base)
-        found.append(digit)
-    return found
+        digits.append(digit)
+    return digits
 
 
 def to_number(digits: Sequence[int], base: int = 10) -> int:

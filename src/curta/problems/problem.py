@@ -1,4 +1,4 @@
-"""Problems: an operation and its operands, read from text, with Python's own answer."""
+"""Problems: an operation and its operands, read from text, and the answer by Python itself."""
 
 import re
 from dataclasses import dataclass
@@ -15,17 +15,30 @@ EXAMPLES = ", ".join(operation.example for operation in OPERATIONS.values() if o
 
 @dataclass(frozen=True)
 class Problem:
-    """An operator and non-negative integers, and the base in which these are written."""
+    """An operator, non-negative integers, and the base in which people write these.
+
+    Raises UserError for operands that the operation does not take.
+    """
 
     operator: str
     operands: tuple[int, ...]
     base: int = 10
 
     def __post_init__(self) -> None:
-        operation = operation_named(self.operator)
-        complaint = _refused(operation, self.operands)
-        if complaint:
-            raise UserError(complaint)
+        operation, operands = operation_named(self.operator), self.operands
+        for value in operands:
+            if type(value) is not int:
+                raise UserError(f"operands are whole numbers from 0 up (got {quoted(value)})")
+            if value < 0:
+                raise UserError("negative operand: operands are whole numbers from 0 up")
+        most = OPERANDS if operation.most is None else operation.most
+        if not operation.least <= len(operands) <= most:
+            counts = f"{most}" if operation.least == most else f"{operation.least} to {most:,}"
+            noun = "operand" if counts == "1" else "operands"
+            raise UserError(f"{operation.name} takes {counts} {noun}, such as {operation.example}")
+        refusal = operation.refuse(operands)
+        if refusal:
+            raise UserError(refusal)
         if operation.base:
             object.__setattr__(self, "base", operation.base)
 
@@ -47,14 +60,14 @@ class Problem:
 
 
 def operation_named(symbol: str) -> Operation:
-    """The operation with that symbol; a UserError with the nearest one otherwise."""
+    """Return the operation with that symbol; UserError with the nearest one otherwise."""
     if symbol not in OPERATIONS:
         raise modular.refusal(symbol) or unknown("operator", symbol, OPERATIONS)
     return OPERATIONS[symbol]
 
 
 def answer_text(answer: Answer, base: int = 10) -> str:
-    """`-12`, `true`, `7,33,210` or `16.25`; `-0xc` in base 16."""
+    """Return an answer as people write it: `-12`, `true`, `7,33,210`, `16.25`, `-0xc`."""
     if isinstance(answer, bool):
         return str(answer).lower()
     if isinstance(answer, Fraction):
@@ -65,34 +78,44 @@ def answer_text(answer: Answer, base: int = 10) -> str:
 
 
 def widths(problem: Problem) -> tuple[int, ...]:
-    """Digit counts of the operands."""
+    """Return the digit counts of the operands."""
     if problem.base == 10:
         return tuple(len(to_text(value)) for value in problem.operands)
     return tuple(len(to_digits(value, problem.base)) for value in problem.operands)
 
 
-def parse(text: str) -> Problem:
-    """Reads `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
+def parse(text: str | Problem) -> Problem:
+    """Read `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
 
-    `"90+10 mod 97"` is an operation modulo a number.
-    Blanks around numbers and a final `=` are allowed. Raises UserError for anything that is no
-    problem or has no answer.
+    `"90+10 mod 97"` is an operation modulo a number. Blanks around numbers and a final `=` are
+    allowed. A problem is returned as it is. Raises UserError for anything else, and for a problem
+    without an answer.
     """
+    if isinstance(text, Problem):
+        return text
+    if not isinstance(text, str):
+        raise UserError(f"a problem is text such as '12+34' (got {quoted(text)})")
     pair = _PAIR.match(text)
     if pair is not None and pair[2] in PLAIN:
         return Problem(pair[2], (to_int(pair[1]), to_int(pair[3])))
     plain = text.strip().removesuffix("=").rstrip()
     try:
-        plain = _called(plain)
-        compound = _compound(plain)
-        if compound:
-            return Problem(*compound)
-        plain, modulus = _modulus(plain)
+        if "=" in plain:
+            before = plain.partition("=")[0].rstrip()
+            raise UserError(f"'=' ends a problem: write {quoted(before)}")
+        if call := re.fullmatch(r"([^\W\d_]+)\s*\((.*)\)", plain, re.DOTALL):
+            plain = f"{call[1]} {call[2].strip()}"
+        for symbol, operation in OPERATIONS.items():
+            if numbers := operation.read(plain):
+                return Problem(symbol, _numbers(numbers))
+        modulus = ""
+        if match := re.fullmatch(r"(.*?)\s+mod\s+([0-9]+)", plain, re.DOTALL):
+            plain, modulus = match[1], f" mod {match[2]}"
         plain, base = literals(plain)
         operator, operands = _named(plain) or _infix(plain)
         return _in_base(operator + modulus, operands, base)
     except UserError as error:
-        raise UserError(f"cannot read {_shortened(text)}: {error}") from None
+        raise UserError(f"cannot read {quoted(text.strip())}: {error}") from None
 
 
 PLAIN = frozenset(OPERATIONS)
@@ -102,127 +125,86 @@ _PAIR = re.compile(r"([1-9][0-9]{0,999})([-+*/%]{1,2})([1-9][0-9]{0,999})$")
 """What most problems look like, read at once."""
 
 
-def _signs() -> list[str]:
-    """Every operator that stands between whole numbers and is no word."""
-    return [s for s, one in OPERATIONS.items() if not s.isalpha() and not one.compound]
+def _infixes() -> list[str]:
+    """Return every operator that stands between whole numbers."""
+    return [s for s, operation in OPERATIONS.items() if not (s.isalpha() or operation.compound)]
 
 
-def _any_sign() -> str:
-    """A pattern of one of them."""
-    return "|".join(map(re.escape, sorted(_signs(), key=len, reverse=True)))
-
-
-def _called(text: str) -> str:
-    """`gcd 12, 18` for `gcd(12, 18)`, anything else as it is."""
-    call = re.fullmatch(r"([^\W\d_]+)\s*\((.*)\)", text, re.DOTALL)
-    return f"{call[1]} {call[2].strip()}" if call else text
+def _infix_pattern() -> str:
+    """Return a pattern of any of them."""
+    return "|".join(map(re.escape, sorted(_infixes(), key=len, reverse=True)))
 
 
 Parsed = tuple[str, tuple[int, ...]]
 
 
-def _compound(text: str) -> Parsed | None:
-    """A problem whose numbers have several parts, as before and after a point, if it is one."""
-    for symbol, operation in OPERATIONS.items():
-        found = operation.read(text)
-        if found:
-            return symbol, _numbers(found)
-    return None
-
-
 def _named(text: str) -> Parsed | None:
-    """A problem that begins with its operation's name; None if this one does not."""
-    word, _, rest = text.partition(" ")
+    """Read a problem that begins with its operation's name; None if this one does not."""
+    word, _, operands = text.partition(" ")
     if not word.isalpha():
         return None
     if word not in OPERATIONS:
         raise unknown("operation", word, OPERATIONS)
-    return word, _numbers(re.split(r"\s*,\s*|\s+", rest.strip()))
+    return word, _numbers(re.split(r"\s*,\s*|\s+", operands.strip()))
 
 
 def _in_base(operator: str, operands: tuple[int, ...], base: int) -> Problem:
-    """The problem, if its operands may be written in that base."""
+    """Return the problem, if its operands may be written in that base."""
     operation = operation_named(operator)
-    wanted = operation.base or (10 if operation.answer_base else base)
-    if base != wanted:
+    own_base = operation.base or (10 if operation.answer_base else base)
+    if base != own_base:
         raise UserError(
-            f"operands of {operation.name} are written in base {wanted}, such as"
-            f" {operation.example}"
+            f"{operation.name} takes operands in base {own_base}, such as {operation.example}"
         )
     return Problem(operator, operands, base)
 
 
-def _modulus(text: str) -> tuple[str, str]:
-    """The problem and what follows it: `12+5` and ` mod 97`, or nothing."""
-    found = re.fullmatch(r"(.*?)\s+mod\s+([0-9]+)", text, re.DOTALL)
-    return (found[1], f" mod {found[2]}") if found else (text, "")
-
-
 def _infix(text: str) -> Parsed:
-    """Numbers with one and the same sign between them."""
+    """Read numbers with one and the same operator between them."""
     complaint = _complaint(text)
     if complaint:
         raise UserError(complaint)
-    signs = _any_sign()
-    first, *others = dict.fromkeys(re.findall(signs, text))
+    pattern = _infix_pattern()
+    first, *others = dict.fromkeys(re.findall(pattern, text))
     if others:
         raise UserError(f"{first!r} and {others[0]!r} together: one operation at a time")
-    return first, _numbers(re.split(rf"\s*(?:{signs})\s*", text))
+    return first, _numbers(re.split(rf"\s*(?:{pattern})\s*", text))
 
 
 def _numbers(texts: list[str]) -> tuple[int, ...]:
     for text in texts:
         if not re.fullmatch(r"[0-9]+", text):
-            raise UserError(_complaint(text) or f"{quoted(text)} is no whole number from 0 up")
+            raise UserError(_complaint(text) or f"{quoted(text)} is not a whole number from 0 up")
         if len(text) > DIGITS:
             raise UserError(f"operand of {len(text):,} digits: at most {DIGITS:,} are accepted")
     return tuple(map(to_int, texts))
 
 
-def _refused(operation: Operation, operands: tuple[int, ...]) -> str | None:
-    """Why there is no such problem, if there is none."""
-    if any(value < 0 for value in operands):
-        return "negative operand: operands are whole numbers from 0 up"
-    most = OPERANDS if operation.most is None else operation.most
-    if not operation.least <= len(operands) <= most:
-        wanted = f"{most}" if operation.least == most else f"{operation.least} to {most:,}"
-        numbers = "operand" if wanted == "1" else "operands"
-        return f"{operation.name} takes {wanted} {numbers}, such as {operation.example}"
-    return operation.refuse(operands)
-
-
-def _shortened(text: str) -> str:
-    text = text.strip()
-    return repr(text if len(text) <= 40 else f"{text[:18]}...{text[-18:]}")
-
-
 def _complaint(text: str) -> str | None:
-    """The most specific thing that can be said of a text that is no problem."""
-    signs = _any_sign()
+    """Return the most specific reason why a text is no problem."""
+    pattern = _infix_pattern()
     if not text:
         return f"there is nothing; write a problem such as {EXAMPLES}"
-    if re.search(r"[0-9][.][0-9]|[0-9],[0-9]{3}\b|[0-9][eE][0-9]", text):
-        return f"only whole numbers can be calculated with, written as 1234{_but_compound()}"
+    if grouped := re.search(r"[0-9]+(?:,[0-9]{3})+\b", text):
+        number = grouped[0]
+        return f"',' in {quoted(number)}: write {quoted(number.replace(',', ''))[1:-1]}"
+    if re.search(r"[0-9][.][0-9]|[0-9][eE][0-9]", text):
+        examples = [one.example for one in OPERATIONS.values() if one.compound]
+        pointed = f"; with a point there is {' or '.join(examples)}" if examples else ""
+        return f"numbers are whole, written as 1234{pointed}"
     if re.search(r"(^|[-+*/%<]\s*)-\s*[0-9]", text):
         return "operands are whole numbers from 0 up, such as 12-34"
-    rest = re.sub(signs, " ", text)
-    if "/" in rest:
+    operands = re.sub(pattern, " ", text)
+    if "/" in operands:
         return "'/' is no known operator: did you mean '//'?"
-    strange = sorted(set(re.findall(r"[^0-9\s]", rest)))
+    strange = sorted(set(re.findall(r"[^0-9\s]", operands)))
     if strange:
-        return (
-            f"{quoted(' '.join(strange))} is no digit and no known operator ({' '.join(_signs())})"
-        )
-    if not re.search(signs, text):
+        characters, operators = quoted(" ".join(strange)), " ".join(_infixes())
+        return f"{characters} is no digit and no known operator ({operators})"
+    if not re.search(pattern, text):
         return f"an operator is missing; write a problem such as {EXAMPLES}"
     if re.search(r"[0-9]\s+[0-9]", text):
         return "two numbers have no operator between them"
-    if re.search(r"^\s*@|@\s*$|@\s*@", re.sub(signs, "@", text)):
+    if re.search(r"^\s*@|@\s*$|@\s*@", re.sub(pattern, "@", text)):
         return "an operand is missing; write a problem such as 12+34"
     return None
-
-
-def _but_compound() -> str:
-    """Which problems have other numbers."""
-    examples = [one.example for one in OPERATIONS.values() if one.compound]
-    return f", but for {' or '.join(examples)}" if examples else ""
