@@ -55,6 +55,16 @@ def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
     assert len(np.unique(end)) == 1000
 
 
+@pytest.mark.parametrize("held_out", [50, 101, 300])
+def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None:
+    task = Task("+", special=0.0, values=(0, 19), held_out=held_out)
+    for end in range(held_out):
+        first = {frozenset(one.operands) for one in tasks.held_out(task, range(end))}
+        second = tasks.held_out(task, range(end, held_out))
+        assert not first & {frozenset(one.operands) for one in second}
+        assert held_out - end - len(second) <= 2
+
+
 def test_the_order_looks_random_and_has_equal_operands_at_their_share() -> None:
     table = Table("+", 0, 99, 42, 2000, twins_together=True)
     pairs = np.asarray(table.pairs(jnp.arange(table.rows)))

@@ -48,18 +48,28 @@ class Table:
     def rows(self) -> int:
         return (self.high - self.low + 1) * (self.high - self.second + 1)
 
+    @property
+    def parts(self) -> Parts | None:
+        """The pairs of twins, where these stand together."""
+        if not (self.twins_together and OPERATIONS[self.operator].commutes):
+            return None
+        return Parts(self.low, self.second, self.high, self.held_out)
+
+    def boundary(self, place: int) -> int:
+        """Return the first place from `place` on at which what is held out can be divided."""
+        return place if self.parts is None else self.parts.boundary(place)
+
     def row(self, places: Int[Array, " places"]) -> Int[Array, " places"]:
         """The numbers of the rows that stand at these places of the random order."""
-        if self.twins_together and OPERATIONS[self.operator].commutes:
-            return self._together(places)
+        if self.parts is not None:
+            return self._together(self.parts, places)
         return shuffled(places, self.rows, self.seed)
 
-    def _together(self, places: Int[Array, " places"]) -> Int[Array, " places"]:
+    def _together(self, parts: Parts, places: Int[Array, " places"]) -> Int[Array, " places"]:
         """As `row`: problems without a twin, and pairs of twins, each in a random order.
 
         Sums of 0..2: at places 0..2 0+2, 2+0 and 1+1, say, if three are held out.
         """
-        parts = Parts(self.low, self.second, self.high, self.held_out)
         alone, number, flipped = parts.at(places)
         single = shuffled(jnp.where(alone, number, 0), parts.singles, self.seed)
         pair = shuffled(jnp.where(alone, 0, number), max(1, parts.pairs), self.seed)

@@ -64,6 +64,19 @@ class Parts:
         number = jnp.where(is_alone, before + jnp.where(first, 0, alone), pair)
         return is_alone, number, slot % 2 == 1
 
+    def boundary(self, place: int) -> int:
+        """Return the first place from `place` on at which the first part can be divided.
+
+        No pair then has one problem before that place and its twin after it.
+        """
+        every = _every(self.first_part, self.singles_first)
+        while place < self.first_part:
+            singles_before = min(-(-place // every), self.singles_first)
+            if (place - singles_before) % 2 == 0:
+                break
+            place += 1
+        return place
+
     def single(self, number: Places) -> Operands:
         """The operands of a problem without a twin: 0 is 0+0, 1 is 1+1.
 

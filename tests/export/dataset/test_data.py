@@ -90,6 +90,27 @@ def test_an_overlap_would_be_counted_and_nothing_be_left(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_mirrored_problems_are_counted_as_one(tmp_path: Path, together: bool) -> None:
+    """An odd range of validation would part a pair: its second problem is left out."""
+    table = {"task__values": [0, 19], "task__held_out": 101, "task__special": 0.0}
+    of = tiny.recipe(
+        **LAYOUT | table, task__twins_together=together, task__digits=[1, 10],
+        training__validation=21, evaluation__held_out=80, evaluation__digits=[3],
+    )  # fmt: skip
+    summary = dataset.write(of, 100, tmp_path / "set")
+    pairs = {
+        split: {frozenset(problem(row).operands) for row in rows(tmp_path / "set", split)}
+        for split in SPLITS
+    }
+    shared = {
+        (first, second): pairs[first] & pairs[second]
+        for first, second in itertools.combinations(SPLITS, 2)
+    }
+    assert any(shared.values()) is not together
+    assert (summary.overlap > 0) is not together
+
+
 def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     def interrupt(split: str, share: float) -> None:
         if split == "train":

@@ -197,7 +197,7 @@ def larger_than_trained(task: Task, problem: Problem) -> bool:
 def _source(
     task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
 ) -> Source:
-    layout.accept(task.operator, tasks.counts(task)[1])
+    layout.accept(task.operator, tasks.widest(task))
     kind = Recorded if isinstance(layout, ProgramLayout) else Source
     if not task.values:
         return kind(task, layout, split, rows, seed)
@@ -221,7 +221,7 @@ def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
             f" {held[0]:,} + {held[1]:,} of them"
         )
     start = {VALIDATION: 0, TEST_ID: held[0], TEST_OOD: sum(held)}[split]
-    return range(task.held_out)[start : start + rows]
+    return range(tasks.table(task).boundary(start), min(start + rows, task.held_out))
 
 
 def _ahead(begin: Callable[[int], T], depth: int) -> Iterator[T]:
