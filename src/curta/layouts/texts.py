@@ -19,9 +19,10 @@ from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Program, store
 from curta.programs.machine import survey as surveys
+from curta.programs.machine.check import refuse_wrong
 from curta.programs.machine.machine import Machine, Neighbour, Windows
 from curta.programs.machine.survey import survey
-from curta.programs.user import registry
+from curta.programs.user import generic, registry
 
 
 def layout_of(recipe: Recipe) -> Layout:
@@ -62,6 +63,9 @@ def _of_programs(
     chosen = [_for(task, known) for task in trained]
     sizes = {task.operator: tasks.sizes(task) for task in trained}
     more = [program for name in others for program in registry.programs_of(name)]
+    for program in (*chosen, *more):
+        if program.file or program.name not in PROGRAMS:
+            refuse_wrong(program, generic.sizes(program))
     machine, windows = _surveyed(chosen, sizes, more)
     windows = windows | _windows(machine, dict(neighbours))
     return ProgramLayout(machine, windows, store.recorder(machine, chosen))

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, quoted
 from curta.problems.notation import DIGITS, written
 from curta.problems.operations.base import Answer, Operation
 from curta.problems.sizes import Sizes
@@ -45,9 +45,7 @@ class Declared(Operation):
     @classmethod
     def of(cls, program: Program) -> "Declared":
         """The operation that a program brings."""
-        truth = program.truth
-        assert truth is not None
-        made = cls(program.operator, program.format, program, lambda operands: truth(*operands))
+        made = cls(program.operator, program.format, program, program.true_answer)
         made.name, made.commutes = program.name, program.commutes
         made.example = program.example or made.example
         made.cases, made.bounded = program.cases, not program.file
@@ -94,7 +92,10 @@ class Declared(Operation):
         found = compound.read(self.form, self.symbol, line)
         nearest = None if found else compound.completed(self.form, self.symbol, line)
         if nearest:
-            raise UserError(f"every part of a number is written, as in {nearest}")
+            raise UserError(
+                "every number needs a point with a digit before and after it, such as"
+                f" {quoted(nearest)[1:-1]}"
+            )
         if not found and self.symbol.isalpha() and line.split(" ")[0] == self.symbol:
             raise UserError(f"{self.name} is written as {self.example}")
         return found

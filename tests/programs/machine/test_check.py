@@ -10,7 +10,7 @@ from curta.config.errors import UserError
 from curta.programs.machine import Answer, Given, Paper, Program, Sign, check, program, written
 from curta.programs.machine.check import Checked
 from curta.programs.machine.prompt import Part
-from curta.programs.user import checking
+from curta.programs.user import checking, generic
 
 EQUALS = Sign("=")
 
@@ -119,9 +119,9 @@ def test_a_truth_that_is_not_curtas_own() -> None:
         "mine", "+", axes=("place",), prompt=(Given("a", "place"), Sign("+"), Given("b", "place"),
         EQUALS), answer=Answer("out"), truth=lambda a, b: 0,
     )(lambda paper, a, b: paper.write("out", 0).end())  # fmt: skip
-    (found,) = checking.check(made)
-    assert found.other_truth
-    assert not found.learnable
+    right = r"test_check.py line \d+: operator '\+' is Curta's own, and 0\+1 is 1, not 0"
+    with pytest.raises(UserError, match=f"{right}: choose another operator"):
+        checking.check(made)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_prompts_that_could_not_be_read(prompt: tuple[Part, ...], says: str) -> 
 
 @pytest.mark.parametrize("told", [1, 1.5, "7"])
 def test_a_truth_that_is_no_fraction(told: object) -> None:
-    with pytest.raises(UserError, match=r"must return a fractions\.Fraction"):
+    with pytest.raises(UserError, match=r"is .*: it must return a fractions\.Fraction"):
         of(total, lambda n: told, answer=Answer("so far", fraction="out"))
 
 
@@ -179,10 +179,45 @@ def test_an_algorithm_that_takes_other_operands() -> None:
         )(lambda paper, a: None)  # fmt: skip
 
 
-@pytest.mark.parametrize("told", [1.5, "7", (1, 2), None])
+@pytest.mark.parametrize("told", [1.5, "7", (1, 2), [1], None])
 def test_a_truth_that_is_no_number(told: object) -> None:
-    with pytest.raises(UserError, match="must return a whole number"):
+    with pytest.raises(UserError, match=r"truth of checkedhere \d+ is .*: it must return an int"):
         of(total, lambda n: told)
+
+
+@pytest.mark.parametrize("told", [[1, 2], (), (1.5,), 3])
+def test_a_truth_that_is_no_tuple(told: object) -> None:
+    made = written(
+        "several", axes=("place", "row"), prompt=(Given("n", "place"), EQUALS),
+        answer=Answer("out", many="row"), truth=lambda n: told,
+    )  # fmt: skip
+    with pytest.raises(UserError, match=r"truth of several \d+ is .*: it must return a tuple"):
+        checking.check(made)
+
+
+def test_what_a_program_or_its_truth_raises_names_the_problem() -> None:
+    def raises(paper: Paper, n: list[int]) -> None:
+        paper.write("out", 7 // n[0]).end()
+
+    for run, truth in ((raises, digits), (total, lambda n: 7 // (n % 10))):
+        with pytest.raises(ZeroDivisionError) as caught:
+            of(run, truth)
+        assert caught.value.__notes__[0].startswith("in checkedhere ")
+
+
+def test_a_wrong_program_is_refused_with_the_problems_that_check_shows() -> None:
+    made = program(
+        "wrongsum", axes=("place",), prompt=(Given("n", "place"), EQUALS), sizes=(1, 5),
+        answer=Answer("out"), truth=lambda n: digits(n) + (n > 6),
+    )(total)  # fmt: skip
+    (found,) = checking.check(made)
+    shown = [one.operands for one in found.wrong]
+    assert len(set(shown)) == 3
+    assert all(n < 100 for (n,) in shown)
+    with pytest.raises(UserError, match="program 'wrongsum' is wrong: it writes") as caught:
+        check.refuse_wrong(made, generic.sizes(made))
+    places = [str(caught.value).index(f"for wrongsum {n} (the truth is") for (n,) in shown]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from curta.config.table import counted
-from curta.programs.machine.check import Checked, Wrong
+from curta.programs.machine.check import Checked
 from curta.programs.machine.conflicts import Cell, Explained
-from curta.programs.user.checking import problem_text
 from curta.programs.user.kept import plain
 
 
@@ -38,7 +37,6 @@ def _verdict(found: Checked, train: str) -> Text:
     """Whether it can be learned and what to do next, or why not."""
     reasons = [
         *["some answers are wrong"] * bool(found.wrongs),
-        *["its truth is not that of Curta's own operation"] * bool(found.other_truth),
         *["one window is followed by different tokens"] * bool(found.conflicts),
     ]
     if reasons:
@@ -70,13 +68,8 @@ def _truth(found: Checked) -> Iterator[Text]:
         yield Text(f"  answers: {found.wrongs:,} of {problems:,} are wrong", style="red")
     for one in found.wrong:
         wrote = "no answer can be read" if one.written is None else f"wrote {plain(one.written)}"
-        yield Text(f"    {_problem(found, one)}: {wrote}, should be {plain(one.truth)}")
-    for one in found.other_truth:
-        yield Text(
-            f"  truth gives {plain(one.written)} for {_problem(found, one)}, but Curta's own"
-            f" {found.program.operator} gives {plain(one.truth)}: choose another operator",
-            style="red",
-        )
+        problem = found.program.problem_text(one.operands)
+        yield Text(f"    {problem}: {wrote}, should be {plain(one.truth)}")
 
 
 def _windows(found: Checked) -> Iterator[Text]:
@@ -105,14 +98,10 @@ def _conflict(found: Checked, one: Explained) -> Iterator[Text]:
     )
     yield Text(f"    it sees     {', '.join(map(_cell, one.window))}")
     for problem, step, token in zip(one.problems, one.steps, one.follows, strict=True):
-        asked = problem_text(found.program, problem)
+        asked = found.program.problem_text(problem)
         yield Text(f"    then        {token}   in {asked}, after token {step + 1}")
     yield Text(f"    {one.hint}")
 
 
 def _cell(cell: Cell) -> str:
     return f"{cell.place}: {'nothing' if cell.symbol is None else cell.symbol}"
-
-
-def _problem(found: Checked, one: Wrong) -> str:
-    return problem_text(found.program, one.operands)

@@ -5,16 +5,18 @@ tokens no model under a window can learn the program: such conflicts are explain
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from curta.config.errors import UserError
+from curta.config.errors import QUOTED, UserError
+from curta.config.printable import shortened
+from curta.problems.decimals import to_text
+from curta.problems.problem import answer_text
 from curta.problems.sizes import Sizes
 from curta.programs.machine.conflicts import Explained, Recorded, explain
 from curta.programs.machine.finding import find
@@ -34,8 +36,6 @@ SECONDS = 5.0
 
 SHOWN = 3
 """Wrong answers that are shown, at most."""
-
-Truth = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,15 @@ class Checked:
     wrongs: int
     conflicts: tuple[Explained, ...]
     growing: tuple[Growing, ...]
-    other_truth: tuple[Wrong, ...] = field(default=())
-    """Where the program's truth is not that of Curta's own operation."""
 
     @property
     def learnable(self) -> bool:
-        return not (self.wrongs or self.conflicts or self.other_truth)
+        return not (self.wrongs or self.conflicts)
 
 
-def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None) -> Checked:
-    """Records problems up to FACTORS times these sizes, and looks at what was written.
-
-    `own` is Curta's truth, where the program has another for the same operator.
-    """
-    vocabulary = Vocabulary()
-    for key in program.format.every():
-        vocabulary.add(key)
+def check(program: Program, sizes: Sizes) -> Checked:
+    """Record problems up to FACTORS times these sizes, and look at what was written."""
+    vocabulary = _prompts(program)
     drawn = [_draw(program, sizes.times(factor), vocabulary) for factor in FACTORS]
     problems = [operands for one in drawn for operands in one.problems]
     texts = [text for one in drawn for text in one.texts]
@@ -108,22 +101,48 @@ def check(program: Program, sizes: Sizes, truth: Truth, own: Truth | None = None
     table = WindowTable(cells_of(windows))
     table.add(seen(machine, recording, windows))
     of = Recorded(program, machine, windows, problems, texts)
-    wrong = list(_wrong(of, truth))
-    different = list(_different(problems, truth, own)) if own else []
+    wrong = [list(_wrong(program, machine, size)) for size in drawn]
     conflicts = explain(of, table.conflicts) if program.run else ()
     return Checked(
         program, machine, windows, len(table), tuple(one.sized for one in drawn),
-        round(len(recording.tokens) / max(seconds, 1e-9)), _shortest(wrong), len(wrong),
-        conflicts, tuple(_growing(machine, vocabulary, [one.known for one in drawn])),
-        _shortest(different),
+        round(len(recording.tokens) / max(seconds, 1e-9)), _shortest(next(filter(None, wrong), [])),
+        sum(map(len, wrong)), conflicts,
+        tuple(_growing(machine, vocabulary, [one.known for one in drawn])),
     )  # fmt: skip
 
 
-def _shortest(wrong: Sequence[Wrong]) -> tuple[Wrong, ...]:
-    """Return SHOWN different ones of the smallest operands: a problem may be drawn twice."""
-    by_operands = {one.operands: one for one in wrong}
-    ordered = sorted(by_operands, key=lambda key: (sum(n.bit_length() for n in key), key))
-    return tuple(by_operands[operands] for operands in ordered[:SHOWN])
+def refuse_wrong(program: Program, sizes: Sizes) -> None:
+    """Raise UserError if a program writes another answer than the truth.
+
+    The message has the problems that `check` shows: at the first size where any is wrong.
+    """
+    vocabulary = _prompts(program)
+    drawn = _draw(program, sizes, vocabulary)
+    wrong = _shortest(_wrong(program, machine_of([program], vocabulary.tokens), drawn))
+    if wrong:
+        examples = ", ".join(
+            f"{'no answer' if one.written is None else shortened(answer_text(one.written), QUOTED)}"
+            f" for {program.problem_text(one.operands)}"
+            f" (the truth is {shortened(answer_text(one.truth), QUOTED)})"
+            for one in wrong
+        )
+        where = f" of {program.file.rpartition('@')[0]}" if program.file else ""
+        raise UserError(f"program {program.name!r}{where} is wrong: it writes {examples}")
+
+
+def _shortest(wrong: Iterable[Wrong]) -> tuple[Wrong, ...]:
+    """Return some different problems of these, the shortest first."""
+    different = {one.operands: one for one in wrong}.values()
+    length = lambda one: (sum(len(to_text(value)) for value in one.operands), one.operands)
+    return tuple(sorted(different, key=length)[:SHOWN])
+
+
+def _prompts(program: Program) -> Vocabulary:
+    """Return a vocabulary that has every token of a prompt."""
+    vocabulary = Vocabulary()
+    for key in program.format.every():
+        vocabulary.add(key)
+    return vocabulary
 
 
 class Drawn(NamedTuple):
@@ -148,37 +167,15 @@ def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> Drawn:
     )
 
 
-def _wrong(of: Recorded, truth: Truth) -> Iterator[Wrong]:
-    """Problems whose text holds another answer than the truth."""
-    machine = of.machine
-    for operands, (tokens, prompt) in zip(of.problems, of.texts, strict=True):
-        right = truth(*operands)
-        _check_type(of.program, operands, right)
+def _wrong(program: Program, machine: Machine, drawn: Drawn) -> Iterator[Wrong]:
+    """Yield the problems whose text holds another answer than the truth."""
+    for operands, (tokens, prompt) in zip(drawn.problems, drawn.texts, strict=True):
+        right = program.true_answer(operands)
         where = machine.positions(np.array(tokens))[prompt:].tolist()
         pairs = [(machine.tokens[t], w) for t, w in zip(tokens[prompt:], where, strict=True)]
-        answer = of.program.format.read(pairs) if tokens[-1] == machine.end else None
-        right = tuple(right) if isinstance(right, list) else right
+        answer = program.format.read(pairs) if tokens[-1] == machine.end else None
         if answer != right or isinstance(answer, bool) != isinstance(right, bool):
             yield Wrong(operands, answer, right)
-
-
-def _check_type(program: Program, operands: tuple[int, ...], right: Any) -> None:
-    """Raises UserError for a truth that is no answer such as the program's."""
-    several, pointed = bool(program.answer.many), bool(program.answer.fraction)
-    numbers = list(right) if several and isinstance(right, list | tuple) else [right]
-    kind = Fraction if pointed else int
-    if several != isinstance(right, list | tuple) or not all(isinstance(n, kind) for n in numbers):
-        wanted = "a tuple of whole numbers" if several else "a whole number, True or False"
-        wanted = "a fractions.Fraction" if pointed else wanted
-        call = f"program {program.name!r}: truth({', '.join(map(str, operands))})"
-        raise UserError(f"{call} must return {wanted} (got {right!r})")
-
-
-def _different(problems: Sequence[tuple[int, ...]], truth: Truth, own: Truth) -> Iterator[Wrong]:
-    """Problems of which Curta's own operation has another truth."""
-    for operands in problems[:1000]:
-        if truth(*operands) != own(*operands):
-            yield Wrong(operands, truth(*operands), own(*operands))
 
 
 def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> Iterator[Growing]:

@@ -1,13 +1,18 @@
 """Programs: an algorithm that writes on squared paper, its prompt, its answer and its truth."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from curta.problems.decimals import places_of
+from curta.config.errors import UserError, quoted
+from curta.problems.decimals import places_of, to_text
 from curta.problems.notation import to_digits
+from curta.problems.notation import written as in_base
+from curta.problems.operations import OPERATIONS
+from curta.problems.operations import Answer as TrueAnswer
 from curta.programs.machine import fitting
 from curta.programs.machine.paper import Paper, ProgramError, Vocabulary
 from curta.programs.machine.prompt import Answer, Format, Part
@@ -84,22 +89,55 @@ class Program:
         digits, numbers = self.format.digits(operands), vocabulary.numbers
         prompt = [numbers[key] for key in self.format.prompt(digits)]
         if self.run is None:
-            write_answer(paper, self.format, self._truth(operands))
+            write_answer(paper, self.format, self.true_answer(operands))
         else:
-            self.run(paper, *digits)
+            with self._naming(operands):
+                self.run(paper, *digits)
         if not paper.tokens:
             raise ProgramError(
                 f"program {self.name!r} wrote nothing: call paper.write(...), then paper.end()"
             )
         return prompt + paper.tokens, len(prompt)
 
-    def _truth(self, operands: Sequence[int]) -> Any:
-        """What is right, by the program itself or by the operation that it is for."""
-        if self.truth is not None:
-            return self.truth(*operands)
-        from curta.problems.operations import OPERATIONS
+    def true_answer(self, operands: Sequence[int]) -> TrueAnswer:
+        """Return the truth, by the program itself or by the operation that it is for.
 
-        return OPERATIONS[self.operator].truth(*operands)
+        Raises UserError for what is no answer of the program's kind.
+        """
+        with self._naming(operands):
+            answer = (self.truth or OPERATIONS[self.operator].truth)(*operands)
+        if self.answer.fraction:
+            fits, kind = isinstance(answer, Fraction), "a fractions.Fraction"
+        elif self.answer.many:
+            numbers, kind = answer if isinstance(answer, tuple) else (), "a tuple of ints"
+            fits = bool(numbers) and all(isinstance(number, int) for number in numbers)
+        else:
+            fits, kind = isinstance(answer, int), "an int or a bool"
+        if not fits:
+            raise UserError(
+                f"program {self.name!r}: the truth of {self.problem_text(operands)} is"
+                f" {quoted(answer)}: it must return {kind}"
+            )
+        return answer
+
+    def problem_text(self, operands: Sequence[int]) -> str:
+        """Return a problem as people write it, shortened for a message."""
+        operation = OPERATIONS.get(self.operator)
+        if operation is None:
+            return quoted(f"{self.operator} {','.join(map(to_text, operands))}")[1:-1]
+        texts = tuple(in_base(value, operation.base or 10) for value in operands)
+        return quoted(operation.text(texts))[1:-1]
+
+    @contextmanager
+    def _naming(self, operands: Sequence[int]) -> Iterator[None]:
+        """Name the problem in what the program's own code raises."""
+        try:
+            yield
+        except UserError as error:
+            raise type(error)(f"{error}, in {self.problem_text(operands)}") from error
+        except Exception as error:
+            error.add_note(f"in {self.problem_text(operands)} of program {self.name!r}")
+            raise
 
 
 def program(

@@ -12,6 +12,14 @@ DIGITS = (1, 4)
 """Digits of the operands of a program that does not say on which it is trained."""
 
 
+def sizes(program: Program) -> Sizes:
+    """Return the sizes on which a program is trained where no recipe says so."""
+    digits = program.sizes.get("digits", DIGITS)
+    least = len(program.format.givens)
+    operands = program.sizes.get("operands", (least, least))
+    return Sizes(digits, program.sizes.get("second", digits), operands)
+
+
 def fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str, Any]:
     """A recipe for these programs. With an algorithm they are learned under a window; without
     one, answers are learned whole, by attention to all earlier tokens.

@@ -5,19 +5,26 @@ Program or a list of them. They are read when a name is asked for that is not kn
 What is built in is never replaced.
 """
 
+import inspect
 import sys
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
+from itertools import islice
+from pathlib import Path
 
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError, quoted, unknown
 from curta.config.table import counted
 from curta.problems.operations import OPERATIONS
+from curta.problems.problem import answer_text
 from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
-from curta.programs.machine import Program
-from curta.programs.user import userfiles
+from curta.programs.machine import Program, sampling
+from curta.programs.user import generic, userfiles
 
 GROUP = "curta.programs"
+
+COMPARED = 1_000
+"""Problems on which a program's truth is compared with that of Curta's own operation."""
 
 REGISTERED: dict[str, Program] = {}
 """Programs that were registered in this process, by name."""
@@ -57,6 +64,25 @@ def adopt(program: Program) -> None:
             f"operator {symbol!r} is Curta's own, as in {own.example}, and does not take the"
             f" {counted(count, 'operand')} of program {program.name!r}: choose another operator"
         )
+    if program.truth is None:
+        return
+    drawn = islice(sampling.drawn(program, generic.sizes(program), "truth", 0.4), COMPARED)
+    for operands in sorted(drawn, key=lambda operands: (sum(operands), operands)):
+        right, truth = own.truth(*operands), program.true_answer(operands)
+        if right != truth:
+            raise UserError(
+                f"{_place(program)}: operator {symbol!r} is Curta's own, and"
+                f" {program.problem_text(operands)} is {quoted(answer_text(right))[1:-1]}, not"
+                f" {quoted(answer_text(truth))[1:-1]}: choose another operator"
+            )
+
+
+def _place(program: Program) -> str:
+    """Return the file and the line of a program's truth, or its name where these are unknown."""
+    code = getattr(inspect.unwrap(program.truth), "__code__", None) if program.truth else None
+    if code is None:
+        return f"{userfiles.shown(program.file)} program {program.name!r}".strip()
+    return f"{Path(code.co_filename).name} line {code.co_firstlineno}"
 
 
 def programs_of(name: str) -> list[Program]:
@@ -114,8 +140,8 @@ def _brought(entry: EntryPoint) -> Iterable[Program]:
 
 
 def _take(program: Program, entry: EntryPoint) -> None:
-    if program.name in PROGRAMS or (program.operator in BUILT_IN and program.truth is not None):
-        _warn(entry, f"program {program.name!r} ({program.operator}) is Curta's own: left out")
+    if program.name in PROGRAMS:
+        _warn(entry, f"program {program.name!r} is Curta's own: left out")
         return
     try:
         adopt(program)
