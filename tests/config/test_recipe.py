@@ -78,7 +78,7 @@ def test_positions_without_a_name_are_told_what_is_missing() -> None:
 
 def test_an_operator_that_the_layout_cannot_write_is_told_with_those_it_can() -> None:
     line = refusal({"layout": "hints", "task.operator": "-"} | SEEING)
-    assert line == "unknown operator of layout 'hints' '-': choose from +"
+    assert line == "layout 'hints' has no '-': it takes +"
 
 
 def test_an_unknown_operator_is_told() -> None:
@@ -166,10 +166,11 @@ def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
     ("text", "fields", "says"),
     [
         ("12+", {}, "'12+': an operand is missing; write a problem such as 12+34"),
-        ("1.5+2", {}, "'1.5+2': every part of a number is written"),
-        ("5-3", {}, "'5-3': unknown operator of this recipe '-': choose from +"),
-        ("1+2+3", SEEING | {"layout": "coupled"}, "layout 'coupled' holds 2 operands, not 3"),
-        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "holds 3 digits"),
+        ("1.5+2", {}, "cannot read '1.5+2': every number needs a point"),
+        ("5-3", {}, "'5-3': this recipe has no '-': it takes +"),
+        ("1+2+3", SEEING | {"layout": "coupled"}, "this recipe takes 2 operands of + (got 3)"),
+        ("1000+1", SEEING | {"layout": "fields", "task.digits": [1, 3]}, "3 digits (got 4)"),
+        ("1+2+3", {}, "'1+2+3': this recipe takes 2 operands of + (got 3)"),
         (
             "1" * 40 + "+1",
             {"layout": "coupled", "positions.name": "learned", "positions.length": 40},
@@ -183,7 +184,7 @@ def test_an_unknown_recipe_is_told_with_the_nearest_one() -> None:
                 "positions.name": "learned",
                 "positions.length": 64,
             },
-            "'framed' holds 2 operands",
+            "this recipe takes 2 operands of + (got 4)",
         ),
     ],
 )
@@ -191,7 +192,7 @@ def test_a_named_problem_that_cannot_be_asked_is_refused(
     text: str, fields: dict[str, Any], says: str
 ) -> None:
     line = refusal(fields | {"evaluation.named": ["1+2", text]})
-    assert line.startswith("evaluation.named ")
+    assert line.startswith("evaluation.named: ")
     assert says in line
 
 

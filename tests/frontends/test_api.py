@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import curta
 from curta.config.errors import UserError
 from curta.config.typed import as_json
 from curta.frontends import api
+from curta.probes.inside.interventions import Intervention
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -44,6 +46,26 @@ def test_train_ask_evaluate_and_load(runs_folder: Path) -> None:
     assert answer is None or answer >= 0
     again = curta.load("addition")
     assert again.ask("2+2") == answer
+    ways: list[Callable[[Any], Any]] = [
+        again.ask,
+        lambda problem: again.write(["2+2", problem]),
+        lambda problem: again.activations([problem]),
+        lambda problem: again.intervene([problem], []),
+        lambda problem: again.intervene(["2+2"], [Intervention("final", "patch", problem)]),
+    ]
+    for problem, says in {
+        "12+34+5": r"'12\+34\+5': run 'addition' takes 2 operands of \+ \(got 3\)",
+        "5-3": r"'5-3': run 'addition' has no '-': it takes \+",
+        "0x1+0x2": r"takes \+ in base 10 only \(got base 16\)",
+        "1+-2": "whole numbers from 0 up",
+    }.items():
+        for way in ways:
+            with pytest.raises(UserError, match=says):
+                way(problem)
+    with pytest.raises(UserError, match="problems are a list such as"):
+        again.write("2+2")
+    with pytest.raises(UserError, match="takes 2 operands"):
+        again.evaluate(named=["12+34+5"], report=False)
     found = again.evaluate(digits=(2, 5), count=4, report=False)
     assert [row.digits for row in found.lengths] == [2] * 5 + [5] * 5
     beside = runs_folder / "addition" / "evaluations" / "digits-2_5.count-4.json"

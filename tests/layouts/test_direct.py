@@ -176,10 +176,10 @@ def test_letters_are_read_if_each_comes_once(completion: str, answer: object) ->
 
 def test_there_are_letters_for_twenty_six_numbers() -> None:
     layout = layout_named("labelled")
-    layout.accept("order", 26)
+    layout.accept("order", [1] * 26)
     assert layout.prompt(Problem("order", (1,) * 26)).startswith("1:z,1:y,")
-    with pytest.raises(UserError, match="'labelled' holds 26 operands, not 27"):
-        layout.accept("order", 27)
+    with pytest.raises(UserError, match=r"'labelled' takes 1 to 26 operands of order \(got 27\)"):
+        layout.accept("order", [1] * 27)
 
 
 # Begin signs.
@@ -288,11 +288,10 @@ def test_hints_have_their_own_letters_and_an_end() -> None:
     layout.bounds("+", (128, 128))
     for refuse in (
         lambda: layout.bounds("+", (129, 3)),
-        lambda: layout.prompt(Problem("+", (10**128, 3))),
+        lambda: layout.write(Problem("+", (10**128, 3))),
     ):
-        with pytest.raises(UserError, match="129 digits are too long for layout 'hints'") as caught:
+        with pytest.raises(UserError, match=r"'hints' takes .* at most 128 digits \(got 129\)"):
             refuse()
-        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["fields", "begun-left"])
@@ -302,7 +301,7 @@ def test_operands_longer_than_their_field_are_refused(name: str) -> None:
         lambda: layout.write(Problem("+", (1234, 5))),
         lambda: layout.bounds("+", (1, 4)),
     ):
-        with pytest.raises(UserError, match=f"'{name}' holds 3 digits an operand, not 4"):
+        with pytest.raises(UserError, match=rf"'{name}' takes .* at most 3 digits \(got 4\)"):
             refuse()
 
 

@@ -94,5 +94,5 @@ def test_texts_that_the_model_cannot_take_are_refused() -> None:
     recipe = tiny.with_encoding("learned")
     with pytest.raises(UserError, match="too long for this model"):
         scored(recipe, parse("1" * 64 + "+2"))
-    with pytest.raises(UserError, match="unknown operator of layout 'coupled' '-'"):
+    with pytest.raises(UserError, match="layout 'coupled' has no '-': it takes \\+"):
         scored(recipe, parse("5-3"))

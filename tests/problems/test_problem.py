@@ -1,5 +1,6 @@
 """Problems: read without surprise, true by Python's ints, of any length."""
 
+import inspect
 import operator
 import re
 from collections.abc import Callable
@@ -239,13 +240,15 @@ def test_as_many_operands_as_are_allowed_are_accepted_and_one_more_is_not() -> N
 @pytest.mark.parametrize("given", [5, None, 1.5, ["12+34"]])
 def test_what_is_neither_text_nor_a_problem_is_refused(given: Any) -> None:
     with pytest.raises(UserError, match="a problem is text such as"):
-        parse(given)
+        inspect.unwrap(parse)(given)  # tests check types, and users' Python does not
 
 
 @pytest.mark.parametrize("operands", [(1.5, 2), (True, 2), ("1", 2), (None, 2)])
 def test_an_operand_is_an_int(operands: Any) -> None:
+    problem = Problem("+", (1, 2))
+    object.__setattr__(problem, "operands", operands)
     with pytest.raises(UserError, match="operands are whole numbers from 0 up"):
-        Problem("+", operands)
+        problem.__post_init__()
 
 
 @every_operator

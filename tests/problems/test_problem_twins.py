@@ -57,12 +57,15 @@ def test_large_tables_part_no_twins(high: int, held_out: int) -> None:
 
 @pytest.mark.parametrize("held_out", [50, 101, 300])
 def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None:
-    task = Task("+", special=0.0, values=(0, 19), held_out=held_out)
-    for end in range(held_out):
-        first = {frozenset(one.operands) for one in tasks.held_out(task, range(end))}
-        second = tasks.held_out(task, range(end, held_out))
-        assert not first & {frozenset(one.operands) for one in second}
-        assert held_out - end - len(second) <= 2
+    table = Table("+", 0, 19, 42, held_out, twins_together=True)
+    pairs = list(map(frozenset, rows(table)[:held_out]))
+    for place in range(held_out):
+        start = table.boundary(place)
+        assert not set(pairs[:place]) & set(pairs[start:])
+        assert place <= start <= place + 2
+    task = Task("+", special=0.0, values=(0, 19), held_out=held_out, split=42)
+    cut = next(place for place in range(held_out) if table.boundary(place) > place)
+    assert len(tasks.held_out(task, range(cut, held_out))) == held_out - table.boundary(cut)
 
 
 def test_the_order_looks_random_and_has_equal_operands_at_their_share() -> None:

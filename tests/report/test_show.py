@@ -73,7 +73,7 @@ def test_a_run_is_shown_by_its_own_machine(
     [
         (["addition"], "give a problem"),
         (["addition", "--steps"], "--steps needs a problem"),
-        (["addition", "1+2+3"], "holds 2 operands, not 3"),
+        (["addition", "1+2+3"], "takes 2 operands of + (got 3)"),
         (["addition-reversed", "--window"], "not of layout 'reversed'"),
     ],
 )

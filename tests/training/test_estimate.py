@@ -129,7 +129,7 @@ def test_members_count(runs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("addition-plain", {"evaluation.digits": [1_000]}, "evaluation.digits: no "),
         ("addition-plain", {"evaluation.grid": 100}, "evaluation.grid: no "),
         ("sources/range", {"evaluation.table": 2_001}, "evaluation.table must be at most"),
-        ("addition", {"evaluation.digits": ["3x5"]}, "holds 2 operands, not 3"),
+        ("addition", {"evaluation.digits": ["3x5"]}, r"takes 2 operands of \+ \(got 3\)"),
         ("addition", {"evaluation.seed": -1}, "evaluation.seed must be at least"),
     ],
 )

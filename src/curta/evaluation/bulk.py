@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
+from curta.config.errors import UserError
 from curta.problems.operations import OPERATIONS
 from curta.problems.operations.base import Operation
+from curta.problems.sizes import check_operands
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.plain import Number, Plain, plain
 from curta.programs.machine.sheet import Prompts, Written
@@ -83,6 +85,11 @@ def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) ->
         return None
     table = plain(machine, lines.operator)
     if table is None or type(OPERATIONS[lines.operator]).refuse is not Operation.refuse:
+        return None
+    try:
+        digits = [int(span.length.max()) for span in lines.operands]
+        check_operands("", machine.limits, lines.operator, digits)
+    except UserError:  # the line is named where problems are read one by one
         return None
     answers = [""] * len(lines.operands[0].begin)
     for chosen in _chosen(lines):

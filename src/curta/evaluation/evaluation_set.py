@@ -88,7 +88,7 @@ def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
         return None
     layout, digits = layout_named(recipe.layout), as_size(size, operator)
     try:
-        layout.accept(operator, len(digits))
+        layout.accept(operator, digits)
         encoding(recipe, layout).check(layout.bounds(operator, digits))
     except UserError as error:
         return str(error)

@@ -173,7 +173,7 @@ def _held_out(task: Task, recipes: Sequence[Recipe], settings: sections.Evaluati
 def _refusal(asked: Asked, operator: str, size: int | str) -> str | None:
     """Why a run cannot be asked problems of this size, of a program or of a layout."""
     try:
-        asked.models.layout.accept(operator, len(tasks.as_size(size, operator)))
+        asked.models.layout.accept(operator, tasks.as_size(size, operator))
     except UserError as error:
         return str(error)
     return evaluation_set.refusal(asked.recipe, operator, size)

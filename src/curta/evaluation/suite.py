@@ -49,7 +49,7 @@ def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> s
         layout.other(name)
     for task in recipe.tasks:
         for size in settings.sizes(task.operator):
-            layout.accept(task.operator, len(as_size(size, task.operator)))
+            layout.accept(task.operator, as_size(size, task.operator))
     return settings
 
 

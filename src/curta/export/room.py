@@ -86,7 +86,7 @@ def _completion(model: Transformer, operator: str, count: int, digits: int) -> i
     """Tokens of the longest completion of so many operands; None if the model cannot hold it."""
     layout, size = model.layout, (digits,) * count
     try:
-        layout.accept(operator, count)
+        layout.accept(operator, size)
         bounds = layout.bounds(operator, size)
         model.positions.check(bounds)
         if not isinstance(layout, ProgramLayout) or layout.recorder is None:

@@ -14,6 +14,7 @@ from curta.evaluation.evaluation_set import drawn, refusal, size_name
 from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
+from curta.model.recipes import check_named
 from curta.problems.problem import operation_named
 from curta.problems.tasks import RANDOM, as_size
 from curta.programs.machine.machine import cells_of
@@ -35,6 +36,7 @@ Asked = tuple[str, str, int | str]
 def check_evaluation(recipe: Recipe, layout: Layout) -> None:
     """Raises UserError for an evaluation that models of a recipe cannot be put to."""
     _check(recipe, layout, (*_sizes(recipe, "evaluation.digits", None), *_pairs(recipe)))
+    check_named(recipe, layout)
 
 
 def check_watched(recipe: Recipe, layout: Layout) -> None:
@@ -46,7 +48,7 @@ def check_watched(recipe: Recipe, layout: Layout) -> None:
 
 def _check(recipe: Recipe, layout: Layout, asked: Iterable[Asked]) -> None:
     for field, operator, size in asked:
-        layout.accept(operator, len(as_size(size, operator)))
+        layout.accept(operator, as_size(size, operator))
         reason = _refused(recipe, operator, size) or _unwritable(recipe, layout, operator, size)
         if reason is not None:
             raise UserError(f"{field}: no {operator} of {sized(size)}: {reason}")

@@ -21,7 +21,7 @@ from curta.probes.inside import activations, writing
 from curta.probes.inside.activations import Activations
 from curta.probes.inside.interventions import Intervention
 from curta.problems.operations import Answer
-from curta.problems.problem import Problem, parse
+from curta.problems.problem import Problem
 from curta.programs.user.kept import refusal
 from curta.report import write_comparison, write_report
 from curta.report.document import Part
@@ -208,7 +208,7 @@ class Run(Session):
         these. By default of all members. Raises UserError for names and selections that there
         are not, and for more than fits into memory.
         """
-        models, asked, numbers = self._looked_into(problems, members)
+        models, asked, numbers = self._looked_into(problems, interventions, members)
         return activations.find(
             *(models, asked, sites, interventions), run=self.name, step=self.step, members=numbers
         )
@@ -223,7 +223,7 @@ class Run(Session):
 
         None where what it wrote is no answer.
         """
-        models, asked, _ = self._looked_into(problems, members)
+        models, asked, _ = self._looked_into(problems, interventions, members)
         written = writing.written(models, asked, interventions)
         return [
             [self.layout.answer(problem, text) for problem, text in zip(asked, mine, strict=True)]
@@ -231,12 +231,14 @@ class Run(Session):
         ]
 
     def _looked_into(
-        self, problems: Sequence[str | Problem], members: Sequence[int] | None
+        self,
+        problems: Sequence[str | Problem],
+        interventions: Sequence[Intervention],
+        members: Sequence[int] | None,
     ) -> tuple[scoring.Models, list[Problem], list[int]]:
         """Some members, problems that they were trained on, and the members' numbers."""
-        self._make_known()
-        asked = [parse(one) if isinstance(one, str) else one for one in problems]
-        self.accept(asked)
+        asked = self.accept(problems)
+        self.accept([one.source for one in interventions if one.source])
         numbers = [self._member(one) for one in members or range(len(self.seeds))]
         return self.load_models().chosen(numbers), asked, numbers
 

@@ -9,7 +9,7 @@ causal by construction. A `RuledLayout` says the same by a `rule`, one character
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -21,12 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from curta.config.errors import UserError, unknown
+from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, Entry, State, tabulated
 from curta.layouts.forms import AnswerPattern, PromptFormat
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.operations import OPERATIONS, Answer
+from curta.problems.operations import OPERATIONS, Answer, Operation
 from curta.problems.problem import Problem, widths
+from curta.problems.sizes import OperandLimits, check_operands
 
 END = "$"
 DIGITS = "0123456789"
@@ -106,19 +107,23 @@ class Layout(ABC):
         """What complaints call it."""
         return f"layout {self.name!r}"
 
-    def accept(self, operator: str, operands: int) -> None:
-        """Raises UserError if such problems cannot be written."""
-        if operator not in self.operators:
-            raise unknown(f"operator of {self.title}", operator, self.operators)
-        if self.most is not None and operands > self.most:
-            raise UserError(f"layout {self.name!r} holds {self.most} operands, not {operands}")
+    @cached_property
+    def limits(self) -> Mapping[str, OperandLimits]:
+        """What problems of each operator can be written."""
+        return {operator: self._limits_of(OPERATIONS[operator]) for operator in self.operators}
 
-    def fit(self, digits: Sequence[int]) -> None:
-        """Raises UserError if an operand of so many digits is too long."""
-        if self.longest is not None and max(digits) > self.longest:
-            raise UserError(
-                f"layout {self.name!r} holds {self.longest} digits an operand, not {max(digits)}"
-            )
+    def _limits_of(self, operation: Operation) -> OperandLimits:
+        counts = [count for count in (self.most, operation.most) if count is not None]
+        return OperandLimits(operation.least, min(counts, default=None), self.longest)
+
+    def accept(self, operator: str, digits: Sequence[int], base: int | None = None) -> None:
+        """Check operands of so many digits, in that base or the layout's own.
+
+        Raises UserError if the problem cannot be written.
+        """
+        limits = self.limits
+        own_base = limits[operator].base if operator in limits and base is None else base
+        check_operands(self.title, limits, operator, digits, own_base or 10)
 
     def prompt_format(self, operator: str) -> PromptFormat:
         """How the operands of a problem are put together to its prompt."""
@@ -137,7 +142,11 @@ class Layout(ABC):
         """What the model is to write: the trace if there is one, and the answer."""
 
     def write(self, problem: Problem) -> str:
-        """The whole text: prompt, completion and the end sign."""
+        """Return the whole text: prompt, completion and the end sign.
+
+        Raises UserError for a problem that cannot be written.
+        """
+        self.accept(problem.operator, widths(problem))
         return self.prompt(problem) + self.completion(problem) + self.end_sign
 
     def read(self, operator: str, completion: str) -> Answer | None:
@@ -206,7 +215,7 @@ class Layout(ABC):
 
     def base(self, operator: str) -> int:
         """The base in which operands are written."""
-        return 10
+        return self.limits[operator].base
 
     def other(self, name: str) -> "Layout":
         """The layout of that name, which writes the same problems with the same tokens."""
@@ -223,7 +232,8 @@ class Layout(ABC):
         return self.code(self.end_sign) if self.end_sign else -1
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
-        """The tokens that are given to the model."""
+        """The tokens that are given to the model; UserError for what cannot be written."""
+        self.accept(problem.operator, widths(problem))
         return self.encode(self.prompt(problem)).tolist()
 
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
@@ -241,7 +251,7 @@ class Layout(ABC):
             max(column)
             for column in zip_longest(*(widths(problem) for problem in problems), fillvalue=0)
         ]
-        self.accept(problems[0].operator, len(widest))
+        self.accept(problems[0].operator, widest)
         return self.bounds(problems[0].operator, widest)
 
     def value(self, token: int) -> int | None:

@@ -16,7 +16,6 @@ from curta.layouts.base import END, Piece, Role, ShapeBounds
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import PromptFormat
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 
@@ -55,11 +54,10 @@ class BegunLeft(Begun):
     longest = WIDTH
 
     def prompt(self, problem: Problem) -> str:
-        self.fit([len(to_text(value)) for value in problem.operands])
         return super().prompt(problem).rjust(PROMPT, BEGIN)
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        self.fit(digits)
+        self.accept(operator, digits)
         return replace(super().bounds(operator, digits), prompt=PROMPT)
 
     def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:

@@ -51,7 +51,7 @@ class Columns(SumLayout):
         return None if numbers is None else numbers[0]
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        self.fit(digits)
+        self.accept(operator, digits)
         return ShapeBounds(2 * WRITTEN + 1, DIGITS + 1, ((-1, DIGITS),))
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:

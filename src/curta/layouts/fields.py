@@ -48,7 +48,6 @@ class Fields(RuledLayout):
 
     def prompt(self, problem: Problem) -> str:
         texts = [to_text(value) for value in problem.operands]
-        self.fit([len(text) for text in texts])
         first, second = (text.rjust(WIDTH) for text in texts)
         return f"{first}{problem.operator:<2}{second}="
 
@@ -67,7 +66,7 @@ class Fields(RuledLayout):
         return to_int(digits[::-1]) * (-1 if text[0] == "-" else 1)
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
-        self.fit(digits)
+        self.accept(operator, digits)
         return ShapeBounds(PROMPT, COMPLETION + 1, ((-1, GROUPS),))
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:

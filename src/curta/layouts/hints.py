@@ -18,7 +18,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from curta.config.errors import UserError
 from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
 from curta.layouts.direct import DirectLayout, MarkedLayout, interleaved
 from curta.problems.arithmetic.digits import Numbers
@@ -44,6 +43,7 @@ class Hints(MarkedLayout):
     reverse_operands = False
     padded = True
     ahead = 1
+    longest = MOST
 
     def prompt(self, problem: Problem) -> str:
         width = max(len(to_text(value)) for value in problem.operands) + self.ahead
@@ -60,8 +60,8 @@ class Hints(MarkedLayout):
         return OPERATIONS[operator].value([to_int(digits[::-1])])
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
+        self.accept(operator, digits)
         width = max(digits) + self.ahead
-        _check(width)
         return ShapeBounds(len(digits) * (2 * width + 1), 2 * width + 1, ((-1, width),))
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
@@ -81,7 +81,6 @@ class Hints(MarkedLayout):
         return text._replace(tokens=jnp.where(hint, text.tokens + start, text.tokens))
 
     def _text(self, value: int, width: int, reverse: bool) -> str:
-        _check(width)
         digits = super()._text(value, width, reverse)
         hints = HINTS[:width][::-1] if reverse else HINTS[:width]
         return "".join(map("".join, zip(hints, digits, strict=True)))
@@ -94,11 +93,3 @@ class Hints(MarkedLayout):
         pair = [number(tokens, lengths) for tokens in (first + places, digits)]
         pair = pair if reverse else [flipped(piece) for piece in pair]
         return interleaved(*pair)
-
-
-def _check(width: int) -> None:
-    if width > len(HINTS):
-        raise UserError(
-            f"operands of {width - 1:,} digits are too long for layout 'hints': it has hints"
-            f" for {MOST} digits"
-        )

@@ -5,7 +5,7 @@ program itself would write it knows only with a recorder, that is, with the prog
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,8 +20,8 @@ from curta.layouts.automaton import Automaton, of_machine
 from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import Answer
-from curta.problems.problem import Problem, operation_named
-from curta.problems.sizes import Sizes
+from curta.problems.problem import Problem, operation_named, widths
+from curta.problems.sizes import OperandLimits, Sizes
 from curta.programs.machine import sampling
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.plain import prompt_tokens, read_answer
@@ -52,11 +52,9 @@ class ProgramLayout(Layout):
             Role(role.name, role.name in valued, role.broadcast) for role in machine.roles
         )
 
-    def accept(self, operator: str, operands: int) -> None:
-        super().accept(operator, operands)
-        most = self.machine.formats[operator].most
-        if most is not None and operands > most:
-            raise UserError(f"this program holds {most} operands, not {operands}")
+    @cached_property
+    def limits(self) -> Mapping[str, OperandLimits]:
+        return self.machine.limits
 
     @property
     def end(self) -> int:
@@ -76,10 +74,6 @@ class ProgramLayout(Layout):
     def title(self) -> str:
         return "the recipe's program"
 
-    def base(self, operator: str) -> int:
-        """The base in which operands are written."""
-        return self.machine.formats[operator].base
-
     def prompt(self, problem: Problem) -> str:
         return self.decode(self.prompt_tokens(problem))
 
@@ -91,6 +85,7 @@ class ProgramLayout(Layout):
         raise UserError("a program's texts are recorded, not written on the device")
 
     def prompt_tokens(self, problem: Problem) -> list[int]:
+        self.accept(problem.operator, widths(problem))
         return prompt_tokens(self.machine, problem)
 
     def tokens_of(self, problem: Problem) -> tuple[list[int], int]:
@@ -99,6 +94,7 @@ class ProgramLayout(Layout):
             raise UserError(
                 f"what the program writes for {problem} is not known here: its code was not run"
             )
+        self.accept(problem.operator, widths(problem))
         return self.recorder.record(problem.operator, problem.operands)
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:

@@ -19,7 +19,7 @@ from curta.layouts.texts import layout_of
 from curta.model import positions, sharing
 from curta.model.transformer import Transformer
 from curta.problems import tasks
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, widths
 
 BYTES = 4
 """Of a parameter: they are single-precision floats."""
@@ -56,7 +56,7 @@ def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
     """
     layout = layout_of(recipe)
     if problem is not None:
-        layout.accept(problem.operator, len(problem.operands))
+        layout.accept(problem.operator, widths(problem), problem.base)
         return _seen(recipe, layout, layout.bounds_of([problem]))
     bounds = (layout.bounds(task.operator, tasks.widest(task)) for task in recipe.tasks)
     return max(_seen(recipe, layout, bounds) for bounds in bounds)

@@ -4,7 +4,7 @@
 are checked before what takes a second to import: JAX, for layouts and encodings.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from curta.layouts import LAYOUTS, layout_named
 from curta.model import unread
 from curta.model.positions import encoding, user
 from curta.problems import problem
+from curta.problems.sizes import OperandLimits
 from curta.programs.user import generic, registry, userfiles
 
 if TYPE_CHECKING:
@@ -123,16 +124,18 @@ def check(of: Recipe) -> None:
 
     for task in of.tasks:
         tasks.check(task)
-    if of.layout is not None:
-        _check_layout(of, layout_named(of.layout))
-    for text in of.evaluation.named:
-        _check_named(of, text)
+    layout = None if of.layout is None else layout_named(of.layout)
+    if layout is not None:
+        _check_layout(of, layout)
+    check_named(of, layout)
     operators = [task.operator for task in of.tasks]
     watched = {"training.evaluate_digits": of.training.evaluate_digits}
     for field, sizes in ({"evaluation.digits": of.evaluation.digits} | watched).items():
         for operator in sizes if isinstance(sizes, dict) else ():
             if operator not in operators:
-                raise UserError(f"{field}: {_unknown_operator(operator, operators)}")
+                raise UserError(
+                    f"{field}: {unknown('operator of this recipe', operator, operators)}"
+                )
 
 
 def _check_names(of: Recipe) -> None:
@@ -158,31 +161,56 @@ def _check_layout(of: Recipe, layout: "Layout") -> None:
         raise UserError(f"training.loss 'numeric' needs digits: layout {layout.name!r} has others")
     positions = encoding(of, layout)
     for task in of.tasks:
-        layout.accept(task.operator, tasks.counts(task)[1])
+        layout.accept(task.operator, tasks.widest(task))
         positions.check(layout.bounds(task.operator, tasks.widest(task)), training=True)
     for name in of.evaluation.layouts:
         layout.other(name)
 
 
-def _check_named(of: Recipe, text: str) -> None:
-    """Raises UserError for a problem that models of a recipe cannot be asked."""
-    operators = [task.operator for task in of.tasks]
-    try:
-        asked = problem.parse(text)
-        if asked.operator not in operators:
-            raise _unknown_operator(asked.operator, operators)
-        if of.layout is not None and user.is_known(of.positions):
-            bounds = layout_named(of.layout).bounds_of([asked])
-            encoding(of, layout_named(of.layout)).check(bounds)
+def check_problems(
+    of: Recipe, layout: "Layout | None", problems: Sequence[problem.Problem], title: str
+) -> None:
+    """Check problems that models of a recipe are to answer; messages call these `title`.
+
+    Without a layout, problems of programs are checked as far as their formats say.
+    Raises UserError with the first problem that has an operator, a number of operands, a base or
+    a length of which these models know nothing.
+    """
+    if layout is None:
+        limits, positions = _program_limits(of), None
+    else:
+        limits = {task.operator: layout.limits[task.operator] for task in of.tasks}
+        # Under a window a text of any length has its positions; those of a file need its code.
+        unbounded = isinstance(of.positions, Window) or not user.is_known(of.positions)
+        positions = None if unbounded else encoding(of, layout)
+    for asked in problems if limits else ():
+        problem.check_limits(asked, limits, title)
+        if layout is None or positions is None:
+            continue
+        try:
+            bounds = layout.bounds_of([asked])
+            positions.check(bounds)
             if not of.model.causal:
                 _check_prompt(of, bounds)
-    except UserError as error:
-        said = str(error).removeprefix(f"cannot read {text!r}: ")
-        raise UserError(f"evaluation.named {quoted(text)}: {said}") from None
+        except UserError as error:
+            raise UserError(f"{quoted(str(asked))}: {error}") from None
 
 
-def _unknown_operator(name: str, operators: list[str]) -> UserError:
-    return unknown("operator of this recipe", name, operators)
+def check_named(of: Recipe, layout: "Layout | None") -> None:
+    """Check the problems that a recipe's evaluation names."""
+    with _named("evaluation.named"):
+        asked = [problem.parse(text) for text in of.evaluation.named]
+        check_problems(of, layout, asked, "this recipe")
+
+
+def _program_limits(of: Recipe) -> dict[str, OperandLimits]:
+    """The limits of a recipe's programs; none where the code of one is not known here."""
+    formats = {p.operator: p.format for name in of.programs for p in registry.known(name)}
+    if any(task.operator not in formats for task in of.tasks):
+        return {}
+    limits = {task.operator: formats[task.operator].limits for task in of.tasks}
+    bases = {task.operator: task.base for task in of.tasks if task.base != 10}
+    return {o: one._replace(base=bases.get(o, one.base)) for o, one in limits.items()}
 
 
 def _check_prompt(of: Recipe, bounds: "ShapeBounds") -> None:

@@ -13,7 +13,7 @@ from curta.probes.inside import passes
 from curta.probes.inside.texts import Texts, Tokens
 from curta.problems import tasks
 from curta.problems.operations import Answer
-from curta.problems.problem import Problem, parse
+from curta.problems.problem import Problem
 from curta.runs.session import Session
 from curta.training.records import padded_texts
 
@@ -43,9 +43,7 @@ class Subject:
 
     def problem(self, text: str | None) -> Problem:
         """The problem that was asked for; without one, an example of the first task."""
-        found = parse(text or tasks.operation(self.tasks[0]).example)
-        self.run.accept([found])
-        return found
+        return self.run.accept([text or tasks.operation(self.tasks[0]).example])[0]
 
     def fits(self, sample: Sequence[Problem]) -> bool:
         """Whether the model has positions for texts of these problems."""

@@ -1,6 +1,7 @@
 """Problems: an operation and its operands, read from text, and the answer by Python itself."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,6 +10,10 @@ from curta.config.limits import DIGITS, OPERANDS
 from curta.problems.decimals import to_exact, to_int, to_text
 from curta.problems.notation import literals, to_digits, written
 from curta.problems.operations import OPERATIONS, Answer, Operation, modular
+from curta.problems.sizes import OperandLimits, check_operands
+
+END = "$"
+"""What ends a text."""
 
 EXAMPLES = ", ".join(operation.example for operation in OPERATIONS.values() if operation.on_device)
 
@@ -77,11 +82,24 @@ def answer_text(answer: Answer, base: int = 10) -> str:
     return "-" * (answer < 0) + written(abs(answer), base)
 
 
+def malformed_text(text: str) -> str:
+    """Return what is shown of a text in which there is no answer."""
+    return f"invalid: {text if text.removesuffix(END) else 'nothing was written'}"
+
+
 def widths(problem: Problem) -> tuple[int, ...]:
     """Return the digit counts of the operands."""
     if problem.base == 10:
         return tuple(len(to_text(value)) for value in problem.operands)
     return tuple(len(to_digits(value, problem.base)) for value in problem.operands)
+
+
+def check_limits(problem: Problem, limits: Mapping[str, OperandLimits], title: str) -> None:
+    """Check a problem by `check_operands`; the message begins with the problem."""
+    try:
+        check_operands(title, limits, problem.operator, widths(problem), problem.base)
+    except UserError as error:
+        raise UserError(f"{quoted(str(problem))}: {error}") from None
 
 
 def parse(text: str | Problem) -> Problem:

@@ -1,9 +1,10 @@
 """How large problems are: digit counts of their operands, and how many operands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from curta.config.errors import UserError, quoted
 from curta.config.task import Span
 
 
@@ -36,6 +37,42 @@ class Sizes(NamedTuple):
     def digits(self, place: int) -> Span:
         """Digit counts of the operand at that place."""
         return self.others if place else self.first
+
+
+class OperandLimits(NamedTuple):
+    """What problems of one operator can be written: how many operands, how long, in which base."""
+
+    fewest: int
+    most: int | None = None
+    digits: int | None = None
+    """The most digits of an operand; None is any number."""
+    base: int = 10
+
+
+def check_operands(
+    title: str,
+    limits: Mapping[str, OperandLimits],
+    operator: str,
+    digits: Sequence[int],
+    base: int = 10,
+) -> None:
+    """Check a problem of an operator, with operands of so many digits, against `limits`.
+
+    The only such check: a layout, a run, a recipe and an export differ in their limits alone.
+    Raises UserError with the first limit that the problem exceeds; `title` names what has it.
+    """
+    if operator not in limits:
+        raise UserError(f"{title} has no {quoted(operator)}: it takes {', '.join(limits)}")
+    fewest, most, longest, own_base = limits[operator]
+    if len(digits) < fewest or (most is not None and len(digits) > most):
+        counts = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        counts = f"at least {fewest}" if most is None else counts
+        operands = "operand" if counts == "1" else "operands"
+        raise UserError(f"{title} takes {counts} {operands} of {operator} (got {len(digits)})")
+    if longest is not None and max(digits) > longest:
+        raise UserError(f"{title} takes operands of at most {longest} digits (got {max(digits):,})")
+    if base != own_base:
+        raise UserError(f"{title} takes {operator} in base {own_base} only (got base {base})")
 
 
 @dataclass(frozen=True)

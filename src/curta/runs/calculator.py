@@ -1,13 +1,13 @@
 """A trained run that answers problems without JAX: one member as a NumPy `WindowModel`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from curta.config.errors import UserError, quoted
+from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.evaluation import bulk
 from curta.model import recipes
 from curta.problems.operations import Answer
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
 from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.programs.user import kept
@@ -51,18 +51,12 @@ class Calculator:
                 " machine.json"
             ) from None
 
-    def accept(self, problems: Sequence[Problem]) -> None:
-        """Raise UserError for a problem that this run was not trained on."""
-        formats = self.machine.formats
-        for problem in problems:
-            if problem.operator not in formats:
-                raise UserError(
-                    f"run {self.name!r} has no {quoted(problem.operator)}: it was trained on"
-                    f" {' '.join(formats)}"
-                )
-            base = formats[problem.operator].base
-            if problem.base != base:
-                raise UserError(f"run {self.name!r} has {problem.operator} in base {base} only")
+    def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
+        """Return the problems, read and checked; UserError for one that this run cannot answer."""
+        asked = [parse(problem) for problem in problems]
+        for problem in asked:
+            check_limits(problem, self.machine.limits, f"run {self.name!r}")
+        return asked
 
     def write(self, problems: Sequence[Problem]) -> list[list[int]]:
         """Return the tokens that the model writes after each problem."""

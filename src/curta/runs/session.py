@@ -1,7 +1,7 @@
 """Training, asking and evaluating one run: what the command line and Python share."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
@@ -19,6 +19,7 @@ from curta.evaluation.results import Certificate, Evaluation, read_windows
 from curta.evaluation.sampling import named, written
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
+from curta.model.recipes import check_problems
 from curta.model.transformer import Transformer, parameters
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
@@ -190,16 +191,13 @@ class Session:
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
         """The model's answer; None if what it wrote is no answer."""
-        self._make_known()
-        asked = parse(problem) if isinstance(problem, str) else problem
-        return self.layout.answer(asked, self.write([asked], member)[0])
+        asked = self.accept([problem])
+        return self.layout.answer(asked[0], self.write(asked, member)[0])
 
     def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[list[int]]:
         """The tokens that the model itself writes after each problem."""
         self._member(member)
-        self._make_known()
-        asked = [parse(p) if isinstance(p, str) else p for p in problems]
-        self.accept(asked)
+        asked = self.accept(problems)
         self._look_ahead(len(asked))
         return written(self.load_models(), asked, member)
 
@@ -225,19 +223,17 @@ class Session:
         """Its own operators: another run may have others of the same name."""
         kept.make_known(self._code)
 
-    def accept(self, problems: Sequence[Problem]) -> None:
-        """Raises UserError for a problem that this run was not trained on."""
+    def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
+        """Return the problems, read and checked; UserError for one that this run cannot answer.
+
+        See `recipes.check_problems`.
+        """
+        if isinstance(problems, str | Problem) or not isinstance(problems, Iterable):
+            raise UserError(f"problems are a list such as ['12+34'] (got {quoted(problems)})")
         self._make_known()
-        known = [task.operator for task in self.recipe.tasks]
-        for problem in problems:
-            if problem.operator not in known:
-                raise UserError(
-                    f"run {self.name!r} has no {quoted(problem.operator)}: it was trained on"
-                    f" {' '.join(known)}"
-                )
-            base = self.layout.base(problem.operator)
-            if problem.base != base:
-                raise UserError(f"run {self.name!r} has {problem.operator} in base {base} only")
+        asked = [parse(problem) for problem in problems]
+        check_problems(self.recipe, self.layout, asked, f"run {self.name!r}")
+        return asked
 
     def evaluate(
         self,
@@ -255,6 +251,7 @@ class Session:
         self._make_known()
         models, at = self._evaluated_at(step)  # first: a run without a checkpoint is refused
         settings = suite.settings_of(self.recipe, self.layout, changes)
+        self.accept(settings.named)
         if member is not None:
             return self._evaluation(models.only(self._member(member)), settings, progress, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)

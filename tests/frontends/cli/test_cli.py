@@ -181,13 +181,13 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["sweep", "addition", "--model.width", "-8,32"], "width=-8': model.width must be"),
         (["train", "missing.toml"], "No such file"),
         (["ask", "nothing", "1+1"], "nothing"),
-        (["show", "addition", "1.5+2"], "every part of a number is written"),
+        (["show", "addition", "1.5+2"], "every number needs a point"),
         (["show", "addition", "12+"], "operand is missing"),
         (
             ["show", "addition", "5-3"],
-            "unknown operator of the recipe's program '-': choose from +",
+            "the recipe's program has no '-': it takes +",
         ),
-        (["show", "addition", "1+2+3"], "this program holds 2 operands, not 3"),
+        (["show", "addition", "1+2+3"], "the recipe's program takes 2 operands of + (got 3)"),
         (["show", "division", "12//0"], "division by zero has no answer"),
         (["show", "subtraction", "3--4"], "operands are whole numbers from 0 up"),
         (["show", "sums", "1+2-3"], "one operation at a time"),
@@ -196,9 +196,9 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["show", "addition"], "give a problem, such as 12+34, or --window, or --layers"),
         (
             ["show", "addition", "--layers", "5-3"],
-            "unknown operator of the recipe's program '-': choose from +",
+            "the recipe's program has no '-': it takes +",
         ),
-        (["train", "--evaluation.named", "['12+']"], "evaluation.named '12+': an operand is"),
+        (["train", "--evaluation.named", "['12+']"], "evaluation.named: cannot read '12+': an op"),
         (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'?"),
         (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),
         (["compare", "encoding"], "unknown comparison 'encoding': did you mean 'encodings'?"),
@@ -284,8 +284,16 @@ def test_a_bad_line_of_a_file_is_named(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "sums.txt"
-    file.write_text("1+2\n3*4\n")
-    assert "line 2" in refused(capsys, "ask", str(trained), "--file", str(file))
+    for line, says in {
+        "3*4": "'3*4': run ",
+        "12+34+5": "'12+34+5': run ",
+        "3 4": "cannot read '3 4'",
+        "0x1+0x2": "in base 10 only (got base 16)",
+    }.items():
+        file.write_text(f"\ufeff1+2\n{line}\n", "utf-8")
+        said = refused(capsys, "ask", str(trained), "--file", str(file))
+        assert "line 2 of " in said
+        assert says in said
     file.write_text("\n")
     assert "is empty" in refused(capsys, "ask", str(trained), "--file", str(file))
 
@@ -406,7 +414,7 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
         (["longer", "--count", "0"], "--count must be at least 1, not 0"),
         (["longer", "--count", "x"], "--count"),
         (["longer", "--member", "2"], "no member 2: run 'small' has 0 to 1"),
-        (["top-k", "--problem", "5-3"], "run 'small' has no '-': it was trained on +"),
+        (["top-k", "--problem", "5-3"], "'5-3': run 'small' has no '-': it takes +"),
         (["top-k", "--problem", "5+"], "operand is missing"),
         (["top-k", "extra"], "Got unexpected extra argument (extra)"),
     ],

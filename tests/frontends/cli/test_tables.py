@@ -175,7 +175,7 @@ def test_two_runs_are_asked_the_same(
     ("command", "says"),
     [
         (["paired", "one", "one"], "runs 'one' and 'one' have no problems in common"),
-        (["evaluate", "one"], "this program holds 2 operands, not 5"),
+        (["evaluate", "one"], "the recipe's program takes 2 operands of + (got 5)"),
     ],
 )
 def test_more_operands_than_a_program_takes_are_refused_in_a_line(

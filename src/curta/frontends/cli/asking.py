@@ -143,11 +143,11 @@ def _each(items: Sequence[Any], file: str | None, function: Callable[[Any], Any]
 def _answer(
     texts: "Calculator | Layout", problem: "Problem", written: list[int], trace: bool
 ) -> str:
-    from curta.problems.problem import answer_text
+    from curta.problems.problem import answer_text, malformed_text
 
     value = texts.answer(problem, written)
     if value is not None and not trace:
         return answer_text(value, problem.answer_base)
     text = texts.decode(written)
-    answer = f"invalid: {text}" if value is None else answer_text(value, problem.answer_base)
+    answer = malformed_text(text) if value is None else answer_text(value, problem.answer_base)
     return f"{answer}\t{texts.prompt(problem)}{text}" if trace else answer

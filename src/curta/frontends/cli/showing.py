@@ -63,11 +63,12 @@ def _paper(
     from curta.frontends.cli.paper import step_by_step, windows_view, written
     from curta.layouts.program import ProgramLayout
     from curta.layouts.texts import layout_of
+    from curta.problems.problem import widths
     from curta.runs.folders import layout_in
 
     layout = layout_of(recipe) if folder is None else layout_in(folder)
     if problem is not None:
-        layout.accept(problem.operator, len(problem.operands))
+        layout.accept(problem.operator, widths(problem), problem.base)
     if isinstance(layout, ProgramLayout) and window:
         return windows_view(layout)
     if window:

@@ -31,5 +31,5 @@ class Sorting(Operation):
     def text(self, operands: tuple[str, ...]) -> str:
         return f"sort {','.join(operands)}"
 
-    def value(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        return tuple(numbers)
+    def value(self, numbers: Sequence[int]) -> tuple[int, ...] | None:
+        return tuple(numbers) or None

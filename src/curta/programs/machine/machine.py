@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from curta.problems.sizes import OperandLimits
 from curta.programs.machine.prompt import Format
 from curta.programs.machine.tokens import HOME, Token
 
@@ -67,6 +68,11 @@ class Machine:
     def role_numbers(self) -> dict[str, int]:
         """The number of each role, by its name."""
         return {role.name: number for number, role in enumerate(self.roles)}
+
+    @cached_property
+    def limits(self) -> dict[str, OperandLimits]:
+        """What problems of each operator can be put."""
+        return {operator: form.limits for operator, form in self.formats.items()}
 
     @cached_property
     def role(self) -> Int[np.ndarray, " tokens"]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from curta.problems.notation import DIGITS, to_digits, to_number
+from curta.problems.sizes import OperandLimits
 from curta.programs.machine.paper import Key
 from curta.programs.machine.tokens import HOME, Token
 
@@ -114,6 +115,11 @@ class Format:
         """How many operands there may be; None is any number."""
         return None if any(part.many for part in self.givens) else len(self.givens)
 
+    @property
+    def limits(self) -> OperandLimits:
+        """What problems can be put."""
+        return OperandLimits(len(self.givens), self.most, base=self.base)
+
     def of_operands(self, count: int) -> list[Given]:
         """The part of each of so many operands; the last part is that of all further ones."""
         return [*self.givens, *self.givens[-1:] * (count - len(self.givens))][:count]
@@ -193,7 +199,7 @@ class Format:
         order = -1 if self.answer.high_first else 1
         numbers = [to_number(digits[::order], self.answer.base) for digits in lines.values()]
         if self.answer.many:
-            return tuple(numbers)
+            return tuple(numbers) or None
         return self._value(numbers[0], self._minus(written)) if numbers else None
 
     def _fraction(self, written: Sequence[Written]) -> Fraction | None:

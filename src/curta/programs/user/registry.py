@@ -70,8 +70,9 @@ def adopt(program: Program) -> None:
     for operands in sorted(drawn, key=lambda operands: (sum(operands), operands)):
         right, truth = own.truth(*operands), program.true_answer(operands)
         if right != truth:
+            where = "" if program.file else f"{_place(program)}: "  # a file's loader names the line
             raise UserError(
-                f"{_place(program)}: operator {symbol!r} is Curta's own, and"
+                f"{where}operator {symbol!r} is Curta's own, and"
                 f" {program.problem_text(operands)} is {quoted(answer_text(right))[1:-1]}, not"
                 f" {quoted(answer_text(truth))[1:-1]}: choose another operator"
             )
