@@ -193,7 +193,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["show", "sums", "1+2-3"], "one operation at a time"),
         (["show", "calculator", "12/3"], "did you mean '//'?"),
         (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
-        (["show", "addition"], "give a problem, such as 12+34, or --window, or --layers"),
+        (["recipes", "additoin"], "unknown recipe 'additoin': did you mean 'addition'?"),
         (
             ["show", "addition", "--layers", "5-3"],
             "the recipe's program has no '-': it takes +",
@@ -573,3 +573,14 @@ def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert "addition" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["recipes", "addition"], "curta train addition"), (["show", "sorting"], "sort 2")],
+)
+def test_a_recipe_alone_is_enough(
+    capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    assert main(words) == 0
+    assert says in capsys.readouterr().out

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curta.config import limits, system
-from curta.config.errors import UserError
+from curta.config.errors import UserError, unknown
 from curta.config.printable import printable
 from curta.config.table import counted
 from curta.frontends.cli import options
@@ -216,10 +216,17 @@ def probe(
 
 
 @click.command()
-def recipes() -> int:
-    """List the recipes."""
+@click.argument("name", type=options.NAME, required=False)
+def recipes(name: str | None) -> int:
+    """List the recipes, or say what to do with the one of a NAME."""
     from curta.config.recipe import shipped, shipped_names
 
+    if name is not None:
+        if name not in shipped_names():
+            raise unknown("recipe", name, shipped_names(), "curta recipes")
+        print(f"{name}: {shipped(name).get('summary', '')}")
+        print(f"Train it: curta train {name}. Its fields: curta train {name} --help")
+        return 0
     widest = max(map(len, shipped_names()))
     for name in shipped_names():
         print(f"{name:{widest}} {shipped(name).get('summary', '')}")

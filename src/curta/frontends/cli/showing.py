@@ -29,7 +29,8 @@ def show(
 ) -> int:
     """Show how a recipe writes a problem, or its layers.
 
-    RECIPE is the name or path of a recipe, or of a run; PROBLEM is such as 123+45. Where a recipe
+    RECIPE is the name or path of a recipe, or of a run; PROBLEM is such as 123+45, by
+    default an example. Where a recipe
     and a run have one name, it is the recipe: give the run's path, such as runs/addition.
     """
     if steps + window + layers > 1:
@@ -38,13 +39,13 @@ def show(
         raise UserError("--steps needs a problem, such as 12+34")
     if window and problem is not None:
         raise UserError("--window is of all problems: leave out the problem")
-    if not (problem or layers or window):
-        raise UserError("give a problem, such as 12+34, or --window, or --layers")
     if (form := options.form()) and not (steps or layers):
         raise UserError(f"--{form} is of tables: give --steps or --layers with it")
     found, folder = _recipe(recipe, trust)
-    from curta.problems.problem import parse
+    from curta.problems.problem import operation_named, parse
 
+    if not (problem or layers or window):
+        problem = operation_named(found.tasks[0].operator).example
     asked = None if problem is None else parse(problem)
     from curta.frontends.cli.display import notice
     from curta.frontends.cli.layers import layers_view
