@@ -205,7 +205,10 @@ def mlp(recipe: Recipe, layout: ProgramLayout, seed: int, wide: int = 128) -> Ri
 
 def whole(name: str, changes: dict[str, Any]) -> dict[str, list[float]]:
     """The same program as whole texts; sizes for which there are no positions score nothing."""
-    overrides = changes | {"evaluation.digits": list(SIZES[name]), "evaluation.count": COUNT}
+    overrides = changes | {
+        "evaluation.digits": list(SIZES[name]), "evaluation.count": COUNT,
+        "evaluation.all_sizes": True,
+    }  # fmt: skip
     with scratch_runs():
         run = api.train(name, SEEDS, overrides=overrides)
         found = run.folder.read_evaluation()

@@ -64,7 +64,7 @@ def measured(recipe: str) -> dict[str, Any]:
     from curta.frontends import api
 
     with scratch_runs():
-        run = api.train(recipe, list(SEEDS))
+        run = api.train(recipe, list(SEEDS), overrides={"evaluation.all_sizes": True})
         info, found = run.folder.read_info(), run.folder.read_evaluation()
         assert found is not None
         return {
@@ -107,7 +107,7 @@ def _far(run: Any, recipe: str) -> list[dict[str, Any]]:
     """The same at sizes far beyond those of the recipe's evaluation."""
     if recipe not in FAR:
         return []
-    return _lengths(run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0))
+    return _lengths(run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0, all_sizes=True))
 
 
 def _lengths(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -8,10 +8,11 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.sections import Evaluation
-from curta.evaluation import results, suite
+from curta.evaluation import exact_match, results, suite
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
 from tests import tiny
+from tests.evaluation.rows import row
 
 TASKS = [{"operator": one, "digits": [1, 2]} for one in ("+", "copy", "-", "sort")]
 SMALL = Evaluation(digits=(1,), count=1, generated=1)
@@ -61,3 +62,47 @@ def test_another_program_that_is_none_is_refused() -> None:
 def test_a_recipe_without_such_an_operator_has_neither(what: str) -> None:
     with pytest.raises(UserError, match=f"a {what} is of two operands"):
         evaluate(replace(SMALL, **{what: 2}), TASKS[1])
+
+
+STOPS: dict[str, tuple[dict[str, Any], dict[str, Any], list[int | str]]] = {
+    "after a size at which every seed is wrong": (
+        {"digits": (1, 10)}, {"digits": (100, 20, 50, 10)}, [100],
+    ),
+    "unless all sizes are wanted": (
+        {"digits": (1, 10)}, {"digits": (20, 50, 100), "all_sizes": True}, [],
+    ),
+    "never at sizes of training": ({"digits": (1, 100)}, {"digits": (50, 100)}, []),
+    "not for a size that is shorter than any of training": (
+        {"digits": (60, 70)}, {"digits": (50, 100)}, [],
+    ),
+    "not where one operand is shorter": (
+        {"digits": (1, 10)}, {"digits": ("50/20", "20/50", "60/20")}, ["60/20"],
+    ),
+}  # fmt: skip
+"""A task, settings of the evaluation, and the sizes that are left out."""
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_the_evaluation_stops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = {"10": (0.5, 1.0), "20": (0.0, 0.1)}
+    monkeypatch.setattr(
+        exact_match,
+        "lengths",
+        lambda models, operator, size, settings: [
+            row(operator, str(size), "random", shares=(0.0, 0.0)),
+            row(operator, str(size), "carry", shares=right.get(str(size), (0.0, 0.0))),
+        ],
+    )
+    monkeypatch.setattr(exact_match, "examples", lambda *given: [])
+    task, settings, left_out = STOPS[name]
+    recipe = tiny.dense(layout="plain", task=[{"operator": "+", **task}])
+    stacked = jax.tree.map(lambda leaf: leaf[None], tiny.drawn(recipe, layout_of(recipe)))
+    models = Models(stacked, layout_of(recipe), 1)
+    said, dropped = list[str](), list[str]()
+    found = suite.evaluate(recipe, models, Evaluation(**settings), said.append, drop=dropped.append)
+    assert [one.size for one in found.unevaluated] == [str(size) for size in left_out]
+    assert dropped == [f"+ at {size} digits" for size in left_out]
+    assert said == list(dict.fromkeys(f"+ at {one.size} digits" for one in found.lengths))
+    assert len(said) + len(dropped) == len(settings["digits"])
+    for one in found.unevaluated:
+        assert one.reason == "every seed is wrong on every problem at 50 digits" or "/" in one.size

@@ -50,6 +50,7 @@ def evaluated(both: Path, runs_folder: Path) -> Run:
         ({"count": 20, "digits": (500, "50/25", "20x5")}, "digits-500_50-25_20x5.count-20"),
         ({"digits": {"+": (500,)}}, "digits-318a8f12"),
         ({"seed": 2}, "seed-2"),
+        ({"all_sizes": True}, "all_sizes-true"),
     ],
 )
 def test_an_evaluation_is_named_after_what_is_different(
@@ -145,3 +146,22 @@ def test_one_that_is_interrupted_goes_on(run: Run, monkeypatch: pytest.MonkeyPat
     assert calls == [2, 3, 3]
     assert {row.size for row in found.lengths} == {"2", "3"}
     assert not list(run.folder.evaluations.glob("*.jsonl"))
+
+
+def test_sizes_that_were_left_out_are_named_everywhere(run: Run) -> None:
+    found = run.evaluate(digits=(9, 4, 1000), count=2, generated=1)
+    assert {row.size for row in found.lengths} == {"4"}
+    assert [one.size for one in found.unevaluated] == ["9", "1000"]
+    (name,) = run.evaluations
+    told = "Not evaluated: + at 9; 1,000 digits, since every seed is wrong on every problem at 4"
+    tables = run.read_tables(name)
+    for key in ("exact-match", "statistics", "seeds"):
+        assert tables[key].notes[-1].startswith(told)
+    assert "+,9,not evaluated,,,,,," in tables["exact-match"].csv()
+    assert told in run.report.read_text()
+    last = run.read_rows(name)[-1]
+    assert (last["size"], last["slice"], last["median"]) == ("1000", "not evaluated", None)
+    (row,) = comparison.beside([run.folder], name).rows
+    assert row.unevaluated == found.unevaluated
+    every = run.evaluate(digits=(9, 4), count=2, generated=1, all_sizes=True)
+    assert ({row.size for row in every.lengths}, every.unevaluated) == ({"4", "9"}, ())

@@ -96,6 +96,16 @@ class SliceResult:
 
 
 @dataclass(frozen=True)
+class UnevaluatedSize:
+    """A size at which models were not evaluated, and why."""
+
+    operator: str
+    size: str
+    digits: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Share:
     """Exact match of every member on `count` problems."""
 
@@ -168,6 +178,7 @@ class Evaluation:
     operator of two operands has one of `grids` and one of `tables`, if they are asked for. There
     is one of `gaps` for each operator of which it is known what was trained on.
     `changes` are the settings in which it is not the recipe's, `step` that of the weights.
+    `unevaluated` are sizes that were left out, since models were wrong on all that is shorter.
     """
 
     FORMAT: ClassVar[int] = 3
@@ -184,6 +195,7 @@ class Evaluation:
     num_recurrences: int | None = None
     changes: dict[str, Any] = field(default_factory=dict)
     step: int = 0
+    unevaluated: tuple[UnevaluatedSize, ...] = ()
 
 
 def agrees(rows: Sequence[SliceResult]) -> bool:

@@ -12,10 +12,11 @@ from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.task import Task
 from curta.evaluation import exact_match, exhaustive, gap
 from curta.evaluation.evaluation_set import size_name
-from curta.evaluation.results import Evaluation, Example, Gap, SliceResult
+from curta.evaluation.results import Evaluation, Example, Gap, SliceResult, UnevaluatedSize
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.model import unread
+from curta.problems import tasks
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
 from curta.problems.sizes import Split
@@ -54,11 +55,18 @@ def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> s
 
 
 def evaluate(
-    recipe: Recipe, models: Models, settings: sections.Evaluation, say: Say, keep: Keep = fresh
+    recipe: Recipe,
+    models: Models,
+    settings: sections.Evaluation,
+    say: Say,
+    keep: Keep = fresh,
+    drop: Say = lambda name: None,
 ) -> Evaluation:
     """Exact match by size and slice, on what was held out, grids, whole tables, examples.
 
-    Raises UserError for a grid, or a table, of a recipe without operators of two operands.
+    Once every member is wrong on all problems of a size, longer ones are left out unless the
+    settings want `all_sizes`, but never those of training. `drop` is called with the names of such
+    parts. Raises UserError for a grid, or a table, of a recipe without operators of two operands.
     """
     tables = _of_pairs(recipe, "table", settings.table, lambda one: one.takes(2))
     grids = _grids(recipe, models, settings)
@@ -68,9 +76,30 @@ def evaluate(
             say(name)
             yield keep(name, find)
 
+    lengths, unevaluated = list[SliceResult](), list[UnevaluatedSize]()
+    for task in recipe.tasks:
+        # of each size so far, why longer ones are left out; that of the longest counts, and a size
+        # that is shorter than any of training says nothing of longer ones
+        reasons = dict[tuple[int, ...], str]()
+        fewest, most = tasks.span(task)[0], tasks.widest(task)
+        for size, (name, find) in _sizes(models, settings, task.operator).items():
+            digits = as_size(size, task.operator)
+            shorter = [reason for other, reason in reasons.items() if _within(other, digits)]
+            reason = shorter[-1] if shorter and not _within(digits, most) else ""
+            if reason and not settings.all_sizes:
+                drop(name)
+                unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
+            else:
+                say(name)
+                rows: list[SliceResult] = keep(name, find)
+                lengths += rows
+                wrong = min(digits) >= fewest and not any(any(row.exact_match) for row in rows)
+                reason = f"every seed is wrong on every problem at {size} digits" if wrong else ""
+            reasons[digits] = reason
+
     return Evaluation(
         seed=settings.seed,
-        lengths=list(chain.from_iterable(found(_sizes(recipe, models, settings)))),
+        lengths=[*lengths, *chain.from_iterable(found(_held_out(recipe, models, settings)))],
         grids=tuple(exact_match.grid(o, settings, [*found(rows)]) for o, rows in grids.items()),
         tables=tuple(
             exhaustive.table(models, o, settings.table, _share(say, f"all of {o}")) for o in tables
@@ -78,7 +107,13 @@ def evaluate(
         examples=list(_examples(recipe, models, settings)),
         gaps=tuple(chain.from_iterable(found(_gaps(recipe, models, settings)))),
         splits=tuple(_split(recipe, models, task) for task in recipe.tasks if task.held_out),
+        unevaluated=tuple(unevaluated),
     )
+
+
+def _within(digits: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    """Whether problems of these digits are in no way longer than those of others."""
+    return len(digits) <= len(others) and all(map(int.__le__, digits, others))
 
 
 def _split(recipe: Recipe, models: Models, task: Task) -> Split:
@@ -90,19 +125,31 @@ def _split(recipe: Recipe, models: Models, task: Task) -> Split:
 
 def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
     """All that `evaluate` asks to be kept, by name, in order."""
-    found = _sizes(recipe, models, settings) | _gaps(recipe, models, settings)
+    found = dict[str, Find]()
+    for task in recipe.tasks:
+        found |= _sizes(models, settings, task.operator).values()
+    found |= _held_out(recipe, models, settings) | _gaps(recipe, models, settings)
     for rows in _grids(recipe, models, settings).values():
         found |= rows
     return found
 
 
-def _sizes(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
-    """Of each size, and what tasks hold out but for the problems that training was watched by."""
+def _sizes(
+    models: Models, settings: sections.Evaluation, operator: str
+) -> dict[int | str, tuple[str, Find]]:
+    """The part of each size of an operator, with its name."""
+    return {
+        size: (
+            size_name(operator, size),
+            partial(exact_match.lengths, models, operator, size, settings),
+        )
+        for size in settings.sizes(operator)
+    }
+
+
+def _held_out(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
+    """Of what tasks hold out, but for the problems that training was watched by."""
     found = dict[str, Find]()
-    for task in recipe.tasks:
-        for size in settings.sizes(task.operator):
-            name = size_name(task.operator, size)
-            found[name] = partial(exact_match.lengths, models, task.operator, size, settings)
     watched = recipe.training.validation if recipe.training.validate_every else 0
     for task in recipe.tasks:
         if task.held_out:

@@ -74,10 +74,14 @@ class Run(Session):
     def read_rows(self, evaluation: str = "") -> Rows:
         """The evaluation, a row for each operator, size and slice: median, least, greatest.
 
-        It is the recipe's, or one of `evaluations` by its name.
+        It is the recipe's, or one of `evaluations` by its name. Sizes that were left out have
+        a row without figures.
         """
         found = self.folder.read_evaluation(evaluation)
-        return Rows(slice_row(slice_summary(row)) for row in (found.lengths if found else ()))
+        if found is None:
+            return Rows()
+        rows = [slice_row(slice_summary(row)) for row in found.lengths]
+        return Rows([*rows, *map(slice_row, found.unevaluated)])
 
     def _repr_html_(self) -> str:
         about = f"Run {self.name}: {self.folder.read_info().status}, seeds {self.seeds}"
@@ -328,8 +332,11 @@ class Comparison(comparison.Comparison):
 
     def read_rows(self) -> Rows:
         """The evaluations of all entries: median, least and greatest over the seeds."""
-        found = ((row, one) for row in self.read_results().rows for one in row.lengths)
-        return Rows({"name": row.name} | slice_row(one) for row, one in found)
+        return Rows(
+            {"name": row.name} | figures
+            for row in self.read_results().rows
+            for figures in [*map(slice_row, row.lengths), *map(slice_row, row.unevaluated)]
+        )
 
     def read_tables(self, evaluation: str = "") -> dict[str, Table]:
         """Its tables by their names, `comparison`, `statistics` and `seeds`; see `Run`'s."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from curta.evaluation.results import SliceSummary
+from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.compared import Compared, Curve, asked, by_digits, by_step
 from curta.report.figures import (
     ALERT,
@@ -27,7 +27,7 @@ from curta.report.figures import (
     shade,
     style,
 )
-from curta.runs.results import ComparisonRow, Unplaced
+from curta.runs.results import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def lengths(compared: Compared, operator: str) -> Figure:
     return figure
 
 
-def _asked(row: ComparisonRow, operator: str) -> list[SliceSummary | Unplaced]:
+def _asked(row: ComparisonRow, operator: str) -> list[SliceSummary | UnevaluatedSize]:
     return [one for one in asked(row) if one.operator == operator]
 
 

@@ -1,16 +1,17 @@
 """What the report of a comparison reads: comparison.json, and the runs that it names."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
-from curta.evaluation.results import SliceSummary
+from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.run_folder import Run, read_run
 from curta.report.summary import Range, finite, range_of
 from curta.runs import comparison
-from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
+from curta.runs.results import ComparisonResults, ComparisonRow
 
 Curve = dict[int, Range]
 """Ranges by training step, or by digits."""
@@ -55,10 +56,17 @@ class Compared:
     def mean(self, row: ComparisonRow, inside: bool) -> list[float]:
         """Every member's exact match, the mean over sizes and slices of one side of training.
 
-        One side, `inside`, is in-distribution, the other out-of-distribution.
+        One side, `inside`, is in-distribution, the other out-of-distribution. There the sizes count
+        as 0 that were left out after a size at which all was wrong: without them the mean would be
+        higher than that of an entry which is right there.
         """
         side = [one for one in row.lengths if self._covers(row, one) == inside]
-        return [fmean(finite(values)) for values in _members(side) if finite(values)]
+        slices = Counter((one.operator, one.size) for one in row.lengths)
+        zeros = [0.0] * sum(
+            max((n for (operator, _), n in slices.items() if operator == one.operator), default=1)
+            for one in ([] if inside else row.unevaluated)
+        )
+        return [fmean([*finite(values), *zeros]) for values in _members(side) if finite(values)]
 
     def _covers(self, row: ComparisonRow, one: SliceSummary) -> bool:
         run = self.runs.get(row.name)
@@ -83,9 +91,17 @@ def compared_of(
     return Compared(results, {name: read_run(path, evaluation) for name, path in begun.items()})
 
 
-def asked(row: ComparisonRow) -> list[SliceSummary | Unplaced]:
-    """All that an entry was evaluated on, or could not be."""
-    return [*row.lengths, *row.unplaced]
+def asked(row: ComparisonRow) -> list[SliceSummary | UnevaluatedSize]:
+    """All that an entry was evaluated on, or was not."""
+    return [*row.lengths, *row.unplaced, *row.unevaluated]
+
+
+def why_missing(row: ComparisonRow, operator: str, size: str) -> str:
+    """Why an entry has no figures at a size: `no positions`, `not evaluated`; empty if unknown."""
+    for reason, sizes in (("no positions", row.unplaced), ("not evaluated", row.unevaluated)):
+        if (operator, size) in {(one.operator, one.size) for one in sizes}:
+            return reason
+    return ""
 
 
 def slices_of(row: ComparisonRow, operator: str, size: str) -> list[SliceSummary]:

@@ -10,7 +10,14 @@ from markupsafe import Markup
 
 from curta.evaluation.results import Gap, SliceSummary
 from curta.report import bands, gaps, phases, swept
-from curta.report.compared import Compared, compared_of, hardest, read_comparison, slices_of
+from curta.report.compared import (
+    Compared,
+    compared_of,
+    hardest,
+    read_comparison,
+    slices_of,
+    why_missing,
+)
 from curta.report.differences import differences
 from curta.report.document import Part, document
 from curta.report.images import inline_svg
@@ -203,9 +210,8 @@ def _exact_match(row: ComparisonRow, operator: str, size: str) -> Cell:
     slices = slices_of(row, operator, size)
     if slices:
         return hardest(slices)
-    if (operator, size) in {(one.operator, one.size) for one in row.unplaced}:
-        return "no positions"
-    return MISSING if row.lengths else STATES[row.status]
+    reason = why_missing(row, operator, size)
+    return reason or (MISSING if row.lengths else STATES[row.status])
 
 
 def _gaps(compared: Compared) -> list[GapRow]:

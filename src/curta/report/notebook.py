@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curta.evaluation.results import SliceSummary
+from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.rendering import render
 
 WIDTH = 520
@@ -35,8 +35,14 @@ def find_pictures(folder: Path) -> dict[str, Picture]:
     return {path.relative_to(folder).with_suffix("").as_posix(): Picture(path) for path in found}
 
 
-def slice_row(row: SliceSummary) -> dict[str, Any]:
-    """What was asked in a row of an evaluation, and the exact match over the members."""
+def slice_row(row: SliceSummary | UnevaluatedSize) -> dict[str, Any]:
+    """What was asked in a row of an evaluation, and the exact match over the members.
+
+    A size that was left out has no figures.
+    """
+    if isinstance(row, UnevaluatedSize):
+        place = {"operator": row.operator, "size": row.size, "slice": "not evaluated"}
+        return place | dict.fromkeys(("count", "median", "min", "max"))
     found = row.exact_match
     asked = {"operator": row.operator, "size": row.size, "slice": row.slice_name}
     figures = {"median": found.median, "min": found.min, "max": found.max}

@@ -21,6 +21,7 @@ from curta.report.examples import marked, verdict
 from curta.report.figures import BANDS
 from curta.report.headline import headlines
 from curta.report.slices import SLICES
+from curta.report.tables.evaluation import left_out
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -62,11 +63,11 @@ def digest(text: str) -> str:
 
 
 FILTERS = (
-    digest, drawing.ruled, headlines, marked, median, summary.by_operator, summary.by_size,
-    summary.cell, summary.checkout, summary.counted, summary.duration, summary.listed,
-    summary.minute, summary.number, summary.percent, summary.perplexity, summary.setting,
-    summary.significant, summary.trained_on, summary.trained_tasks, table.sized, table.spanned,
-    verdict,
+    digest, drawing.ruled, headlines, left_out, marked, median, summary.by_operator,
+    summary.by_size, summary.cell, summary.checkout, summary.counted, summary.duration,
+    summary.listed, summary.minute, summary.number, summary.percent, summary.perplexity,
+    summary.setting, summary.significant, summary.trained_on, summary.trained_tasks, table.sized,
+    table.spanned, verdict,
 )  # fmt: skip
 """Functions that templates apply to values, by their own names."""
 

@@ -20,6 +20,7 @@ from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import expected
 from curta.evaluation.evaluation_set import refusal
+from curta.evaluation.results import UnevaluatedSize
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.positions import user
@@ -29,7 +30,7 @@ from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
 from curta.runs.folders import COMPARISON, Folder
-from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
+from curta.runs.results import ComparisonResults, ComparisonRow
 from curta.runs.session import Session
 from curta.runs.summary import slice_summary, summary_statistics
 
@@ -206,14 +207,14 @@ def read(path: Path) -> ComparisonResults:
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
 
-def refused(recipe: Recipe) -> list[Unplaced]:
+def refused(recipe: Recipe) -> list[UnevaluatedSize]:
     """The sizes of the evaluation at which models of this recipe have no positions."""
     asked = [
         (task.operator, size) for task in recipe.tasks for size in _sizes(recipe, task.operator)
     ]
     reasons = [(o, size, refusal(recipe, o, size)) for o, size in asked]
     return [
-        Unplaced(operator=o, size=str(size), digits=max(as_size(size, o)), reason=r)
+        UnevaluatedSize(operator=o, size=str(size), digits=max(as_size(size, o)), reason=r)
         for o, size, r in reasons
         if r is not None
     ]
@@ -279,6 +280,7 @@ def _found(row: ComparisonRow, folder: Folder, name: str) -> ComparisonRow:
         loss=summary_statistics([loss.get(member) for member in members]),
         exact_match=summary_statistics([exact_match.get(member) for member in members]),
         lengths=[slice_summary(one) for one in evaluation.lengths] if evaluation else [],
+        unevaluated=evaluation.unevaluated if evaluation else (),
     )
 
 

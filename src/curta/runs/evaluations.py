@@ -58,7 +58,7 @@ def _plain(settings: sections.Evaluation) -> dict[str, Any]:
 def _written(value: Any) -> str:
     """A number, or sizes, as they are; of anything else a hash."""
     items = value if isinstance(value, list) else [value]
-    text = "_".join(str(item).replace("/", "-") for item in items)
-    if len(text) <= LONGEST and re.fullmatch(r"[0-9x_-]+", text):
+    text = "_".join(str(item).lower().replace("/", "-") for item in items)
+    if len(text) <= LONGEST and re.fullmatch(r"[0-9x_-]+|true|false", text):
         return text
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]

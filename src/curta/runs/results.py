@@ -11,6 +11,7 @@ from curta.evaluation.results import (
     NamedProblem,
     SliceSummary,
     SummaryStatistics,
+    UnevaluatedSize,
     WholeTable,
 )
 from curta.problems.sizes import Split
@@ -212,6 +213,7 @@ class EvaluationSummary:
     grids: tuple[GridSummary, ...] = ()
     tables: tuple[WholeTable, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    unevaluated: tuple[UnevaluatedSize, ...] = ()
     seed: int | None = None
     num_recurrences: int | None = None
 
@@ -233,21 +235,12 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Unplaced:
-    """A size at which models of a recipe have no positions, and why."""
-
-    operator: str
-    size: str
-    digits: int
-    reason: str
-
-
-@dataclass(frozen=True)
 class ComparisonRow:
     """An entry of a comparison: what it is, its cost, its last training steps, its evaluation.
 
     `changes` are those of its recipe's fields, `settings` the whole recipe as a table. `entry` is
-    the name of the entry that is swept, where there are several.
+    the name of the entry that is swept, where there are several. At sizes that are `unplaced` the
+    models have no positions; those `unevaluated` were left out of the evaluation.
     """
 
     name: str
@@ -258,7 +251,7 @@ class ComparisonRow:
     settings: dict[str, Any]
     status: str
     lengths: list[SliceSummary]
-    unplaced: list[Unplaced]
+    unplaced: list[UnevaluatedSize]
     steps: int | None = None
     parameters: int | None = None
     training_seconds: float | None = None
@@ -266,6 +259,7 @@ class ComparisonRow:
     loss: SummaryStatistics | None = None
     exact_match: SummaryStatistics | None = None
     entry: str = ""
+    unevaluated: tuple[UnevaluatedSize, ...] = ()
 
 
 @dataclass(frozen=True)

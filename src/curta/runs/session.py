@@ -259,8 +259,8 @@ class Session:
         states.check_recipe(self.folder, self.recipe)
         stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
         with stage, self._parts(settings, changed, at) as kept:
-            keep = self._shared(kept, settings, models, at)
-            found = self._evaluation(models, settings, progress, keep=keep)
+            shared = self._shared(kept, settings, models, at)
+            found = self._evaluation(models, settings, progress, None, *shared)
             found = replace(found, changes=changed, step=at)
             self.folder.save_evaluation(found)
             if not changed:
@@ -278,16 +278,16 @@ class Session:
 
     def _shared(
         self, kept: parts.Kept, settings: sections.Evaluation, models: scoring.Models, step: int
-    ) -> suite.Keep:
-        """As `kept`; what is not known is found by all processes of this run."""
+    ) -> tuple[suite.Keep, suite.Say]:
+        """As `kept`, and what drops parts; what is not known is found by all processes."""
         leader = team.leader()
         if leader is None:
-            return kept
+            return kept, lambda name: None
         every = suite.parts(self.recipe, models, settings)
         asked = typed.text(settings)
         self._tell("evaluating", settings=asked, recurrences=self.num_recurrences, step=step)
         shares = Shares(leader, [name for name in every if name not in kept.known])
-        return lambda name, find: kept(name, partial(shares.find, name, find))
+        return lambda name, find: kept(name, partial(shares.find, name, find)), shares.drop
 
     def _tell(self, do: str, **more: Any) -> None:
         """Begins a stage in the other processes of this run, at the step of its weights."""
@@ -301,12 +301,13 @@ class Session:
         progress: Callable[[str], None],
         member: int | None = None,
         keep: suite.Keep = suite.fresh,
+        drop: suite.Say = lambda name: None,
     ) -> Evaluation:
         """What is found of all members, or of one."""
         if self._prepared is not None and self._prepared.exception() is None:
             models.recall.know(*self._prepared.result().listed[:2])
         say = interrupts.checked(self._pace(models, settings).added(progress))
-        found = suite.evaluate(self.recipe, models, settings, say, keep)
+        found = suite.evaluate(self.recipe, models, settings, say, keep, drop)
         found = replace(found, num_recurrences=self.num_recurrences)
         if not settings.named:
             return found

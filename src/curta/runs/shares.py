@@ -38,6 +38,12 @@ class Shares:
                 self._waiting.remove(name)
         return find() if mine else self._awaited(self._found[name])
 
+    def drop(self, name: str) -> None:
+        """Takes a part from those that are given out: it is not needed."""
+        with self._guard:
+            if name in self._waiting:
+                self._waiting.remove(name)
+
     def _awaited(self, found: "Future[Found]") -> Found:
         while not found.done():
             interrupts.check()

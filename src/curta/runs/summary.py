@@ -170,6 +170,7 @@ def _results(found: Evaluation) -> EvaluationSummary:
         grids=tuple(map(_grid, found.grids)),
         tables=found.tables,
         gaps=found.gaps,
+        unevaluated=found.unevaluated,
         seed=found.seed,
         num_recurrences=found.num_recurrences,
     )

@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 
 from curta.evaluation.results import (
+    Evaluation,
     Generated,
     NamedProblem,
     SliceResult,
     SliceSummary,
+    UnevaluatedSize,
     Written,
 )
 from curta.frontends.cli.screen import Screen
 from curta.report.tables.comparison import comparison as comparison_table
 from curta.report.tables.evaluation import exact_match as evaluation_table
 from curta.report.tables.evaluation import named as named_table
-from curta.runs.results import ComparisonResults, ComparisonRow, Unplaced
+from curta.runs.results import ComparisonResults, ComparisonRow
 from curta.runs.summary import summary_statistics
 
 
@@ -47,7 +49,8 @@ def lines(rows: list[SliceResult], terminal: bool = False) -> list[str]:
     """The title, the heading, a rule, then a line for each row unless a cell wraps."""
     out = io.StringIO()
     console = Screen(file=out, width=80, force_terminal=terminal, soft_wrap=not terminal)
-    console.print(evaluation_table(rows, range(len(rows[0].exact_match))))
+    found = Evaluation(seed=1, lengths=rows, examples=[])
+    console.print(evaluation_table(found, range(len(rows[0].exact_match))))
     return out.getvalue().rstrip("\n").split("\n")
 
 
@@ -174,11 +177,13 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_evaluated() -> 
         for digits in (10, 20, 50)
         for members in ([1.0, 0.5, 0.75], [1.0, 1.0, 0.25])
     ]
-    far = Unplaced("+", "100", 100, "too long")
+    far = UnevaluatedSize("+", "100", 100, "too long")
+    wrong = UnevaluatedSize("+", "100", 100, "every seed is wrong at 50 digits")
     rows = [
         compared("addition reversed rope", slices, unplaced=[far]),
         compared("window", [*slices, of_members(100, [1.0, 1.0, 1.0])]),
         compared("[b]", [], status="waiting", parameters=None, training_seconds=None),
+        compared("wrong", slices, unevaluated=(wrong,)),
     ]
     out = io.StringIO()
     table = comparison_table(ComparisonResults("c", "", "", [0, 1, 2], [], rows))
@@ -200,7 +205,10 @@ def test_a_comparison_fits_a_terminal_and_says_what_could_not_be_evaluated() -> 
         "0.500",
         "1.000",
     ]
-    assert text.count("0.25..1.00") == 6
+    assert text.count("0.25..1.00") == 9
+    assert list(table.notes) == [
+        "wrong was not evaluated on + at 100 digits: every seed is wrong at 50 digits."
+    ]
     assert text.count("waiting") == 4
     assert "[b]" in text
 

@@ -130,6 +130,12 @@ def demo() -> int:
 )
 @click.option("--member", type=options.MEMBER, metavar="M", help="One member only; saves nothing.")
 @click.option("--step", type=options.STEP, metavar="N", help="An earlier checkpoint (the newest).")
+@click.option(
+    "--all-sizes",
+    is_flag=True,
+    default=None,
+    help="Also sizes longer than one at which all is wrong.",
+)
 @click.option("--count", type=COUNT, metavar="N", help="Problems of each slice.")
 @click.option("--seed", type=options.SEED, metavar="S", help="Seed of the problems.")
 @options.recurrences

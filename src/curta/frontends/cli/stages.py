@@ -103,7 +103,7 @@ def show_evaluation(found: "Evaluation", seeds: list[int]) -> None:
     from curta.frontends.cli.display import grid_lines, notice, split_lines, table_lines
     from curta.report.tables.evaluation import exact_match, named, trained_and_held_out
 
-    notice(exact_match(found.lengths, seeds))
+    notice(exact_match(found, seeds))
     alone = options.form() is not None
     notice(trained_and_held_out(found.gaps, seeds) if found.gaps and not alone else None)
     for line in grid_lines(found.grids) + split_lines(found.splits) + table_lines(found.tables):

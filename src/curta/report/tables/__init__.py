@@ -4,6 +4,7 @@ A module makes them of what files hold; here they stand by their names.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from curta.config.table import Table
@@ -48,8 +49,10 @@ def statistics_of(folder: Folder, name: str = "") -> list[SliceStatistics]:
 
 def _of_evaluation(found: Evaluation, seeds: Sequence[int]) -> dict[str, Table]:
     rows = [of_slice(row, seeds) for row in found.lengths]
-    tables = {"exact-match": evaluation.exact_match(found.lengths, seeds)}
-    tables |= _with_statistics({"": rows})
+    tables = {"exact-match": evaluation.exact_match(found, seeds)}
+    of_rows = _with_statistics({"": rows})
+    notes = evaluation.left_out(found)
+    tables |= {key: replace(table, notes=[*table.notes, *notes]) for key, table in of_rows.items()}
     if found.gaps:
         tables["trained-and-held-out"] = evaluation.trained_and_held_out(found.gaps, seeds)
     for number, grid in enumerate(found.grids, 1):

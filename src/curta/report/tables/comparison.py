@@ -6,7 +6,7 @@ from typing import Any
 from curta.config.printable import printable
 from curta.config.table import Cells, Column, Table, cell, decimal
 from curta.probes.results import ProbeTable
-from curta.report.compared import asked, hardest, slices_of
+from curta.report.compared import asked, hardest, slices_of, why_missing
 from curta.report.summary import Range, counted
 from curta.runs.results import ComparisonResults, ComparisonRow
 
@@ -24,7 +24,13 @@ def comparison(found: ComparisonResults) -> Table:
     ]
     rows = [_row(row, sizes) for row in found.rows]
     title = "exact match, hardest slice; median and range of " + counted(len(found.seeds), "seed")
-    return Table(title, columns, rows)
+    notes = [
+        f"{printable(row.name)} was not evaluated on {printable(one.operator)} at {one.size}"
+        f" digits: {one.reason}."
+        for row in found.rows
+        for one in row.unevaluated
+    ]
+    return Table(title, columns, rows, notes=notes)
 
 
 def _cost(value: int | None) -> str:
@@ -47,8 +53,8 @@ def _at(row: ComparisonRow, operator: str, size: str) -> Cells:
     if slices:
         found = hardest(slices)
         return [found, *found]
-    unplaced = (operator, size) in [(one.operator, one.size) for one in row.unplaced]
-    return ["no\npositions" if unplaced else row.status, None, None, None]
+    reason = why_missing(row, operator, size) or row.status
+    return [reason.replace(" ", "\n"), None, None, None]
 
 
 def _range(found: Range | str) -> str:

@@ -5,7 +5,15 @@ from statistics import median
 
 from curta.config.printable import printable
 from curta.config.table import Cells, Column, Table, cell
-from curta.evaluation.results import Gap, Grid, NamedProblem, SliceResult, WholeTable, Written
+from curta.evaluation.results import (
+    Evaluation,
+    Gap,
+    Grid,
+    NamedProblem,
+    SliceResult,
+    WholeTable,
+    Written,
+)
 from curta.report.gaps import Row
 from curta.report.gaps import rows as gap_rows
 from curta.report.summary import counted as count_of
@@ -29,28 +37,51 @@ def places() -> list[Column]:
     ]
 
 
-def exact_match(rows: Sequence[SliceResult], seeds: Sequence[int]) -> Table:
+NOT_EVALUATED = "not evaluated"
+"""Stands for the slices of a size that was left out."""
+
+
+def exact_match(found: Evaluation, seeds: Sequence[int]) -> Table:
     """Exact match for each operator, size and slice: median, range, and every seed.
 
     It fits 80 columns unless seeds differ; generation is named only where it differs. Where
     not all is right, the medians of right tokens and of the right answer's perplexity stand
-    in place of the speed.
+    in place of the speed. A size that was left out has a row without figures.
     """
+    rows = found.lengths
     several, tokens = len(seeds) > 1, any(min(row.exact_match) < 1 for row in rows)
     agree = all(row.generated.agrees for row in rows)
     columns = [
         *places(),
         *(Column(name) for name in ("median", "min", "max")),
         Column("token acc", "token_accuracy", shown=tokens),
-        Column("perplexity", text=perplexity, shown=tokens),
+        Column("perplexity", text=lambda value: cell(None) if value is None else perplexity(value),
+               shown=tokens),
         Column("tokens/s", "tokens_per_second", shown=not tokens),
         Column("seeds", text=_together, words=True, fold=True, shown=several, kept=False),
-        Column("written", "generated_agrees", lambda same: "" if same else "DIFFERS", words=True,
-               shown=not agree, style=lambda same, row: "" if same else RED),
+        Column("written", "generated_agrees", lambda same: "DIFFERS" if same is False else "",
+               words=True, shown=not agree, style=lambda same, row: RED if same is False else ""),
         *(Column(f"seed {seed}", shown=False) for seed in seeds),
     ]  # fmt: skip
     title = f"exact match, {count_of(len(seeds), 'seed')}"
-    return Table(title, columns, [_row(row) for row in rows])
+    unmeasured = [None] * (len(columns) - 3)
+    cells = [_row(row) for row in rows]
+    cells += [[one.operator, one.size, NOT_EVALUATED, *unmeasured] for one in found.unevaluated]
+    order = {task: number for number, task in enumerate(dict.fromkeys(row[0] for row in cells))}
+    cells.sort(key=lambda row: order[row[0]])
+    return Table(title, columns, cells, notes=left_out(found))
+
+
+def left_out(found: Evaluation) -> list[str]:
+    """A sentence for each operator of which sizes were not evaluated: which, and why."""
+    reasons = dict[tuple[str, str], list[str]]()
+    for one in found.unevaluated:
+        reasons.setdefault((one.operator, one.reason), []).append(size(one.size))
+    return [
+        f"Not evaluated: {printable(operator)} at {'; '.join(sizes)} digits, since {reason}."
+        " --all-sizes (evaluation.all_sizes) evaluates them too."
+        for (operator, reason), sizes in reasons.items()
+    ]
 
 
 def _row(row: SliceResult) -> Cells:
@@ -63,8 +94,10 @@ def _row(row: SliceResult) -> Cells:
     ]  # fmt: skip
 
 
-def _together(shares: Sequence[float]) -> str:
+def _together(shares: Sequence[float] | None) -> str:
     """`all 1.000`, or the share of each seed."""
+    if shares is None:
+        return cell(shares)
     if len(set(shares)) == 1:
         return f"all {cell(shares[0])}"
     return cell(shares)
