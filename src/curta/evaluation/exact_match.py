@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 
 import numpy as np
 from jaxtyping import Bool
@@ -27,7 +27,7 @@ from curta.evaluation.scoring import (
     rounded,
     scores,
 )
-from curta.layouts import Layout, ShapeBounds
+from curta.layouts import ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.operations import Answer
@@ -110,13 +110,9 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
         for name in slices(models.layout, operator)
         for problem in drawn(models.layout, operator, name, size, 2, settings.seed + 1)
     ]
-    bounds = room_for(models, problems)
-    found = []
-    for member in range(models.members):
-        answers = _answers(models, member, problems, bounds)
-        pairs = zip(problems, answers, strict=True)
-        found += [_example(models, member, *pair) for pair in pairs]
-    return found
+    asked = [(member, problem) for member in range(models.members) for problem in problems]
+    written = answers(models, asked, room_for(models, problems))
+    return [_example(models, *one, text) for one, text in zip(asked, written, strict=True)]
 
 
 def _evaluated(
@@ -126,7 +122,8 @@ def _evaluated(
     every = [problem for problems in sets.values() for problem in problems]
     bounds, sample = room_for(models, every), max(1, settings.generated)
     if models.memo is None:
-        _answers(models, 0, every[:sample], bounds)  # compiles, so that only writing is timed
+        # compiles, so that only writing is timed
+        answers(models, [(0, problem) for problem in every[:sample]], bounds)
     digits = max(max(widths(problem)) for problem in every)
     found, rows, first = scores(models, every, bounds), [], 0
     for name, problems in sets.items():
@@ -161,14 +158,23 @@ def _errors(
 
     One of the generated sample if there is one, else the first ones are generated too.
     """
+    wrong = [np.flatnonzero(~mine).tolist() for mine in exact_match]
+    count = len(written[0]) if models.memo is None else 1  # as many as what is compiled writes
+    asked = [
+        (member, number)
+        for member, mine in enumerate(wrong)
+        if mine and mine[0] >= len(written[member])
+        for number in (mine * count)[:count]
+    ]
+    further = answers(models, [(member, problems[number]) for member, number in asked], bounds)
+    more = dict(zip(asked, further, strict=True))
     for member, sample in enumerate(written):
-        wrong = np.flatnonzero(~exact_match[member]).tolist()
-        known = dict(enumerate(sample))
-        if wrong and wrong[0] not in known:
-            chosen = (wrong * len(sample))[: len(sample)]
-            answers = _answers(models, member, [problems[number] for number in chosen], bounds)
-            known = dict(zip(chosen, answers, strict=True))
-        wrongly = (_example(models, member, problems[n], known[n]) for n in wrong if n in known)
+        known = {(member, number): answer for number, answer in enumerate(sample)} | more
+        wrongly = (
+            _example(models, member, problems[number], known[member, number])
+            for number in wrong[member]
+            if (member, number) in known
+        )
         yield from [_wrong(one) for one in wrongly if one.first_error is not None][:1]
 
 
@@ -204,8 +210,10 @@ def _generated(
     answer may be right although its trace is not.
     """
     begun = time.perf_counter()
-    written = _all_answers(models, sample, bounds, _limit(texts))
+    asked = [(member, problem) for member in range(models.members) for problem in sample]
+    flat = answers(models, asked, bounds)
     seconds = time.perf_counter() - begun
+    written = [flat[first : first + len(sample)] for first in range(0, len(asked), len(sample))]
     tokens = sum(len(text) for answers in written for text, _ in answers)
     right = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]
@@ -230,12 +238,10 @@ def generate(
     member: int,
     problems: Sequence[Problem],
     bounds: ShapeBounds | None,
-    limit: int = 0,
 ) -> list[list[int]]:
     """The tokens that a member writes after each prompt, one after the other.
 
-    Under a window a text without end is given up after `limit` tokens, or after more than any
-    program writes.
+    Under a window a text without end is given up after more tokens than any program writes.
     """
     layout = models.layout
     if models.memo is None:
@@ -243,39 +249,41 @@ def generate(
         return completions(models.member(member), layout, problems, bounds)
     assert isinstance(layout, ProgramLayout)
     prompts = [layout.prompt_tokens(problem) for problem in problems]
-    return write(layout.machine, layout.windows, models.memo.look(member), prompts, limit)
+    return write(layout.machine, layout.windows, models.memo.look(member), prompts)
 
 
-def _answers(
-    models: Models, member: int, problems: Sequence[Problem], bounds: ShapeBounds | None
+def answers(
+    models: Models, asked: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
 ) -> list[Written]:
-    """What a member writes, and the answer in it; given up when it is longer than is right."""
-    limit = _limit([_completion(models, problem) for problem in problems])
-    return _read(models.layout, problems, generate(models, member, problems, bounds, limit))
+    """What members write after problems, and the answers in that; under a window side by side.
 
-
-def _all_answers(
-    models: Models, problems: Sequence[Problem], bounds: ShapeBounds | None, limit: int
-) -> list[list[Written]]:
-    """The answers of every member; under a window all members write side by side."""
-    layout, every = models.layout, range(models.members)
+    There a text is given up that is longer than is right, or whose pen goes much farther.
+    """
+    layout, texts = models.layout, list[list[int]]()
+    if not asked:
+        return []
     if models.memo is None or not isinstance(layout, ProgramLayout):
-        return [
-            _read(layout, problems, generate(models, member, problems, bounds)) for member in every
-        ]
-    prompts, size = [layout.prompt_tokens(problem) for problem in problems], len(problems)
-    look, whole = models.memo.tokens, Prompts.of(prompts * models.members)
-    joined = write_all(
-        layout.machine, layout.windows, lambda rows, texts: look(rows, texts // size), whole, limit
-    ).lists
-    return [_read(layout, problems, joined[m * size : (m + 1) * size]) for m in every]
-
-
-def _limit(texts: Sequence[list[int]]) -> int:
-    """A few tokens more than are right to write: who has not ended by then is wrong."""
-    return 16 + max(map(len, texts))
-
-
-def _read(layout: Layout, problems: Sequence[Problem], texts: Sequence[list[int]]) -> list[Written]:
-    """The texts with the answers in them."""
-    return [(t, layout.answer(problem, t)) for t, problem in zip(texts, problems, strict=True)]
+        for member, group in groupby(asked, lambda one: one[0]):
+            texts += generate(models, member, [problem for _, problem in group], bounds)
+    else:
+        right = dict[Problem, tuple[list[int], int]]()
+        for _, problem in asked:
+            if problem not in right:
+                right[problem] = layout.tokens_of(problem)
+        look, members = models.memo.tokens, np.array([member for member, _ in asked])
+        whole, prompts = (
+            Prompts.of(rows)
+            for rows in (
+                [tokens for tokens, _ in right.values()],
+                [right[problem][0][: right[problem][1]] for _, problem in asked],
+            )
+        )
+        limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
+        texts = write_all(
+            layout.machine, layout.windows, lambda rows, n: look(rows, members[n]), prompts, limit,
+            whole,
+        ).lists  # fmt: skip
+    return [
+        (text, layout.answer(problem, text))
+        for (_, problem), text in zip(asked, texts, strict=True)
+    ]

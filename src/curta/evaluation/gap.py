@@ -118,7 +118,7 @@ def _trained(
     if not isinstance(layout, ProgramLayout):
         return [tasks.trained_problems(task, count)]
     base = layout.base(task.operator)
-    each = [records.problems(recipe, layout, task, seed)[:count] for seed in seeds]
+    each = [records.problems(recipe, layout, task, seed, count) for seed in seeds]
     return [[Problem(task.operator, operands, base) for operands in mine] for mine in each]
 
 

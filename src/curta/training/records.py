@@ -70,13 +70,15 @@ def recorded(
     return _texts(recipe, layout, seeds)
 
 
-def problems(recipe: Recipe, layout: ProgramLayout, task: Task, seed: int) -> list[Any]:
-    """The operands of a member's problems of one task."""
+def problems(
+    recipe: Recipe, layout: ProgramLayout, task: Task, seed: int, most: int | None = None
+) -> list[Any]:
+    """The operands of a member's problems of one task, or of so many of them."""
     if task.values:
-        return _of_table(recipe, task, seed)
+        return _of_table(recipe, task, seed)[:most]
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
-    count = _count_of(recipe, task)
+    count = _count_of(recipe, task) if most is None else min(most, _count_of(recipe, task))
     name = f"training {seed} {task.operator}"
     return list(islice(drawn(program, tasks.sizes(task), name, task.special), count))
 

@@ -96,11 +96,15 @@ class Sheet:
     number more. Pens keep to the squares from `low` to `high`, and a block is as much larger as
     others look `offsets` squares far for its role. Where a pen leaves these squares the table is
     laid out anew, twice as wide on that axis; and for every new role.
+    Where the `right` texts are known, these squares are theirs and SPARE on each side: a text
+    that leaves them is given up.
     Address NOTHING is always empty: neighbours that a role does not have, or of a role that was
     never written. WASTE takes what is in no window.
     """
 
-    def __init__(self, machine: Machine, windows: Windows, prompts: Prompts) -> None:
+    def __init__(
+        self, machine: Machine, windows: Windows, prompts: Prompts, right: Prompts | None = None
+    ) -> None:
         self.machine, self.near = machine, machine.neighbours(windows)
         self.cells = cells_of(windows) - 1
         self.offsets = np.zeros(machine.wide.shape, np.int64)
@@ -117,6 +121,11 @@ class Sheet:
         low, high = where.min(axis=0), where.max(axis=0)
         edge = SPARE * (high > low)  # none on axes that are not in use
         self.low, self.high = low - edge, 2 * high - low + edge
+        self.bounded = right is not None
+        if right is not None:
+            where = machine.positions(right.tokens)
+            self.low, self.high = where.min(axis=0) - SPARE, where.max(axis=0) + SPARE
+            self.there |= np.isin(np.arange(len(self.near)), machine.role[right.tokens])
         self.table = np.zeros(0, np.int32)
 
     @property
@@ -156,18 +165,22 @@ class Sheet:
         self.there[self.machine.role[tokens]] = True
         more = self.high - self.low + SPARE
         wanted = np.where(below, low - more, self.low), np.where(above, high + more, self.high)
-        if self._entries(*wanted) <= ENTRIES:
+        if not self.bounded and self._entries(*wanted) <= ENTRIES:
             self._lay_out(*wanted)
         else:
-            self._leave_out_strays()
+            self._leave_out_strays(known)
 
-    def _leave_out_strays(self) -> None:
-        """Texts of a wrong function that go so far that the table would not fit in memory."""
+    def _leave_out_strays(self, known: bool) -> None:
+        """Texts of a wrong function that go too far, or so far that the table would not fit in
+        memory; `known` says whether the table has all roles."""
         inside = ((self.position >= self.low) & (self.position <= self.high)).all(axis=1)
         self.strays += self.texts[~inside].tolist()
         self.keep(inside)
         self.history[-1] = Entry(self.texts, self.tokens, self.position)
-        self._lay_out(self.low, self.high)
+        if known:
+            self._enter(self.history[-1])
+        else:
+            self._lay_out(self.low, self.high)
 
     def _sizes(self, low: Corner, high: Corner) -> Spans:
         """Squares of each role on each axis."""

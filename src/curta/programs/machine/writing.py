@@ -87,10 +87,19 @@ def write(
 
 
 def write_all(
-    machine: Machine, windows: Windows, look: LookOf, prompts: Prompts, limit: int = 0
+    machine: Machine,
+    windows: Windows,
+    look: LookOf,
+    prompts: Prompts,
+    limit: int = 0,
+    right: Prompts | None = None,
 ) -> Written:
-    """As `write`, with arrays; `look` is given the number of the text of each window too."""
-    sheet = Sheet(machine, windows, prompts)
+    """As `write`, with arrays; `look` is given the number of the text of each window too.
+
+    Where the `right` texts are known, prompts included, a text is given up whose pen goes much
+    farther than theirs: that it is wrong is clear by then, and it may take as long as all others.
+    """
+    sheet = Sheet(machine, windows, prompts, right)
     limits = np.array([limit or limit_of(length) for length in prompts.lengths.tolist()])
 
     def alone(text: int) -> list[int]:
@@ -98,7 +107,7 @@ def write_all(
         return write_one(machine, windows, one, prompts.prompt(text), int(limits[text]))
 
     if not sheet.fits and sheet.count > 1:
-        return _in_halves(machine, windows, look, prompts, limit)
+        return _in_halves(machine, windows, look, prompts, limit, right)
     if not sheet.fits:
         return Written.of([alone(0)])
     sheet.begin()
@@ -107,18 +116,23 @@ def write_all(
         sheet.keep((sheet.tokens != machine.end) & (limits[sheet.texts] > step + 1))
         if not len(sheet.texts):
             break
-    if not sheet.strays:
+    if right is not None or not sheet.strays:
         return sheet.written()
     written = dict(enumerate(sheet.written().lists)) | {t: alone(t) for t in sheet.strays}
     return Written.of(list(written.values()))
 
 
 def _in_halves(
-    machine: Machine, windows: Windows, look: LookOf, prompts: Prompts, limit: int
+    machine: Machine,
+    windows: Windows,
+    look: LookOf,
+    prompts: Prompts,
+    limit: int,
+    right: Prompts | None,
 ) -> Written:
     """The same for texts that are too long to be laid out all at once."""
     middle = len(prompts.lengths) // 2
     later = lambda rows, texts: look(rows, texts + middle)
-    first = write_all(machine, windows, look, prompts.part(slice(0, middle)), limit)
-    second = write_all(machine, windows, later, prompts.part(slice(middle, None)), limit)
+    first = write_all(machine, windows, look, prompts.part(slice(0, middle)), limit, right)
+    second = write_all(machine, windows, later, prompts.part(slice(middle, None)), limit, right)
     return Written.of(first.lists + second.lists)
