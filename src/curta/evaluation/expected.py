@@ -1,11 +1,12 @@
 """How long an evaluation will take: estimated before it begins, and measured as it goes on.
 
-Before, it is good to a factor of three, for telling seconds from hours; once a part of it is done,
-the rest is expected to go on at the same pace.
+Before, it is good to a factor of three, for telling seconds from hours. What is done then corrects
+it, without the seconds that JAX compiled in: of a first, short part these are most.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import jax
@@ -13,8 +14,11 @@ import jax
 from curta.config import sections
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
+from curta.evaluation import gap
 from curta.evaluation.evaluation_set import size_name, slices
+from curta.evaluation.generation import bucket
 from curta.layouts import Layout
+from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
 from curta.problems import tasks
@@ -26,28 +30,55 @@ CPU, ACCELERATOR = 2e10, 1e13
 """Floating-point operations a second that an evaluation reaches, of a core and of a device."""
 
 COMPILING = 4.0
-"""Seconds that each part takes before it begins, for a model of whole texts."""
+"""Seconds in which a program is compiled for a model of whole texts, for each shape of them."""
 
-LOOKED_UP = 1e6
-"""Tokens a second whose windows are looked up, for models that see nothing else."""
+LOOKED_UP, WRITTEN = 3e5, 4e3
+"""Tokens a second whose windows are looked up, for models that see nothing else, and tokens that
+all samples get in a second: they are written side by side."""
+
+DRAWN = 5e4
+"""Problems a second that a program draws: to tell new ones, all of training are drawn again."""
+
+TRUST = 5.0
+"""Seconds for which the estimate counts, beside those that parts have taken."""
+
+COMPILED = (
+    "/jax/core/compile/jaxpr_trace_duration",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration",
+    "/jax/core/compile/backend_compile_duration",
+)
+"""What JAX calls the seconds of compiling."""
 
 
 class Part(NamedTuple):
-    """What is evaluated at a time, as `suite` calls it, and the seconds it takes."""
+    """What is evaluated at a time, as `suite` calls it, and the seconds it takes, without those
+    of compiling for it."""
 
     name: str
     seconds: float
+    compiling: float = 0.0
 
 
 def parts(
     recipe: Recipe, layout: Layout, settings: sections.Evaluation, members: int
 ) -> list[Part]:
     """The parts of an evaluation, in order."""
-    before = 0.0 if isinstance(recipe.positions, Window) else COMPILING
-    return [
-        Part(name, before + problems * _seconds(recipe, layout, members, operator, digits))
-        for name, operator, digits, problems in _asked(recipe, layout, settings)
-    ]
+    window, shapes, found = isinstance(recipe.positions, Window), set[object](), list[Part]()
+    for name, operator, digits, problems, samples in _asked(recipe, layout, settings):
+        seconds = problems * _seconds(recipe, layout, members, operator, digits)
+        if window:
+            seconds += samples * tokens_of(layout, operator, digits) / WRITTEN
+        shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
+        found.append(Part(name, seconds, 0.0 if shape in shapes else COMPILING))
+        shapes.add(shape)
+    for task in recipe.tasks:
+        if gap.can_be_known(layout, task):
+            own = settings.held_out * (2 if not isinstance(layout, ProgramLayout) else 1 + members)
+            seconds = own * _seconds(recipe, layout, members, task.operator, tasks.widest(task))
+            if isinstance(layout, ProgramLayout) and not task.values:
+                seconds += recipe.training.problems * members / DRAWN
+            found.append(Part(f"{task.operator}, trained on and held out", seconds))
+    return found
 
 
 def whole(name: str, recipe: Recipe, members: int) -> Part:
@@ -59,28 +90,31 @@ def whole(name: str, recipe: Recipe, members: int) -> Part:
 
 def total(recipe: Recipe, layout: Layout, members: int) -> float:
     """Seconds of all that a recipe's evaluation asks for."""
-    return sum(part.seconds for part in parts(recipe, layout, recipe.evaluation, members))
+    every = parts(recipe, layout, recipe.evaluation, members)
+    return sum(part.seconds + part.compiling for part in every)
 
 
-Asked = tuple[str, str, tuple[int, ...], int]
-"""A part's name, its operator, the digits of its operands, and how many problems it has."""
+Asked = tuple[str, str, tuple[int, ...], int, int]
+"""A part's name, its operator, the digits of its operands, how many problems it has, and of how
+many slices a sample is written too."""
 
 
 def _asked(recipe: Recipe, layout: Layout, settings: sections.Evaluation) -> Iterator[Asked]:
     for task in recipe.tasks:
         operator = task.operator
-        each = settings.count * len(slices(layout, operator))
+        samples = len(slices(layout, operator))
         for size in settings.sizes(operator):
-            yield size_name(operator, size), operator, tasks.as_size(size, operator), each
+            each = tasks.as_size(size, operator)
+            yield size_name(operator, size), operator, each, settings.count * samples, samples
     for task in recipe.tasks:
         operator, pairs = task.operator, operation_named(task.operator)
         if settings.grid and pairs.least == 2:
             count, half = settings.grid_count * settings.grid**2, 1 + settings.grid // 2
-            yield f"grid of {operator}", operator, (half, half), count
+            yield f"grid of {operator}", operator, (half, half), count, 0
     for task in recipe.tasks:
         if settings.table and operation_named(task.operator).takes(2):
             digits = len(str(settings.table))
-            yield f"all of {task.operator}", task.operator, (digits, digits), settings.table**2
+            yield f"all of {task.operator}", task.operator, (digits, digits), settings.table**2, 0
 
 
 def _seconds(
@@ -102,23 +136,43 @@ def _speed() -> float:
 class Pace:
     """How far the work is, and what is left of it, from its parts that are done."""
 
-    def __init__(self, parts: Sequence[Part], clock: Callable[[], float] = time.monotonic) -> None:
-        self.parts, self.clock = {part.name: part.seconds for part in parts}, clock
-        self.begun = clock()
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        clock: Callable[[], float] = time.monotonic,
+        compiled: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.parts = {part.name: part for part in parts}
+        self.clock, self.compiled, self.begun = clock, compiled, clock()
+        self.over = list[Part]()
+        self.now: Part | None = None
+        self.since = self.begun, 0.0
+        """Parts that are over, the one that goes on, and when it began: by the clock, and the
+        seconds compiled by then."""
 
     def at(self, name: str) -> str:
-        """Where that part begins: `2 of 4, about 30 s left`; `again` where it was thought done."""
+        """Where that part is: `2 of 4, about 30 s left`; `again` where it was thought done."""
         if name not in self.parts:
             return "again"
+        if self.now is None or self.now.name != name:
+            self.over += [] if self.now is None else [self.now]
+            self.now, self.since = self.parts[name], (self.clock(), self.compiled())
         place = list(self.parts).index(name)
-        return f"{place + 1} of {len(self.parts)}, about {duration(self.left(place))} left"
+        compiled = self.since[1]
+        before = f", compiled for {duration(compiled)} so far" if compiled >= 1 else ""
+        left = duration(self.left(place))
+        return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
     def left(self, place: int) -> float:
-        """Seconds from the part at that place on, which begins now."""
-        each = list(self.parts.values())
-        done = sum(each[:place])
-        pace = (self.clock() - self.begun) / done if done else 1.0
-        return sum(each[place:]) * pace
+        """Seconds that are left, while the part at that place goes on."""
+        begun, compiled = self.since
+        pace = (begun - self.begun - compiled + TRUST) / (
+            sum(part.seconds for part in self.over) + TRUST
+        )
+        slow = (compiled + TRUST) / (sum(part.compiling for part in self.over) + TRUST)
+        rest = list(self.parts.values())[place:]
+        whole = sum(part.seconds * pace + part.compiling * slow for part in rest)
+        return max(0.0, whole - (self.clock() - begun))
 
     def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
         """`say`, with what is left behind the name of each part; other words as they are."""
@@ -128,6 +182,21 @@ class Pace:
             say(f"{what} ({self.at(name)})" if name in self.parts else what)
 
         return said
+
+
+@contextmanager
+def compiling() -> Iterator[Callable[[], float]]:
+    """Counts the seconds in which JAX compiles, as long as the block lasts."""
+    found = [0.0]
+
+    def listen(event: str, duration_secs: float, **more: str | int) -> None:
+        found[0] += duration_secs * (event in COMPILED)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield lambda: found[0]
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def duration(seconds: float) -> str:

@@ -22,6 +22,7 @@ from curta.report.figures import BANDS
 from curta.report.headline import headlines
 from curta.report.slices import SLICES
 from curta.report.tables.evaluation import left_out
+from curta.report.watched import generalisation
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -63,7 +64,7 @@ def digest(text: str) -> str:
 
 
 FILTERS = (
-    digest, drawing.ruled, headlines, left_out, marked, median, summary.by_operator,
+    digest, drawing.ruled, generalisation, headlines, left_out, marked, median, summary.by_operator,
     summary.by_size, summary.cell, summary.checkout, summary.counted, summary.duration,
     summary.listed, summary.minute, summary.number, summary.percent, summary.perplexity,
     summary.setting, summary.significant, summary.trained_on, summary.trained_tasks, table.sized,

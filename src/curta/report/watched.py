@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from curta.report.figures import (
     percent_axis,
     style,
 )
+from curta.runs.folders import Folder
 from curta.runs.results import Metric
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ KNOWN = {TRAINED: MEDIAN, HELD_OUT: END}
 
 FURTHER = (ALERT, "#cc79a7", "#e69f00", MEMBER)
 """Colours of sizes, in order, and again from the first one on."""
+
+GENERALISED = 0.99
+"""Exact match from which on problems count as learned."""
 
 Members = dict[int, Curve]
 """The curve of every member."""
@@ -70,6 +75,45 @@ def curves(lines: Sequence[Metric]) -> dict[str, dict[str, Members]]:
             members = found.setdefault(operator, {}).setdefault(told, {})
             members.setdefault(line.member, {})[line.step] = value
     return found
+
+
+def generalisation(folder: Folder) -> list[str]:
+    """Say for each operator and seed from which step on it is right in training, and held out.
+
+    That is the first step at which exact match is at least GENERALISED: of what is watched
+    (`training.evaluate_every`), else of validations, where their problems are held out. Empty where
+    neither was recorded.
+    """
+    metrics, seeds = folder.read_metrics(), folder.read_info().seeds
+    tasks = tomllib.loads(folder.read_recipe_text()).get("task", {})
+    tasks = tasks if isinstance(tasks, list) else [tasks]
+    watched = {
+        f"{operator}: ": [by_kind[TRAINED], by_kind[HELD_OUT]]
+        for operator, by_kind in curves(metrics).items()
+        if HELD_OUT in by_kind
+    }
+    if not watched and all(task.get("held_out") or task.get("rows") for task in tasks):
+        sides: list[Members] = [{}, {}]
+        for line in metrics:
+            if line.validation_exact_match is not None and line.exact_match is not None:
+                sides[0].setdefault(line.member, {})[line.step] = line.exact_match
+                sides[1].setdefault(line.member, {})[line.step] = line.validation_exact_match
+        watched = {"": sides} if sides[1] else {}
+
+    def since(curve: Curve) -> str:
+        step = min((step for step, share in curve.items() if share >= GENERALISED), default=None)
+        if step is None:
+            return f"not within {max(curve):,} steps"
+        return f"from step {step:,}"
+
+    several, goal = len(watched) > 1, f"{GENERALISED:.0%} exact match"
+    return [
+        f"{operator if several else ''}seed {seed}: training at {goal}"
+        f" {since(trained[member])}, held out {since(held_out[member])}"
+        for operator, (trained, held_out) in watched.items()
+        for member, seed in enumerate(seeds)
+        if member in trained and member in held_out
+    ]
 
 
 def _draw(axes: Axes, found: Mapping[str, Members]) -> None:

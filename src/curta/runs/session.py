@@ -306,8 +306,10 @@ class Session:
         """What is found of all members, or of one."""
         if self._prepared is not None and self._prepared.exception() is None:
             models.recall.know(*self._prepared.result().listed[:2])
-        say = interrupts.checked(self._pace(models, settings).added(progress))
-        found = suite.evaluate(self.recipe, models, settings, say, keep, drop)
+        with expected.compiling() as compiled:
+            pace = self._pace(models, settings, compiled)
+            say = interrupts.checked(pace.added(progress))
+            found = suite.evaluate(self.recipe, models, settings, say, keep, drop)
         found = replace(found, num_recurrences=self.num_recurrences)
         if not settings.named:
             return found
@@ -316,10 +318,16 @@ class Session:
         before = before if member is None else before.only(member)
         return replace(found, named=tuple(named(settings.named, before, models)))
 
-    def _pace(self, models: scoring.Models, settings: sections.Evaluation) -> expected.Pace:
+    def _pace(
+        self,
+        models: scoring.Models,
+        settings: sections.Evaluation,
+        compiled: Callable[[], float],
+    ) -> expected.Pace:
         """How far such an evaluation is; not known of a program whose code is not."""
         given = (self.recipe, self.layout, settings, models.members)
-        return expected.Pace(expected.parts(*given) if self.code_known else [])
+        parts = expected.parts(*given) if self.code_known else []
+        return expected.Pace(parts, compiled=compiled)
 
     def _parts(
         self, settings: sections.Evaluation, changed: dict[str, Any], step: int

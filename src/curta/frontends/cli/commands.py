@@ -14,7 +14,7 @@ from curta.frontends.cli.comparing import resume_comparison
 from curta.frontends.cli.on import On, hand_over, takes_on
 from curta.frontends.cli.options import COUNT
 from curta.frontends.cli.processes import shared
-from curta.frontends.cli.stages import complete, show_evaluation
+from curta.frontends.cli.stages import complete, generalised, show_evaluation
 
 if TYPE_CHECKING:
     from curta.frontends.run import Run
@@ -171,6 +171,7 @@ def evaluate(
         print(json.dumps(to_json(made)))
         return 0 if agrees(made.lengths) else 1
     show_evaluation(made, found.seeds if member is None else [found.seeds[member]])
+    generalised(found)
     if not found.code_known:
         notice("These are problems that the run has kept: its program's code was not run (--trust)")
     if made.changes:

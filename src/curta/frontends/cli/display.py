@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from curta.problems.sizes import Split
     from curta.runs.comparison_spec import Row
     from curta.runs.record import Progress as Step
+    from curta.runs.session import Session
 
 
 def opening(run: "Run") -> Text:
@@ -58,8 +59,10 @@ def entry_line(row: "Row", far: str) -> Text:
 class Learning:
     """Progress of training."""
 
-    def __init__(self, seeds: Sequence[int]) -> None:
-        self.seeds = seeds
+    def __init__(self, run: "Session") -> None:
+        self.run, self.begun = run, time.monotonic()
+        self.warm: tuple[float, int] | None = None
+        """When the first steps were over, and how many these were: they are slower than others."""
         self.live = console().is_terminal
         text = "{task.description}"
         columns = (BarColumn(24), TextColumn(text, markup=False), TimeRemainingColumn(compact=True))
@@ -76,9 +79,21 @@ class Learning:
     def show(self, now: "Step") -> None:
         line = _progress_line(now)
         self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
+        moment = time.monotonic()
+        if self.warm is None:
+            self.warm = moment, now.step
+            compiling = self.run.folder.read_info().compile_seconds or 0.0
+            preparing = max(0.0, moment - self.begun - now.seconds - compiling)
+            console().print(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
+        begun, first = self.warm
         if not self.live:
-            left = (now.steps - now.step) * now.seconds / now.step
-            console().print(f"{line}  {left:.0f} s left")
+            # by the clock, since what is validated, watched and saved takes its time too
+            taken = (
+                (moment - begun) / (now.step - first)
+                if now.step > first
+                else (now.seconds / now.step)
+            )
+            console().print(f"{line}  {(now.steps - now.step) * taken:.0f} s left")
             sys.stdout.flush()
 
 

@@ -45,7 +45,7 @@ def learn(run: "Session") -> None:
     """Trains a run, with its progress on the screen."""
     from curta.frontends.cli.display import Learning
 
-    with Learning(run.seeds) as learning:
+    with Learning(run) as learning:
         run.train(learning.show)
 
 
@@ -53,6 +53,7 @@ def _train(run: "Run") -> int:
     from curta.frontends.cli.display import notice
 
     learn(run)
+    generalised(run)
     info = run.folder.read_info()
     for member, step in info.stopped.items():
         notice(f"seed {run.seeds[member]} stopped: its loss was not finite at step {step}")
@@ -61,6 +62,15 @@ def _train(run: "Run") -> int:
             f"no member of run {run.name!r} is left: try a lower optimizer.learning_rate"
         )
     return 0
+
+
+def generalised(run: "Run") -> None:
+    """Prints for each seed from which step on it was right, where that was watched."""
+    from curta.frontends.cli.display import notice
+    from curta.report.watched import generalisation
+
+    for line in generalisation(run.folder):
+        notice(line)
 
 
 def _evaluate(run: "Run") -> int:
