@@ -29,6 +29,7 @@ COMMON = tiny.overrides(
     training__steps=4,
     training__checkpoint_every=2,
     evaluation__digits=[3, 20],
+    evaluation__all_sizes=True,
     evaluation__count=4,
     evaluation__generated=2,
     evaluation__grid=0,
