@@ -85,7 +85,10 @@ def generalisation(folder: Folder) -> list[str]:
     neither was recorded.
     """
     metrics, seeds = folder.read_metrics(), folder.read_info().seeds
-    tasks = tomllib.loads(folder.read_recipe_text()).get("task", {})
+    try:
+        tasks = tomllib.loads(folder.read_recipe_text()).get("task", {})
+    except tomllib.TOMLDecodeError:  # a report is written of a damaged recipe too
+        tasks = {}
     tasks = tasks if isinstance(tasks, list) else [tasks]
     watched = {
         f"{operator}: ": [by_kind[TRAINED], by_kind[HELD_OUT]]
