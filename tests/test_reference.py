@@ -110,7 +110,7 @@ def test_ask_and_listings_do_not_import_jax(shared_runs: Shared) -> None:
         done = curta_command(*words, input=given, encoding="utf-8")
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert done.stdout.splitlines() == expected
-    for words in (("runs",), ("recipes",), ("--help",), ("ask", "--help")):
+    for words in (("runs",), ("recipes",), ("tables", at), ("--help",), ("ask", "--help")):
         done = curta_command(*words, cwd=Path(at).parent)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
 

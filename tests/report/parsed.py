@@ -7,9 +7,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from curta.report import write_report
 from curta.report.document import Part
-from curta.report.page import render_report, show
+from curta.report.page import render_report, show, write_report
 
 VOID = {"input", "link", "meta"}
 

@@ -19,8 +19,9 @@ from curta.evaluation.results import (
     MemberWindows,
     Rounding,
 )
-from curta.report import certified, learned, write_report
+from curta.report import certified, learned
 from curta.report.certified import headline
+from curta.report.page import write_report
 from curta.report.tables.certificate import members as members_table
 
 from .certified import write_certified

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from curta.config.errors import UserError
-from curta.report import write_comparison, write_together
 from curta.report.compared import read_comparison
-from curta.report.comparison import draw, render_comparison
+from curta.report.comparison import draw, render_comparison, write_comparison, write_together
 from curta.report.document import Part
 
 from . import sample

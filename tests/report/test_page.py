@@ -15,8 +15,9 @@ import pytest
 from curta.config.errors import UserError
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.operations import OPERATIONS
-from curta.report import figures, write_report
+from curta.report import figures
 from curta.report.descriptions import DESCRIPTIONS
+from curta.report.page import write_report
 from curta.report.run_folder import Trained, read_run
 from curta.report.slices import SLICES
 from curta.runs.results import RunInfo
@@ -436,7 +437,7 @@ def test_import_is_free_and_no_global_figure_state_is_used(tmp_path: Path) -> No
     sample.write_young_run(tmp_path)
     program = (
         "import json, pathlib, sys\n"
-        "from curta.report import write_report\n"
+        "from curta.report.page import write_report\n"
         "heavy = 'matplotlib' in sys.modules\n"
         "write_report(pathlib.Path(sys.argv[1]))\n"
         "print(json.dumps([heavy, 'matplotlib.pyplot' in sys.modules]))\n"

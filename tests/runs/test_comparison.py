@@ -16,6 +16,7 @@ from curta.frontends.run import Comparison, Run
 from curta.programs.user import userfiles
 from curta.runs import comparison, comparison_spec
 from curta.runs.comparison_spec import Row
+from curta.runs.folders import read_comparison
 from curta.runs.results import ComparisonResults
 from tests import tiny
 
@@ -91,7 +92,7 @@ def copied(done: Comparison, runs_folder: Path) -> Path:
 @pytest.mark.slow
 def test_the_table_holds_what_each_run_found(done: Comparison) -> None:
     found = done.read_results()
-    assert found == comparison.read(done.path)
+    assert found == read_comparison(done.path)
     for row in found.rows:
         folder = done.path / row.run
         info = json.loads((folder / "run.json").read_text())

@@ -235,7 +235,7 @@ def _together(
     """One report of several runs, whose models calculate in it."""
     from curta.export import html
     from curta.frontends.run import Run
-    from curta.report import write_together
+    from curta.report.comparison import write_together
     from curta.report.document import Part
     from curta.runs import checkpoints
 

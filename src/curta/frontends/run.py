@@ -23,9 +23,10 @@ from curta.probes.inside.interventions import Intervention
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.programs.user.kept import refusal
-from curta.report import write_comparison, write_report
+from curta.report.comparison import write_comparison
 from curta.report.document import Part
 from curta.report.notebook import Picture, Rows, find_pictures, slice_row
+from curta.report.page import write_report
 from curta.report.summary import counted, hardest
 from curta.report.tables import of_comparison, of_run, statistics_of
 from curta.runs import checkpoints, comparison, folders, interrupts, life, ownership

@@ -10,7 +10,7 @@ from statistics import fmean
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
 from curta.report.run_folder import Run, read_run
 from curta.report.summary import Range, finite, range_of
-from curta.runs import comparison
+from curta.runs import folders
 from curta.runs.results import ComparisonResults, ComparisonRow
 
 Curve = dict[int, Range]
@@ -76,7 +76,7 @@ class Compared:
 
 def read_comparison(folder: Path) -> Compared:
     """Reads the folder of a comparison."""
-    found = comparison.read(folder)
+    found = folders.read_comparison(folder)
     return compared_of(found, {row.name: folder / row.run for row in found.rows})
 
 

@@ -29,7 +29,7 @@ from curta.programs.user import kept, userfiles
 from curta.programs.user.userfiles import KeptFile
 from curta.runs import folders, metrics, ownership
 from curta.runs.comparison_spec import ComparisonSpec, Row
-from curta.runs.folders import COMPARISON, Folder
+from curta.runs.folders import COMPARISON, Folder, read_comparison
 from curta.runs.results import ComparisonResults, ComparisonRow
 from curta.runs.session import Session
 from curta.runs.summary import slice_summary, summary_statistics
@@ -73,7 +73,7 @@ class Comparison:
         path = folders.comparison_path(name)
         if not (path / COMPARISON).exists():
             raise unknown("comparison", name, folders.comparisons(), "curta runs")
-        return cls(path, _spec(path, only), read(path).files)
+        return cls(path, _spec(path, only), read_comparison(path).files)
 
     @property
     def name(self) -> str:
@@ -202,11 +202,6 @@ def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults
     )
 
 
-def read(path: Path) -> ComparisonResults:
-    """What comparison.json holds in a comparison's folder."""
-    return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
-
-
 def refused(recipe: Recipe) -> list[UnevaluatedSize]:
     """The sizes of the evaluation at which models of this recipe have no positions."""
     asked = [
@@ -308,7 +303,7 @@ def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
 
     Of the user's files those are executed that were executed on this machine before.
     """
-    found, where = read(path), f"comparison {path.name!r}"
+    found, where = read_comparison(path), f"comparison {path.name!r}"
     userfiles.remembered(path, found.files)
     rows = tuple(_specified(row, where) for row in found.rows if only in (None, row.run))
     return ComparisonSpec(found.title, found.summary, found.seeds, rows, tuple(found.swept))

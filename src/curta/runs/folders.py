@@ -38,7 +38,7 @@ from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
-from curta.runs.results import STAGES, Metric, RunInfo, Stage
+from curta.runs.results import STAGES, ComparisonResults, Metric, RunInfo, Stage
 
 if TYPE_CHECKING:
     from curta.layouts import Layout
@@ -289,6 +289,11 @@ def comparison_path(name: str) -> Path:
     """Where a comparison of that name or path lies, if there is one."""
     path = Path(name)
     return path if (path / COMPARISON).exists() else root() / name
+
+
+def read_comparison(path: Path) -> ComparisonResults:
+    """What comparison.json holds in a comparison's folder."""
+    return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
 
 def is_comparison(name: str) -> bool:

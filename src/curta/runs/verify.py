@@ -22,7 +22,6 @@ from curta.programs.user import kept
 from curta.programs.user.userfiles import KeptFile
 from curta.runs import (
     checkpoints,
-    comparison,
     embedding_history,
     evaluations,
     folders,
@@ -87,7 +86,7 @@ def _place(name: str) -> Path:
 def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
     """Its own file, the runs that it names or that lie in it, and what else lies there."""
     again = f"{COPY}, or compare anew under another name"
-    yield from _file(path, COMPARISON, lambda file: comparison.read(file.parent), again)
+    yield from _file(path, COMPARISON, lambda file: folders.read_comparison(file.parent), again)
     found = _read_or_none(path)
     begun = {*_begun(found), *(entry.name for entry in _entries(path) if _is_run(entry))}
     for name in sorted(begun):
@@ -105,7 +104,7 @@ def _comparison(path: Path, read_probe: Read) -> Iterator[Part]:
 def _read_or_none(path: Path) -> ComparisonResults | None:
     """What comparison.json says; None where it is damaged, which has a line of its own."""
     try:
-        return comparison.read(path)
+        return folders.read_comparison(path)
     except UserError:
         return None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from curta.config.errors import UserError
 from curta.export import html
-from curta.runs import comparison, folders, metrics
+from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.results import STAGES, RunInfo
 
@@ -154,7 +154,7 @@ def _calculates(recipe: dict[str, Any], parameters: int) -> bool:
 def _entries(path: Path, written: Version) -> tuple[str, tuple[str, ...]]:
     """Title of a comparison, and the folders of its entries in their order."""
     try:
-        found = comparison.read(path.parent)
+        found = folders.read_comparison(path.parent)
     except UserError as error:
         return str(error), ()
     return found.title, tuple(row.run for row in found.rows)

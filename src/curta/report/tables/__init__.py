@@ -12,8 +12,7 @@ from curta.evaluation.results import Evaluation
 from curta.evaluation.statistics import SliceStatistics, of_slice
 from curta.probes import results as probes
 from curta.report.tables import certificate, comparison, evaluation, statistics
-from curta.runs import comparison as comparisons
-from curta.runs.folders import Folder
+from curta.runs.folders import Folder, read_comparison
 
 
 def of_run(folder: Folder, name: str = "") -> dict[str, Table]:
@@ -33,7 +32,7 @@ def of_run(folder: Folder, name: str = "") -> dict[str, Table]:
 
 def of_comparison(path: Path, name: str = "") -> dict[str, Table]:
     """All tables of a comparison, by their names; `name` is as in `of_run`."""
-    results = comparisons.read(path)
+    results = read_comparison(path)
     runs = {row.name: path / row.run for row in results.rows}
     begun = {entry: Folder(run) for entry, run in runs.items() if (run / "run.json").exists()}
     found = {entry: statistics_of(folder, name) for entry, folder in begun.items()}

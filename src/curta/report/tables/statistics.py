@@ -1,11 +1,10 @@
 """Intervals as tables: of one evaluation or of several, and of two runs on the same problems."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config.printable import printable
 from curta.config.table import MISSING, Cells, Column, Table, cell
-from curta.evaluation.paired import Paired, PairedSlice
 from curta.evaluation.statistics import (
     DRAWS,
     TO_DRAW,
@@ -15,6 +14,9 @@ from curta.evaluation.statistics import (
 )
 from curta.report.summary import counted, listed
 from curta.report.tables.evaluation import places
+
+if TYPE_CHECKING:
+    from curta.evaluation.paired import Paired, PairedSlice
 
 WILSON = "Of one seed: Wilson's interval of its share, 95 %."
 BOOTSTRAP = (
@@ -119,18 +121,18 @@ def _entry(found: Statistics) -> list[Column]:
     return [column if there else Column("entry", shown=False, kept=False, once=True)]
 
 
-def _place(row: SliceStatistics | PairedSlice) -> Cells:
+def _place(row: "SliceStatistics | PairedSlice") -> Cells:
     return [row.operator, row.size, row.slice_name, row.count]
 
 
-def paired(found: Paired) -> Table:
+def paired(found: "Paired") -> Table:
     """A row for each slice: of one member of each run, or else the means of all of them."""
     return (
         _of_means(found) if found.member_seeds is None else _of_members(found, found.member_seeds)
     )
 
 
-def _of_members(found: Paired, seeds: tuple[int, int]) -> Table:
+def _of_members(found: "Paired", seeds: tuple[int, int]) -> Table:
     names = [printable(name) for name in (found.first, found.second)]
     columns = [
         *places(),
@@ -154,7 +156,7 @@ def _of_members(found: Paired, seeds: tuple[int, int]) -> Table:
     return Table(f"right on the same problems: {told}", columns, rows, notes=notes)
 
 
-def _of_means(found: Paired) -> Table:
+def _of_means(found: "Paired") -> Table:
     names = [printable(name) for name in (found.first, found.second)]
     interval = _ends("95 %", "difference", lambda row: row.seeds.interval)
     columns = [
@@ -172,7 +174,7 @@ def _of_means(found: Paired) -> Table:
     return Table("mean exact match on the same problems", columns, rows, notes=_told(found))
 
 
-def _told(found: Paired) -> list[str]:
+def _told(found: "Paired") -> list[str]:
     first, second = (listed(seeds) for seeds in (found.first_seeds, found.second_seeds))
     how = (
         f"Paired by seed ({first})."
