@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from curta.evaluation.exact_match import answers, generate
+from curta.evaluation.exact_match import generate
 from curta.evaluation.first_error import first_error
 from curta.evaluation.generation import bucket
 from curta.evaluation.results import NamedProblem
@@ -45,15 +45,10 @@ def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProb
 
 def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[Answered]]:
     """Of each problem what every member wrote, and the answer in it; None if it is malformed."""
-    if models.memo is None:
-        every = [written(models, problems, member) for member in range(models.members)]
-    else:  # a text much longer than the right one is given up
-        asked = [(member, problem) for member in range(models.members) for problem in problems]
-        texts, size = [text for text, _ in answers(models, asked, None)], len(problems)
-        every = [texts[first : first + size] for first in range(0, len(asked), size)]
+    every = [written(models, problems, member) for member in range(models.members)]
     return [
-        [_answered(models, problem, text) for text in mine]
-        for problem, mine in zip(problems, zip(*every, strict=True), strict=True)
+        [_answered(models, problem, text) for text in texts]
+        for problem, texts in zip(problems, zip(*every, strict=True), strict=True)
     ]
 
 
