@@ -167,6 +167,13 @@ def test_lengths_of_a_single_member_are_drawn_once() -> None:
     assert legend(figure) == ["exact match", "trained lengths"]
 
 
+def test_a_single_length_that_is_trained_has_an_axis_of_some_width() -> None:
+    """Matplotlib would warn, and the warning reach the terminal."""
+    data = sample.evaluation(2, 5) | {"lengths": [sample.length("+", "10", "random", 2)]}
+    (axes,) = figures.exact_match_by_length(sample.rows_of(data), {"+": (10, 10)}).axes
+    assert axes.get_xlim() == (5, 20)
+
+
 def test_members_may_have_different_hardest_slices() -> None:
     rows = [sample.length("+", "10", name, 2) for name in ("random", "carry")]
     rows[0]["exact_match"], rows[1]["exact_match"] = [1.0, 0.5], [0.75, 1.0]

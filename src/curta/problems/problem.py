@@ -1,7 +1,7 @@
 """Problems: an operation and its operands, read from text, and the answer by Python itself."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,8 +14,6 @@ from curta.problems.sizes import OperandLimits, check_operands
 
 END = "$"
 """What ends a text."""
-
-EXAMPLES = ", ".join(operation.example for operation in OPERATIONS.values() if operation.on_device)
 
 
 @dataclass(frozen=True)
@@ -102,12 +100,12 @@ def check_limits(problem: Problem, limits: Mapping[str, OperandLimits], title: s
         raise UserError(f"{quoted(str(problem))}: {error}") from None
 
 
-def parse(text: str | Problem) -> Problem:
+def parse(text: str | Problem, operators: Collection[str] = ()) -> Problem:
     """Read `"12+34"`, `"sort 3,1,2"`, `"gcd(12, 18)"`, `"3.75+12.5"`, `"0xff+0x1"`, `"3#12+3#21"`.
 
     `"90+10 mod 97"` is an operation modulo a number. Blanks around numbers and a final `=` are
     allowed. A problem is returned as it is. Raises UserError for anything else, and for a problem
-    without an answer.
+    without an answer; `operators` are those that its hints name, by default Curta's own.
     """
     if isinstance(text, Problem):
         return text
@@ -125,12 +123,12 @@ def parse(text: str | Problem) -> Problem:
             plain = f"{call[1]} {call[2].strip()}"
         for symbol, operation in OPERATIONS.items():
             if numbers := operation.read(plain):
-                return Problem(symbol, _numbers(numbers))
+                return Problem(symbol, _numbers(numbers, operators))
         modulus = ""
         if match := re.fullmatch(r"(.*?)\s+mod\s+([0-9]+)", plain, re.DOTALL):
             plain, modulus = match[1], f" mod {match[2]}"
         plain, base = literals(plain)
-        operator, operands = _named(plain) or _infix(plain)
+        operator, operands = _named(plain, operators) or _infix(plain, operators)
         return _in_base(operator + modulus, operands, base)
     except UserError as error:
         raise UserError(f"cannot read {quoted(text.strip())}: {error}") from None
@@ -156,14 +154,14 @@ def _infix_pattern() -> str:
 Parsed = tuple[str, tuple[int, ...]]
 
 
-def _named(text: str) -> Parsed | None:
+def _named(text: str, operators: Collection[str]) -> Parsed | None:
     """Read a problem that begins with its operation's name; None if this one does not."""
     word, _, operands = text.partition(" ")
     if not word.isalpha():
         return None
     if word not in OPERATIONS:
-        raise unknown("operation", word, OPERATIONS)
-    return word, _numbers(re.split(r"\s*,\s*|\s+", operands.strip()))
+        raise unknown("operation", word, operators or OPERATIONS)
+    return word, _numbers(re.split(r"\s*,\s*|\s+", operands.strip()), [word])
 
 
 def _in_base(operator: str, operands: tuple[int, ...], base: int) -> Problem:
@@ -177,38 +175,43 @@ def _in_base(operator: str, operands: tuple[int, ...], base: int) -> Problem:
     return Problem(operator, operands, base)
 
 
-def _infix(text: str) -> Parsed:
+def _infix(text: str, operators: Collection[str]) -> Parsed:
     """Read numbers with one and the same operator between them."""
-    complaint = _complaint(text)
+    complaint = _complaint(text, operators)
     if complaint:
         raise UserError(complaint)
     pattern = _infix_pattern()
     first, *others = dict.fromkeys(re.findall(pattern, text))
     if others:
         raise UserError(f"{first!r} and {others[0]!r} together: one operation at a time")
-    return first, _numbers(re.split(rf"\s*(?:{pattern})\s*", text))
+    return first, _numbers(re.split(rf"\s*(?:{pattern})\s*", text), operators)
 
 
-def _numbers(texts: list[str]) -> tuple[int, ...]:
+def _numbers(texts: list[str], operators: Collection[str]) -> tuple[int, ...]:
     for text in texts:
         if not re.fullmatch(r"[0-9]+", text):
-            raise UserError(_complaint(text) or f"{quoted(text)} is not a whole number from 0 up")
+            raise UserError(
+                _complaint(text, operators) or f"{quoted(text)} is not a whole number from 0 up"
+            )
         if len(text) > DIGITS:
             raise UserError(f"operand of {len(text):,} digits: at most {DIGITS:,} are accepted")
     return tuple(map(to_int, texts))
 
 
-def _complaint(text: str) -> str | None:
+def _complaint(text: str, operators: Collection[str]) -> str | None:
     """Return the most specific reason why a text is no problem."""
     pattern = _infix_pattern()
+    hinted = [OPERATIONS[symbol] for symbol in operators if symbol in OPERATIONS]
+    hinted = hinted or [operation for operation in OPERATIONS.values() if operation.on_device]
+    examples = ", ".join(operation.example for operation in hinted)
     if not text:
-        return f"there is nothing; write a problem such as {EXAMPLES}"
+        return f"there is nothing; write a problem such as {examples}"
     if grouped := re.search(r"[0-9]+(?:,[0-9]{3})+\b", text):
         number = grouped[0]
         return f"',' in {quoted(number)}: write {quoted(number.replace(',', ''))[1:-1]}"
     if re.search(r"[0-9][.][0-9]|[0-9][eE][0-9]", text):
-        examples = [one.example for one in OPERATIONS.values() if one.compound]
-        pointed = f"; with a point there is {' or '.join(examples)}" if examples else ""
+        compound = [one.example for one in OPERATIONS.values() if one.compound]
+        pointed = f"; with a point there is {' or '.join(compound)}" if compound else ""
         return f"numbers are whole, written as 1234{pointed}"
     if re.search(r"(^|[-+*/%<]\s*)-\s*[0-9]", text):
         return "operands are whole numbers from 0 up, such as 12-34"
@@ -217,10 +220,11 @@ def _complaint(text: str) -> str | None:
         return "'/' is no known operator: did you mean '//'?"
     strange = sorted(set(re.findall(r"[^0-9\s]", operands)))
     if strange:
-        characters, operators = quoted(" ".join(strange)), " ".join(_infixes())
-        return f"{characters} is no digit and no known operator ({operators})"
+        infixes = " ".join(o for o in _infixes() if not operators or o in operators)
+        known = f"no digit and no known operator ({infixes})" if infixes else "no digit"
+        return f"{quoted(' '.join(strange))} is {known}; write a problem such as {examples}"
     if not re.search(pattern, text):
-        return f"an operator is missing; write a problem such as {EXAMPLES}"
+        return f"an operator is missing; write a problem such as {examples}"
     if re.search(r"[0-9]\s+[0-9]", text):
         return "two numbers have no operator between them"
     if re.search(r"^\s*@|@\s*$|@\s*@", re.sub(pattern, "@", text)):

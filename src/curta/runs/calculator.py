@@ -53,7 +53,7 @@ class Calculator:
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
         """Return the problems, read and checked; UserError for one that this run cannot answer."""
-        asked = [parse(problem) for problem in problems]
+        asked = [parse(problem, self.machine.formats) for problem in problems]
         for problem in asked:
             check_limits(problem, self.machine.limits, f"run {self.name!r}")
         return asked

@@ -231,7 +231,8 @@ class Session:
         if isinstance(problems, str | Problem) or not isinstance(problems, Iterable):
             raise UserError(f"problems are a list such as ['12+34'] (got {quoted(problems)})")
         self._make_known()
-        asked = [parse(problem) for problem in problems]
+        operators = [task.operator for task in self.recipe.tasks]
+        asked = [parse(problem, operators) for problem in problems]
         check_problems(self.recipe, self.layout, asked, f"run {self.name!r}")
         return asked
 

@@ -65,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of the process, which then ends."""
     if arguments is not None:
         return _run(arguments)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # or XLA tells users to file slow compiles
     gc.set_threshold(50_000, 20, 50)  # each collection walks all of JAX: a tenth of a demo's time
     _open_streams()
     code = _run(sys.argv[1:], last=True)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -61,7 +61,6 @@ def ask(
         raise UserError("give problems, such as 12+34, or --file F, not both")
     converses = not problems and file is None and sys.stdin.isatty()
     lines = list(problems) if problems or converses else _lines(file or "-")
-    from curta.problems.problem import parse
     from curta.runs import folders
     from curta.runs.calculator import open_calculator
 
@@ -77,22 +76,26 @@ def ask(
         write = lambda problems: trained.write(problems, member)
         answers = lambda text: trained.answers(text, member)
 
-    def answer(problem: "Problem") -> str:
-        return letters(_answer(texts, problem, write([problem])[0], trace), "\t")
+    def answers_to(lines: Sequence[str]) -> list[str]:
+        problems = accept(lines)
+        pairs = zip(problems, write(problems), strict=True)
+        return [letters(_answer(texts, *pair, trace), "\t") for pair in pairs]
 
     if converses:
-        return _converse(run, lambda line: answer(parse(line)))
+        return _converse(run, lambda line: answers_to([line])[0])
     plain = None if trace else answers("\n".join(lines))
     if plain is not None:
         print("\n".join(plain))
         return 0
-    parsed = _each(lines, file, parse)
     try:
-        accept(parsed)
-    except UserError:  # which line it is about
-        _each(parsed, file, lambda problem: accept([problem]))
-    for problem, written in zip(parsed, write(parsed), strict=True):
-        print(letters(_answer(texts, problem, written, trace), "\t"))
+        print("\n".join(answers_to(lines)))
+    except UserError:
+        for number, line in enumerate(lines if file else (), 1):
+            try:
+                accept([line])
+            except UserError as error:
+                raise UserError(f"line {number} of {file!r}: {error}") from None
+        raise
     return 0
 
 
@@ -126,18 +129,6 @@ def _lines(name: str) -> list[str]:
     if not lines:
         raise UserError(f"{name!r} is empty: write one problem a line, such as 12+34")
     return lines
-
-
-def _each(items: Sequence[Any], file: str | None, function: Callable[[Any], Any]) -> list[Any]:
-    """The function of every line; a complaint names the line it is about."""
-    results = []
-    for number, item in enumerate(items, 1):
-        try:
-            results.append(function(item))
-        except UserError as error:
-            where = f"line {number} of {file!r}: " if file else ""
-            raise UserError(f"{where}{error}") from None
-    return results
 
 
 def _answer(

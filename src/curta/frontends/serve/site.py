@@ -1,6 +1,7 @@
 """Which address is which page."""
 
 import mimetypes
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -96,7 +97,10 @@ def _folder(request: Request) -> Path:
 
 
 def _isolated(content: bytes) -> Response:
-    return HTMLResponse(content, headers=policy.isolated(content.decode()))
+    """A page from a run's folder, with a link back to all runs that the file itself lacks."""
+    back = '<p><a href="/">All runs</a></p>'
+    page = re.sub("<body[^>]*>", lambda body: body[0] + back, content.decode(), count=1)
+    return HTMLResponse(page, headers=policy.isolated(page))
 
 
 ROUTES = [
