@@ -195,7 +195,7 @@ def test_a_line_is_a_problem_or_is_refused_in_one_line(word: str, rest: str) -> 
         ("sort", "there is nothing"),
         ("sort 1,,2", "there is nothing"),
         ("sort 1+2", "is not a whole number from 0 up"),
-        ("copy x", "'x' is no digit and no known operator"),
+        ("copy x", "'x' is no digit; write a problem such as copy 123"),
         ("srot 1,2", "unknown operation 'srot': did you mean 'sort'"),
         ("add 1 2", "unknown operation 'add'"),
         ("1+b", "'b' is no digit and no known operator"),

@@ -170,7 +170,9 @@ def test_lengths_of_a_single_member_are_drawn_once() -> None:
 def test_a_single_length_that_is_trained_has_an_axis_of_some_width() -> None:
     """Matplotlib would warn, and the warning reach the terminal."""
     data = sample.evaluation(2, 5) | {"lengths": [sample.length("+", "10", "random", 2)]}
-    (axes,) = figures.exact_match_by_length(sample.rows_of(data), {"+": (10, 10)}).axes
+    (axes,) = figures.exact_match_by_length(
+        sample.rows_of(data), {"+": Trained((10, 10), (10, 10), None)}
+    ).axes
     assert axes.get_xlim() == (5, 20)
 
 

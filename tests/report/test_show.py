@@ -71,7 +71,6 @@ def test_a_run_is_shown_by_its_own_machine(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["addition"], "give a problem"),
         (["addition", "--steps"], "--steps needs a problem"),
         (["addition", "1+2+3"], "takes 2 operands of + (got 3)"),
         (["addition-reversed", "--window"], "not of layout 'reversed'"),
