@@ -166,7 +166,7 @@ def near(run: Any) -> Shares:
     problems = tasks.held_out(task, range(2000, 2000 + NEAR))
     answers = [[run.ask(problem, seed) for problem in problems] for seed in range(len(run.seeds))]
     return [
-        sum(one is not None and abs(one - asked.truth) <= 10 for one, asked in pairs) / NEAR
+        sum(one is not None and abs(one - asked.truth) <= 10 for one, asked in pairs) / len(pairs)
         for pairs in (list(zip(own, problems, strict=True)) for own in answers)
     ]
 

@@ -157,6 +157,7 @@ CHANGES: dict[str, list[tuple[dict[str, Any], Any]]] = {
     "training.progressive_alpha": [(PROGRESSIVE, 0.5)],
     "training.precision": [(WINDOW, "bfloat16"), (ROPE, "bfloat16")],
     "evaluation.digits": [(WINDOW, [2])],
+    "evaluation.all_sizes": [(ROPE | {"evaluation__digits": [5, 6, 7]}, True)],
     "evaluation.count": [(WINDOW, 9)],
     "evaluation.generated": [(WINDOW, 3)],
     "evaluation.grid": [(GRID, 3)],

@@ -216,7 +216,7 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["sweep", "addition", "--model.width", "32,x"], "width=x': model.width"),
         (["sweep", "addition", "--model.width", "32,32"], "two entries are called 'width=32'"),
         (["sweep"], "Missing argument 'RECIPE'. (see `curta sweep --help`)"),
-        (["recipes", "extra"], "Got unexpected extra argument (extra)"),
+        (["recipes", "addition", "extra"], "Got unexpected extra argument (extra)"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(
