@@ -137,3 +137,6 @@ def test_what_ask_refuses(shared_runs: Shared) -> None:
         assert done.returncode == 2
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+    done = curta_command("ask", at, input="1+2\n12*3\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "line 2 of '-': '12*3'" in done.stderr

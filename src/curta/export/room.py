@@ -1,7 +1,7 @@
-"""How large the problems are that an export holds, so that it refuses all others in a line.
+"""The largest problems that an export can answer; it refuses all others in one line.
 
-The limits are those of the layout, of the positions, and of the code: a program under a window
-goes on at any length, and an export stops at `DIGITS` digits, or where texts become long.
+The layout, the positions and the exported code each set a limit. A program under a window works
+at any length, so its export stops at `DIGITS` digits, or where texts become too long.
 """
 
 import random

@@ -296,7 +296,7 @@ def length_axis(axes: Axes, evaluated: Iterable[int], others: Iterable[int], inc
     ends = [length for length in sorted(set(others), reverse=True) if length not in known]
     named = _apart([*known, *ends], inches)
     ticks = sorted({*known, *named})
-    if len(ticks) == 1:  # limits of its own: matplotlib warns of an axis without width
+    if len(ticks) == 1:  # or matplotlib warns that the axis has no width
         axes.set_xlim(ticks[0] / 2, ticks[0] * 2)
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{tick:,}" if tick in named else "" for tick in ticks])

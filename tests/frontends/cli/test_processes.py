@@ -72,7 +72,9 @@ def test_two_processes_have_the_weights_of_two_devices(runs_folder: Path) -> Non
     found = ended("train", *words(changes), "--run=two", "--processes=2", "--no-evaluation")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.startswith("two: ")
-    assert len(found.stdout.splitlines()) == 4  # two lines of what it is, two of progress
+    assert (
+        len(found.stdout.splitlines()) == 5
+    )  # two lines of what it is, one of compiling, two of progress
     curta.train("addition", run="one", overrides=tiny.overrides(**changes), evaluate=False)
     tiny.assert_close(weights(runs_folder, "two"), weights(runs_folder, "one"), TRAINED)
 

@@ -60,7 +60,9 @@ def ask(
     if problems and file is not None:
         raise UserError("give problems, such as 12+34, or --file F, not both")
     converses = not problems and file is None and sys.stdin.isatty()
-    lines = list(problems) if problems or converses else _lines(file or "-")
+    if not problems and not converses:
+        file = file or "-"
+    lines = list(problems) if file is None else _lines(file)
     from curta.runs import folders
     from curta.runs.calculator import open_calculator
 
