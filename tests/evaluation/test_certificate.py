@@ -1,6 +1,5 @@
 """The certificate: what it lists, what it says of each member, and that it finds what is wrong."""
 
-import json
 from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple
@@ -18,7 +17,6 @@ from curta.evaluation.exact_match import generate
 from curta.evaluation.results import Certificate
 from curta.evaluation.scoring import Models
 from curta.frontends import api
-from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
@@ -164,17 +162,6 @@ def test_shown_are_the_windows_of_the_problems_of_training(planted: Trained) -> 
             shown |= windows_in(run, str(Problem(task.operator, tuple(operands)))).keys()
         listed = map(tuple, kept["rows"].tolist())
         assert [row in shown for row in listed] == kept["shown"][member].astype(bool).tolist()
-
-
-def test_the_command_ends_with_1_and_tells_the_window(
-    planted: Trained, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CURTA_RUNS", str(planted.run.folder.path.parent))
-    assert main(["certify", "luhn", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [one["wrong"] for one in told["members"]] == [1, 1]
-    assert main(["certify", "luhn"]) == 1
-    assert "wrong" in capsys.readouterr().out
 
 
 def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:

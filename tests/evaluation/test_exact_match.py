@@ -15,7 +15,6 @@ from curta.config.recipe import shipped_names
 from curta.config.sections import Evaluation
 from curta.config.typed import as_json
 from curta.evaluation import exact_match, scoring, teacher_forcing
-from curta.evaluation.evaluation_set import drawn
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts import layout_named
@@ -199,22 +198,6 @@ def test_a_grid_has_a_cell_for_each_member_and_pair_of_digit_counts(windowed: Mo
     assert cells.shape == (2, 3, 3)
     asked = problems("+", "random", (1, 2), 6, settings.seed)
     np.testing.assert_allclose(cells[:, 0, 1], generated(windowed, asked).mean(1), atol=1e-6)
-
-
-@pytest.mark.parametrize("operator", ["+", "//"])
-def test_a_grid_of_whole_texts_has_room_for_every_problem(operator: str) -> None:
-    """10//3 is a longer text than many a problem of more digits."""
-    name = {"+": "addition", "//": "division"}[operator]
-    recipe = tiny.recipe(program=name, task__operator=operator, positions__name="rope")
-    models = paper.trained(recipe, 0)
-    settings = Evaluation(digits=(2,), grid=2, grid_count=12)
-    finds = exact_match.grid_rows(models, operator, settings)
-    table = exact_match.grid(operator, settings, [find() for find in finds.values()])
-    for first, second in ((1, 1), (2, 1), (2, 2)):
-        asked = drawn(models.layout, operator, "random", f"{first}/{second}", 12, settings.seed)
-        own = scoring.exact_match(models, asked).mean(axis=1)
-        cells = np.array(table.exact_match)[:, first - 1, second - 1]
-        np.testing.assert_allclose(cells, own, atol=1e-6)
 
 
 def test_a_perplexity_is_a_number_however_large_the_loss(

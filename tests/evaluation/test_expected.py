@@ -82,15 +82,6 @@ def test_the_recipes_own_model_keeps_its_sizes() -> None:
     assert run.recipe.evaluation.sizes("+") == (10, 20, 100, 500, 1000)
 
 
-def test_an_evaluation_says_what_is_left() -> None:
-    run = api.begin("addition", 1, "mine", tiny.overrides(evaluation__digits=[2, 3]))
-    run.train()
-    said: list[str] = []
-    run.evaluate(said.append)
-    assert said[0].startswith("+ at 2 digits (1 of 3, about ")
-    assert said[1].startswith("+ at 3 digits (2 of 3, about ")
-
-
 @pytest.mark.slow
 def test_a_comparison_knows_what_is_left() -> None:
     drafted = comparison_spec.draft(["addition", "subtraction"])

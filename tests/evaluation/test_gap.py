@@ -35,14 +35,6 @@ def keys(problems: list[Problem]) -> set[tuple[int, ...]]:
     return {tuple(sorted(problem.operands)) for problem in problems}
 
 
-def every_row(recipe: Recipe) -> set[tuple[int, ...]]:
-    """Operands of all problems of a fixed set, as Python ints."""
-    (task,) = recipe.tasks
-    found = tasks.numbered(task, jnp.arange(tasks.trained_count(task)))
-    powers = 10 ** np.arange(found.digits.shape[-1])
-    return {tuple(sorted(row)) for row in (np.asarray(found.digits) * powers).sum(-1).tolist()}
-
-
 @pytest.mark.parametrize("digits", [(1, 1), (1, 4)])
 def test_a_program_is_asked_what_each_member_recorded_and_what_none_did(digits: Any) -> None:
     recipe = tiny.recipe(task__digits=digits, evaluation__held_out=30)
@@ -61,17 +53,6 @@ def test_a_program_is_asked_what_each_member_recorded_and_what_none_did(digits: 
 def test_where_all_was_trained_on_there_is_no_gap() -> None:
     recipe = tiny.recipe(task__digits=(1, 1), training__problems=5000)
     assert known(recipe) is None
-
-
-def test_a_fixed_set_is_asked_and_what_is_not_in_it() -> None:
-    recipe = tiny.dense(**ROWS, evaluation__held_out=50)
-    found = known(recipe)
-    assert found is not None
-    trained = every_row(recipe)
-    (asked,) = found.trained
-    assert len(asked) == len(found.held_out) == 50
-    assert keys(asked) <= trained
-    assert not keys(found.held_out) & trained
 
 
 @pytest.mark.parametrize("make", [tiny.dense, tiny.recipe], ids=["a fixed set", "a program"])
@@ -108,22 +89,6 @@ def trained_on(recipe: Recipe) -> set[tuple[int, ...]]:
     layout, (task,) = layout_of(recipe), recipe.tasks
     assert isinstance(layout, ProgramLayout)
     return {one for seed in SEEDS for one in records.problems(recipe, layout, task, seed)}
-
-
-def test_of_a_program_only_what_it_recorded_counts_as_trained_on() -> None:
-    """Of 300 rows that may be trained on each of two members has 40."""
-    recipe = tiny.recipe(
-        **TABLE, task__twins_together=False, training__problems=40, evaluation__held_out=60
-    )
-    (split,) = suite.evaluate(recipe, models(recipe), recipe.evaluation, lambda what: None).splits
-    met = trained_on(recipe)
-    every = [tuple(row) for row in tasks.table(recipe.tasks[0]).pairs(jnp.arange(100)).tolist()]
-    assert (split.training, split.held_out, split.overlap) == (len(met), 100, 0)
-    assert 40 < len(met) <= 80
-    assert split.mirrored == sum(a != b and (b, a) in met for a, b in every)
-    found = known(recipe)
-    assert found is not None
-    assert len(found.twins) == sum(a != b and (b, a) in met for a, b in every[:60])
 
 
 @pytest.mark.parametrize(
@@ -179,13 +144,3 @@ def test_each_member_is_asked_its_own_problems() -> None:
     for member, mine in enumerate(asked.trained):
         alone = scoring.exact_match(of.only(member), mine)
         np.testing.assert_array_equal(both[member : member + 1], alone)
-
-
-def test_held_out_rows_and_the_gap_agree() -> None:
-    recipe = tiny.dense(**TABLE, evaluation__held_out=40)
-    found = suite.evaluate(recipe, models(recipe), recipe.evaluation, lambda what: None)
-    (row,) = [row for row in found.lengths if row.slice_name == "held out"]
-    assert (row.count, row.exact_match) == (
-        found.gaps[0].held_out.count,
-        found.gaps[0].held_out.exact_match,
-    )

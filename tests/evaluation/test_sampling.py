@@ -73,13 +73,6 @@ def test_truths_are_in_the_base_of_the_answer() -> None:
     assert one.truth == "0b1101"
 
 
-def test_one_member_writes_them_alone_and_other_ones_if_asked(evaluated: Evaluated) -> None:
-    (alone,) = evaluated.run.evaluate(member=1, named=("7+8",)).named
-    both = evaluated.named[1]
-    assert (alone.before, alone.after) == (both.before[1:], both.after[1:])
-    assert evaluated.run.evaluate(member=1, named=()).named == ()
-
-
 def test_problems_of_several_sizes_keep_their_order(evaluated: Evaluated) -> None:
     models, problems = evaluated.run.load_models(), [PROBLEMS[i] for i in (3, 0, 3, 2, 1)]
     alone = [written(models, [problem], 0)[0] for problem in problems]

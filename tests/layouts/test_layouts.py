@@ -335,8 +335,3 @@ def test_a_layout_refuses_other_operators(layout: Layout) -> None:
 def test_a_layout_for_two_operands_refuses_three(name: str) -> None:
     with pytest.raises(UserError, match=rf"layout '{name}' takes 2 operands of \+ \(got 3\)"):
         layout_named(name).accept("+", [1, 1, 1])
-
-
-def test_an_unknown_layout_is_told_with_the_nearest_one() -> None:
-    with pytest.raises(UserError, match="unknown layout 'reversd': did you mean 'reversed'"):
-        layout_named("reversd")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from curta.layouts import layout_named
-from curta.layouts.texts import layout_of
 from curta.model.inspection import AXES, Change, all_logits, kind, recorded
 from curta.model.transformer import Transformer
 from tests import tiny
@@ -211,12 +210,3 @@ def test_only_the_sites_that_are_wanted_are_kept() -> None:
     model, where = drawn({}), LAYOUT.where(TEXT)
     wanted = ["layer.1.after", "final"]
     assert sorted(recorded(model, TEXT.tokens, where, ROOM, wanted)) == sorted(wanted)
-
-
-def test_layouts_of_programs_are_recorded_too() -> None:
-    layout = layout_of(tiny.recipe())
-    bounds = layout.bounds("+", (2, 2))
-    text = tiny.text(layout, tiny.random_sums(2, 2), bounds.total)
-    found = recorded(tiny.drawn(tiny.recipe(), layout), text.tokens, layout.where(text), bounds)
-    heads, output = (np.asarray(found[f"layer.0.attention.{n}"]) for n in ("heads", "output"))
-    tiny.assert_close(heads.sum(axis=2), output)

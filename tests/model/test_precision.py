@@ -24,7 +24,6 @@ DESIGN = {
 }
 
 
-SHARED = {"model__weight_sharing": ["key-query", "out-value"]}
 ARC = {
     "model__embedding": "arc", "model__width": 2, "model__heads": 1, "model__tie_embeddings": True,
     "model__compositional_embeddings": False, "layout": "coupled",
@@ -52,13 +51,7 @@ def mean(model: Transformer, recipe: Recipe, chosen: Any) -> tuple[jax.Array, ja
     [
         pytest.param("window", {}, id="window"),
         pytest.param("rope", DESIGN, id="rope, other design"),
-        pytest.param("rope", SHARED, id="rope, shared"),
         pytest.param("nope", ARC, id="nope, arc"),
-        *(
-            pytest.param(name, {}, id=name, marks=pytest.mark.slow)
-            for name in tiny.ENCODINGS
-            if name != "window"
-        ),
     ],
 )
 def test_logits_are_nearly_those_of_float32_and_gradients_are_float32(

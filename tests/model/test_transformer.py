@@ -226,15 +226,6 @@ def test_no_derivative_leads_from_a_later_token_to_an_earlier_query(
     assert (np.diag(felt)[:length] > 0).all()
 
 
-@every_design
-def test_no_design_lets_a_later_token_be_felt(name: str, config: dict[str, Any]) -> None:
-    one = jax.tree.map(lambda part: part[:1], TEXT)
-    felt = np.asarray(influence(designed(name, config), one))
-    length = int(one.lengths[0])
-    assert (felt[:length][np.triu_indices(length, k=1, m=ROOM.total)] == 0).all()
-    assert (np.diag(felt)[:length] > 0).all()
-
-
 @pytest.mark.parametrize("name", ["nope", "learned", "rope"])
 @pytest.mark.parametrize("num_attention_layers", [1, 2])
 def test_without_a_causal_mask_every_token_is_felt_and_padding_is_not(

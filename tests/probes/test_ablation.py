@@ -7,18 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.evaluation.scoring import Models
 from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NONE, Ablation
-from curta.probes.inside.activations import find
-from curta.probes.inside.answers import Digits
-from curta.probes.inside.interventions import Intervention
-from curta.probes.inside.question import Question
 from curta.problems import tasks
-from curta.problems.problem import parse
 from curta.problems.tasks import RANDOM, problems
 from tests import adder, tiny
 
@@ -90,53 +83,3 @@ def test_a_window_needs_the_neighbours_that_it_adds(windowed: Run) -> None:
 
     for operand in ("a", "b"):
         assert mean(f"neighbour {operand} place+1") < mean("nothing") - 0.1
-
-
-def test_digits_are_those_of_the_answer_alone() -> None:
-    """In a text with a trace, and over the prompt of an encoder."""
-    recipe = tiny.recipe(
-        layout="framed", model__causal=False, positions__name="learned", positions__length=64
-    )
-    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-    for causal, chosen in ((False, models), (True, hints())):
-        asked = Question(chosen, [parse("57+68")])
-        digits, layout = Digits.of(asked), chosen.layout
-        assert [layout.characters[token] for token in digits.token.tolist()] == [*"521"]
-        assert digits.number.tolist() == [0, 1, 2]
-        tokens, prompt = layout.tokens_of(parse("57+68"))
-        for query, token in zip(digits.query, digits.token, strict=True):
-            assert tokens[query + 1 if causal else prompt + query] == token
-
-
-def hints() -> Models:
-    recipe = tiny.recipe(layout="hints", positions__name="rope")
-    return alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-
-
-def test_with_what_may_stand_in_a_parts_place() -> None:
-    with pytest.raises(UserError, match="unknown --how 'maen': did you mean 'mean'"):
-        Ablation(how="maen")
-    models, task = hints(), Task("+", digits=(1, 2))
-    rows = Ablation(how="mean", count=5).rows(models, task)
-    sample = problems("+", RANDOM, (2, 2), 5, 1)
-    mean = Intervention("layer.1.mlp.output", "mean")
-    values = find(models, sample, "logits", [mean])["logits"]
-    digits = Digits.of(Question(models, sample))
-    expected = (values.argmax(-1)[0, digits.problem, digits.query] == digits.token).astype(float)
-    for row in rows:
-        if row["without"] == "layer 1 MLP":
-            assert row["median"] == pytest.approx(expected[digits.number == row["digit"]].mean())
-
-
-def test_a_neighbour_that_no_problem_has_is_no_part() -> None:
-    """Sums and products are asked apart; each program's windows have neighbours of their own."""
-    recipe = tiny.recipe(
-        program=["sums", "multiplication"],
-        task=[{"operator": "+", "digits": [1, 3]}, {"operator": "*", "digits": [1, 2]}],
-    )
-    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-    named = [
-        {row["without"] for row in Ablation(count=5).rows(models, task)} for task in recipe.tasks
-    ]
-    assert named[0] - named[1]
-    assert named[1] - named[0]

@@ -29,7 +29,6 @@ from tests import tiny
 from tests.made_once import Shared
 
 from .asked import found, generated, only
-from .asked import subject as asked
 from .conftest import trained
 
 
@@ -52,12 +51,6 @@ def test_single_digits_are_right_where_the_members_answer_them(windowed: Run) ->
     assert len(row["missed"]) == 100 - right.all(axis=0).sum()
     (panel,) = finding.picture["panels"]
     assert panel["values"] == right.mean(axis=0).reshape(10, 10).tolist()
-
-
-def test_a_single_member_can_be_examined(windowed: Run) -> None:
-    (both,) = found(SingleDigits(), windowed).rows
-    (second,) = found(SingleDigits(), windowed, 1).rows
-    assert second["members"] == both["members"][1:]
 
 
 def test_orders_agree_just_where_the_answers_do(windowed: Run) -> None:
@@ -215,18 +208,6 @@ def test_ranges_are_scored_as_asking_scores_them(windowed: Run) -> None:
 def test_longer_asks_each_digit_count_up_to_twice_and_then_three_times(windowed: Run) -> None:
     finding = found(Longer(count=4), windowed)
     assert [row["digits"] for row in finding.rows] == [3, 4, 5, 6, 9]
-
-
-def test_longer_says_where_the_model_has_no_positions(dense: Run) -> None:
-    """40 positions hold 3 x 9 digits, three signs and a carry; none of a table can be beyond."""
-    rows = found(Longer(count=2), dense).rows
-    assert [row["members"] is None for row in rows] == [False] * 5
-    short = dense.recipe.tasks[0]
-    long = Task(short.operator, digits=(1, 7))
-    assert [row["members"] is None for row in Longer(count=2)._rows(asked(dense), long)] == [
-        *[False] * 6,
-        *[True] * 3,
-    ]
 
 
 def test_operands_grow_in_the_proportions_of_training() -> None:

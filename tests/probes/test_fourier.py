@@ -9,14 +9,12 @@ from curta.config.errors import UserError
 from curta.config.task import Task
 from curta.frontends import api
 from curta.frontends.run import Run
-from curta.probes import examine, fourier
+from curta.probes import examine
 from curta.probes.fourier import Fourier, of_logits, of_neurons, of_vectors
-from curta.probes.inside.question import Question
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
-from tests import tiny
 
-from .asked import alone, found, only, subject
+from .asked import found, only, subject
 
 MODULUS = 11
 
@@ -112,30 +110,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         yield made
 
 
-def test_an_embedding_of_known_waves_has_their_frequencies(run: Run) -> None:
-    finding = found(Fourier(top=2), run)
-    root = math.sqrt(MODULUS / 2)
-    first, second = only(finding, of="embedding", step=4, member=0)
-    assert (first["frequency"], second["frequency"]) == (5, 2)
-    assert (first["share"], second["share"]) == pytest.approx((16 / 25, 9 / 25), abs=1e-6)
-    assert (first["sin"], second["cos"]) == pytest.approx((4 * root, 3 * root), abs=1e-5)
-    assert (first["together"], second["together"]) == pytest.approx((16 / 25, 1.0), abs=1e-6)
-    other, _ = only(finding, of="embedding", step=4, member=1)
-    assert (other["frequency"], other["share"], other["cos"]) == pytest.approx((4, 1, root))
-    before, after, growth, *of_neurons, of_answers = finding.picture["panels"]
-    assert [panel["title"] for panel in (before, after)] == [
-        "embedding at step 0", "embedding at step 4"
-    ]  # fmt: skip
-    assert after["curves"][0] == pytest.approx([0, 9 / 25, 0, 0, 16 / 25], abs=1e-6)
-    assert max(before["curves"][0]) < 0.9
-    assert growth["points"] == ["0", "2", "4"]
-    assert growth["curves"][1][-1] == pytest.approx(1.0)
-    titles = [f"layer {layer} neurons at step 4" for layer in range(len(of_neurons))]
-    assert titles == [panel["title"] for panel in of_neurons]
-    assert of_answers["title"] == f"logits of + mod {MODULUS} at step 4"
-    assert "embedding at step 4, member 0: 100% in 2 frequencies" in finding.notes
-
-
 def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> None:
     """A member's own logits, one text at a time, over all 121 problems."""
     (row, _) = only(found(Fourier(top=2), run, 1), of=f"logits of + mod {MODULUS}")
@@ -151,23 +125,6 @@ def test_shares_of_logits_are_those_of_asking_problem_by_problem(run: Run) -> No
     assert row["share"] == pytest.approx(share.max(), abs=1e-5)
 
 
-def test_neurons_are_those_of_asking_problem_by_problem(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One text at a time, by the activations that anybody can ask for."""
-    monkeypatch.setattr(fourier, "ENOUGH", 0.2)  # hardly trained, no neuron has more
-    first, *_ = only(found(Fourier(top=5), run, 1), of="layer 1 neurons")
-    inner = np.zeros((MODULUS, MODULUS, 32))
-    for a in range(MODULUS):
-        for b in range(MODULUS):
-            asked = run.activations([f"{a}+{b} mod {MODULUS}"], "layer.1.mlp.inner")
-            inner[a, b] = asked["layer.1.mlp.inner"][1, 0, 3]
-    share = of_neurons(inner)
-    assert first["share"] == pytest.approx(share.max(), abs=1e-6)
-    assert share.max() > 0.1
-    assert first["frequency"] == 1 + share.argmax()
-
-
 def test_models_whose_tokens_are_no_residues_are_refused(dense: Run) -> None:
     said = "it examines sums and differences modulo a number, and the run has"
     with pytest.raises(UserError, match=said):
@@ -177,16 +134,3 @@ def test_models_whose_tokens_are_no_residues_are_refused(dense: Run) -> None:
 def test_products_turn_by_no_angle_of_their_residues() -> None:
     asked = ("+ mod 11", "- mod 11", "* mod 11", "+")
     assert [Fourier.about(Task(operator)) for operator in asked] == [True, True, False, False]
-
-
-def test_an_encoder_is_asked_at_its_first_position() -> None:
-    """The share of each frequency is that of the logits there, text by text."""
-    recipe = tiny.recipe(
-        layout=f"residues-{MODULUS}", task__operator=f"+ mod {MODULUS}", model__causal=False,
-        positions__name="learned", positions__length=8,
-    )  # fmt: skip
-    models = alone(tiny.drawn(recipe, tiny.layout_of(recipe)))
-    asked = Question(models, [Problem(f"+ mod {MODULUS}", (a, 3)) for a in range(MODULUS)])
-    whole = asked.values(asked.whole, ["logits"])["logits"]
-    found = fourier._before_answers(asked, ["logits"])["logits"]
-    tiny.assert_close(found, whole[:, :, 0])

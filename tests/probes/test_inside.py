@@ -1,7 +1,6 @@
 """Probes that look inside a model, held against the definitions in NumPy and plain loops."""
 
 from random import Random
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,17 +14,15 @@ from curta.frontends.run import Run
 from curta.layouts import LAYOUTS, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
 from curta.probes import attention
-from curta.probes.attention import SOURCES, Attention, look
-from curta.probes.counterfactual import Counterfactual, at_random, effects, followed, other_carry
+from curta.probes.attention import SOURCES, Attention
+from curta.probes.counterfactual import at_random, effects, followed, other_carry
 from curta.probes.pca import principal
 from curta.probes.tokens import Tokens
 from curta.probes.top import Top
 from curta.problems.problem import Problem, parse
-from curta.runs import checkpoints, embedding_history
-from curta.training import trainer
+from curta.runs import embedding_history
 from tests import tiny
 
 from .asked import alone, found, only, subject
@@ -77,14 +74,6 @@ def test_chances_are_the_softmax_of_the_logits(windowed: Run) -> None:
             assert row["entropy"] == pytest.approx(bits, abs=1e-3)
 
 
-def test_more_tokens_than_there_are_leave_gaps(windowed: Run) -> None:
-    tokens = len(windowed.layout.characters)
-    row = found(Top(problem="1+2", k=tokens + 7), windowed, 0).rows[-1]
-    there = [row[f"p {rank}"] for rank in range(1, tokens + 8)]
-    assert sum(there[:tokens]) == pytest.approx(1)
-    assert there[tokens:] == [None] * 7
-
-
 @pytest.mark.slow
 def test_an_encoders_chances_are_those_at_each_place_of_the_problem_alone() -> None:
     run, prompt = encoder(), "=86+75".ljust(43, "_")
@@ -112,30 +101,6 @@ def test_an_encoders_chances_are_those_at_each_place_of_the_problem_alone() -> N
 def test_a_sample_is_not_asked_for_beside_one_problem() -> None:
     with pytest.raises(UserError, match="--count and --seed are of a sample"):
         Attention(problem="1+2", count=3)
-
-
-def by_hand(model: Transformer, text: Any) -> np.ndarray:
-    """The weights of a first block without positions: heads by queries by keys, in NumPy."""
-    where = model.layout.where(text)
-    x = np.asarray(model.tokens)[np.asarray(text.tokens[0])]
-    x = x + np.asarray(model.roles)[np.asarray(where.role[0])]
-    x = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6)
-    q, k = (x @ np.asarray(getattr(model.attention, n)[0]) for n in ("query", "key"))
-    heads = model.config.heads
-    q, k = (part.reshape(len(x), heads, -1) for part in (q, k))
-    scores = np.einsum("qhe,khe->hqk", q, k) / np.sqrt(q.shape[-1])
-    scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
-    raised = np.exp(scores - scores.max(-1, keepdims=True))
-    return raised / raised.sum(-1, keepdims=True)
-
-
-def test_weights_are_the_softmax_of_queries_with_keys() -> None:
-    layout = layout_named("coupled")
-    model = tiny.drawn(tiny.with_encoding("nope"), layout)
-    text = tiny.text(layout, [parse("12+34")], 9)
-    bounds = layout.bounds("+", (2, 2))
-    found = recorded(model, text.tokens, layout.where(text), bounds)["layer.0.attention.weights"]
-    np.testing.assert_allclose(found[0], by_hand(model, text), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", tiny.ENCODINGS)
@@ -212,41 +177,11 @@ def test_what_has_no_place_of_its_own_is_no_token_to_look_for(
     assert "".join(of.characters[tokens[query + 1]] for query in found) == written
 
 
-@pytest.mark.parametrize("run", ["windowed", "dense"])
-def test_shares_of_attention_add_up_to_one(run: str, request: pytest.FixtureRequest) -> None:
-    finding = found(Attention(count=3), request.getfixturevalue(run))
-    blocks = 1 if run == "windowed" else 2
-    assert len(finding.rows) == 2 * blocks * 2
-    for row in finding.rows:
-        assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)
-        roles = [share for name, share in row.items() if name.startswith("to ")]
-        assert sum(roles) + row["absent"] == pytest.approx(1, abs=1e-5)
-        assert row["absent"] == pytest.approx(0, abs=1e-5) or run == "windowed"
-
-
 def test_a_window_of_one_place_looks_no_farther(windowed: Run) -> None:
     """From place p it reaches p and p + 1, where the next digit is written."""
     for row in found(Attention(count=3), windowed).rows:
         assert row["above"] == row["farther"] == row["every place"] == 0
         assert 0 < row["same place"] < 1
-
-
-def test_one_problem_is_shown_query_by_query(dense: Run) -> None:
-    finding = found(Attention(problem="57+68"), dense, 1)
-    bounds = dense.layout.bounds_of([parse("57+68")])
-    model = member_of(dense, 1)
-    text = tiny.text(model.layout, [parse("57+68")], bounds.total)
-    sites = recorded(model, text.tokens, model.layout.where(text), bounds)
-    assert [row["after"] + row["next"] for row in only(finding, block=0)] == [
-        "=5", "52", "21", "1$",
-    ]  # fmt: skip
-    for block, panel in enumerate(finding.picture["panels"]):
-        values = np.array([[v or 0.0 for v in row] for row in panel["values"]])
-        weights = sites[f"layer.{block}.attention.weights"]
-        expected = np.asarray(weights)[0].mean(axis=0)[5:9, :9]
-        np.testing.assert_allclose(values, expected, atol=1e-5)
-    for row in finding.rows:
-        assert sum(row[source] for source in SOURCES) == pytest.approx(1, abs=1e-5)
 
 
 # Another digit.
@@ -342,27 +277,6 @@ def written(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> jax.Ar
     return model(tokens, where, where.index, layout.bounds("+", (5, 5)))[0].argmax(-1)
 
 
-def test_a_window_of_one_place_feels_a_change_at_the_next_token_only(windowed: Run) -> None:
-    """The answer's digits see their own place and the next: nothing two tokens later."""
-    finding = found(Counterfactual(count=12), windowed)
-    tokens = {row["at"]: row["members"] for row in only(finding, effect="tokens")}
-    assert max(tokens[1]) > 0
-    assert all(share == 0 for at, shares in tokens.items() if at > 1 for share in shares)
-    places = {row["at"]: row["members"] for row in only(finding, effect="place")}
-    assert set(places) == {1, 2, 3}
-    assert places[2] == places[3] == [0, 0]
-
-
-def test_followed_digits_are_counted_against_text_by_text(windowed: Run) -> None:
-    finding = found(Counterfactual(count=6), windowed)
-    rows = {row["at"]: row for row in only(finding, effect="implied")}
-    total = rows["another digit"]["asked"] + rows["the same digit"]["asked"]
-    assert total == rows["without change"]["asked"]
-    assert 0 < rows["another digit"]["asked"] < total
-    assert all(0 <= share <= 1 for row in rows.values() for share in row["members"])
-    assert len(finding.notes) == 3
-
-
 def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
     """Where a member writes all that is true and implied by itself, it must be counted so."""
     asked = subject(windowed)
@@ -414,26 +328,6 @@ def test_vectors_of_width_one_lie_on_a_line_of_the_plane() -> None:
     assert np.abs(plane.project(table)).tolist() == [[4, 0], [1, 0], [5, 0]]
 
 
-def test_paths_lead_from_the_random_start_over_every_checkpoint(windowed: Run) -> None:
-    finding = found(Tokens(), windowed)
-    steps = [0, *checkpoints.steps(windowed.folder.checkpoints)]
-    assert steps == [0, 200, 300]
-    assert len(finding.rows) == 2 * 3 * 10
-    layout, digits = windowed.layout, windowed.layout.digits
-    assert [layout.vocabulary[token] for token in digits] == [f"{d} sum +1" for d in range(10)]
-    begun = trainer.init(windowed.recipe, layout, jnp.array([0, 1])).model
-    now, then = (
-        (layout.parts() @ np.asarray(model.tokens))[:, digits]
-        for model in (windowed.load_models().stacked, begun)
-    )
-    for member in (0, 1):
-        plane = principal(now[member])
-        panel = finding.picture["panels"][member]
-        for table, at in ((then, 0), (now, -1)):
-            points = [path[at] for path in panel["paths"]]
-            np.testing.assert_allclose(points, plane.project(table[member]), atol=1e-4)
-
-
 def test_spelled_digits_differ_as_the_vectors_of_their_digits_do() -> None:
     """The parts of a program's token are its digit or sign, its carry, its role and its move."""
     layout = tiny.layout_for("window")
@@ -475,13 +369,6 @@ def test_a_long_history_is_thinned_between_its_ends(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("curta.runs.embedding_history.MOMENTS", 4)
     rows = only(found(Tokens(), remembering(*range(11)), 0), token="0")
     assert [row["step"] for row in rows] == [0, 3, 7, 10]
-
-
-def test_a_look_is_at_what_is_scored(dense: Run) -> None:
-    problem = parse("12+34")
-    seen = look(subject(dense), problem, dense.layout.bounds_of([problem]))
-    assert [seen.line[i + 1] for i in seen.queries] == list("64$")
-    assert seen.weights.shape == (2, 2, 2, 3, len(seen.line) - 1)
 
 
 @pytest.mark.slow

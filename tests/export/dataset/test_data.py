@@ -90,27 +90,6 @@ def test_an_overlap_would_be_counted_and_nothing_be_left(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_mirrored_problems_are_counted_as_one(tmp_path: Path, together: bool) -> None:
-    """An odd range of validation would part a pair: its second problem is left out."""
-    table = {"task__values": [0, 19], "task__held_out": 101, "task__special": 0.0}
-    of = tiny.recipe(
-        **LAYOUT | table, task__twins_together=together, task__digits=[1, 10],
-        training__validation=21, evaluation__held_out=80, evaluation__digits=[3],
-    )  # fmt: skip
-    summary = dataset.write(of, 100, tmp_path / "set")
-    pairs = {
-        split: {frozenset(problem(row).operands) for row in rows(tmp_path / "set", split)}
-        for split in SPLITS
-    }
-    shared = {
-        (first, second): pairs[first] & pairs[second]
-        for first, second in itertools.combinations(SPLITS, 2)
-    }
-    assert any(shared.values()) is not together
-    assert (summary.overlap > 0) is not together
-
-
 def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     def interrupt(split: str, share: float) -> None:
         if split == "train":
@@ -137,19 +116,6 @@ def test_tasks_are_mixed_in_files_of_limited_size(
     for start in range(0, ROWS, 100):
         assert operators[start : start + 100].count("-") == 25
     assert "-" in operators[:50]
-
-
-def test_lines_of_json_and_of_text_hold_what_parquet_does(tmp_path: Path) -> None:
-    for digits in (5, 25):
-        of, folder = written(evaluation__digits=[digits]), tmp_path / str(digits)
-        for form in dataset.FORMATS:
-            dataset.write(of, ROWS, folder / form, form)
-        for split in SPLITS:
-            expected = rows(folder / "parquet", split)
-            lines = (folder / "jsonl" / "data" / f"{split}-00000.jsonl").read_text("utf-8")
-            assert [json.loads(line) for line in lines.splitlines()] == expected
-            text = (folder / "text" / "data" / f"{split}-00000.txt").read_text("utf-8")
-            assert text == "".join(f"{r['prompt']}{r['completion']}\n" for r in expected)
 
 
 @pytest.mark.parametrize(

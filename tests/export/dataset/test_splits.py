@@ -18,10 +18,7 @@ from curta.export.dataset.splits import (
     BUCKETS,
     HELD,
     SPLITS,
-    TEST_ID,
-    TEST_OOD,
     TRAIN,
-    VALIDATION,
     Recorded,
     Source,
     as_numbers,
@@ -31,7 +28,6 @@ from curta.export.dataset.splits import (
 )
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
-from curta.problems import tasks
 from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem
 from curta.problems.problem_table import numbers
@@ -116,26 +112,6 @@ def test_another_seed_draws_other_problems_and_the_same_seed_the_same() -> None:
     assert first == again != other
 
 
-def test_drawn_problems_are_those_of_the_task_but_for_what_is_held_out() -> None:
-    source = of(TRAIN, digits=(1, 3), special=0.0)
-    lengths = np.array([len(str(a)) for a, _ in pairs(source, 10)])
-    counts = np.bincount(lengths, minlength=4)[1:] / len(lengths)
-    assert np.abs(counts - 1 / 3).max() < 0.02
-    assert 0.89 < len(lengths) / (10 * source.size) < 0.93  # 29 of 32
-
-
-def test_the_splits_of_a_table_are_ranges_of_its_order_without_repetition() -> None:
-    of = tiny.with_encoding("nope", **TABLE, **HELD_BACK)
-    found = sources(of, layout_of(of), rows=250, seed=0)
-    every = [pair for split in SPLITS for source in found[split] for pair in pairs(source)]
-    assert [source.rows for split in SPLITS for source in found[split]] == [250, 30, 40]
-    assert len(every) == len(set(every)) == 320
-    table = tasks.table(found[TRAIN][0].task)
-    assert table is not None
-    assert set(every[:250]) <= set(map(tuple, table.pairs(jnp.arange(100, 400)).tolist()))
-    assert set(every[250:]) == set(map(tuple, table.pairs(jnp.arange(70)).tolist()))
-
-
 def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
     found = [
         sources(of, layout_of(of), rows=250, seed=0)
@@ -144,23 +120,6 @@ def test_the_splits_of_a_programs_table_are_those_of_any_other() -> None:
     for split in SPLITS[:3]:
         (drawn,), (recorded,) = (each[split] for each in found)
         assert values(recorded) == pairs(drawn)
-
-
-def test_no_problem_of_a_program_is_larger_than_any_of_training() -> None:
-    """Numbers one above the other, or special ones, are no longer than the task states."""
-    for digits in (1, 2):
-        source = programmed(TRAIN, digits=(1, digits), special=1.0)
-        assert max(max(pair) for pair in values(source, 4)) == 10**digits - 1
-
-
-def test_other_writing_has_problems_of_its_own() -> None:
-    changes = TABLE | HELD_BACK | {"layout": "spaced", "evaluation__layouts": ["spaced-apart"]}
-    of = tiny.with_encoding("nope", **changes)
-    found = sources(of, layout_of(of), rows=250, seed=0)
-    (other,) = found[TEST_OOD]
-    assert other.layout.name == "spaced-apart"
-    assert other.rows == 29  # of the 100 held out, what validation and test leave, less half a pair
-    assert not set(pairs(other)) & set(pairs(found[TEST_ID][0]) + pairs(found[VALIDATION][0]))
 
 
 @pytest.mark.parametrize(

@@ -236,15 +236,6 @@ def test_an_interrupted_command_says_so(
     assert capsys.readouterr().err == "curta: interrupted\n"
 
 
-@pytest.mark.parametrize("command", ["ask", "evaluate"])
-def test_fewer_than_one_recurrence_is_refused(
-    trained: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    problem = ["1+1"] if command == "ask" else []
-    given = refused(capsys, command, str(trained), *problem, "--recurrences", "0")
-    assert "'--recurrences': must be 1 to 1,024 (got '0')" in given
-
-
 @pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])
 def test_what_is_no_problem_is_refused(
     trained: Path, capsys: pytest.CaptureFixture[str], text: str

@@ -8,7 +8,6 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.evaluation.scoring import Models, scores
-from curta.frontends import api
 from curta.frontends.run import Run
 from curta.probes.inside import activations
 from curta.probes.inside.activations import Activations
@@ -55,27 +54,6 @@ def test_of_several_members_and_texts_of_several_lengths(
         parts = ["before", "mlp.output"] + ["attention.output"] * (layer < layers)
         whole = sum(found[f"layer.{layer}.{part}"] for part in parts)
         np.testing.assert_allclose(whole, found[f"layer.{layer}.after"], atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["windowed", "dense"])
-def test_they_are_those_with_which_the_run_is_evaluated(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    run: Run = request.getfixturevalue(name)
-    sums = [str(problem) for problem in tiny.random_sums(30, 3)]
-    found = run.activations(sums, "logits")
-    expected = scores(run.load_models(), [parse(problem) for problem in sums])
-    np.testing.assert_array_equal(found.exact_match, expected.exact_match)
-    asked = found.goals >= 0
-    right = (found.likeliest == found.goals) & asked
-    np.testing.assert_array_equal(right.sum(axis=2), expected.hits)
-    raised = np.exp(found["logits"] - found["logits"].max(-1, keepdims=True))
-    chances = np.log(raised / raised.sum(-1, keepdims=True))
-    goals = np.maximum(found.goals, 0)[None, ..., None]
-    loss = -np.take_along_axis(chances, goals, axis=3)[..., 0]
-    np.testing.assert_allclose(
-        np.where(asked, loss, 0).sum(axis=2), expected.losses, rtol=1e-3, atol=1e-3
-    )
 
 
 def test_the_last_state_through_the_head_are_the_logits(windowed: Run) -> None:
@@ -214,21 +192,6 @@ def test_what_does_not_fit_into_memory_is_refused(
         windowed.activations(["12+34"])
 
 
-def test_a_site_that_was_not_recorded_is_named(windowed: Run) -> None:
-    with pytest.raises(UserError, match="did you mean 'final'"):
-        windowed.activations(["1+2"], "final")["finals"]
-
-
 def test_a_member_that_there_is_not(windowed: Run) -> None:
     with pytest.raises(UserError, match="no member 2"):
         windowed.activations(["1+2"], "final", members=[2])
-
-
-def test_a_model_without_room_says_so() -> None:
-    run = api.begin("addition", 1, "short", tiny.overrides(
-        layout="coupled", positions__name="learned", positions__length=20, task__digits=[1, 3],
-        evaluation__digits=[3],
-    ))  # fmt: skip
-    run.train()
-    with pytest.raises(UserError, match="too long"):
-        run.activations(["123456789+123456789"], "final")
