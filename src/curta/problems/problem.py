@@ -206,7 +206,7 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
     examples = ", ".join(operation.example for operation in hinted)
     if not text:
         return f"there is nothing; write a problem such as {examples}"
-    if grouped := re.search(r"[0-9]+(?:,[0-9]{3})+\b", text):
+    if grouped := re.search(r"(?<![0-9])[0-9]+(?:,[0-9]{3})+\b", text):
         number = grouped[0]
         return f"',' in {quoted(number)}: write {quoted(number.replace(',', ''))[1:-1]}"
     if re.search(r"[0-9][.][0-9]|[0-9][eE][0-9]", text):
