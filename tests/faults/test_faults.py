@@ -10,14 +10,11 @@ from tests.faults import damage, foreign, kills, malformed, power, server
 @pytest.mark.parametrize(
     ("campaign", "count", "seed"),
     [
-        (malformed, 10, 1),
+        (malformed, 4, 1),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in [
-                (malformed, 60, 1), (kills, 1, 1), (damage, 5, 1), (foreign, 2, 1), (power, 1, 1),
-                (server, 80, 1),
-                (kills, 20, 99), (damage, 20, 99), (foreign, 20, 99), (power, 20, 99),
-                (server, 20, 99),
+                (kills, 1, 1), (damage, 5, 1), (foreign, 2, 1), (power, 1, 1), (server, 20, 1),
             ]
         ),
     ],

@@ -159,34 +159,6 @@ def test_the_device_writes_what_plain_python_writes(
     assert text.prompts.tolist() == [len(layout.prompt_tokens(problem)) for problem in batch]
 
 
-@pytest.mark.slow
-@every_pair
-def test_the_device_writes_long_numbers_and_runs_of_carries(layout: Layout, symbol: str) -> None:
-    digits = width(layout, 100 if layout.linear else 12)
-    count = OPERATIONS[symbol].least + (symbol in ("sort", "order"))
-    nines, power = 10**digits - 1, 10 ** (digits - 1)
-    rows = [(nines, 1), (1, nines), (nines, nines), (power, 1), (0, 1), (power, power + 1)]
-    batch = [Problem(symbol, row[:count]) for row in rows]
-    text = write(
-        layout, symbol, tiny.numbers(batch, digits), layout.bounds(symbol, (digits,) * count)
-    )
-    assert lines(layout, text) == [layout.write(problem) for problem in batch]
-
-
-@pytest.mark.slow
-@every_pair
-def test_the_device_writes_operands_of_different_bounds(layout: Layout, symbol: str) -> None:
-    wide = width(layout)
-    for bounds in ((wide, 2), (2, wide)):
-        least = OPERATIONS[symbol].least
-        rows = [[10**bound - 3 for bound in bounds], [1, 1]]
-        batch = [Problem(symbol, tuple(row[:least])) for row in rows]
-        text = write(
-            layout, symbol, tiny.numbers(batch, wide), layout.bounds(symbol, bounds[:least])
-        )
-        assert lines(layout, text) == [layout.write(problem) for problem in batch]
-
-
 @every_pair
 @given(data=st.data())
 def test_encode_and_decode_are_inverse(layout: Layout, symbol: str, data: st.DataObject) -> None:

@@ -10,14 +10,11 @@ from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program
 from curta.programs.machine.draws import Drawer
-from curta.programs.machine.machine import Machine
 from curta.programs.machine.recording import Seen
 from curta.programs.machine.table import WindowTable
-from curta.programs.machine.tokens import HOME
-from curta.programs.proof.closure import CARE, Care, Proof, close
+from curta.programs.proof.closure import close
 from curta.programs.proof.completing import prove
 from curta.programs.proof.listing import Lister
-from curta.programs.proof.rules import Cell, Rules, at_home, fixed
 from tests.programs.machine import machines
 
 PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
@@ -70,37 +67,6 @@ def test_every_window_of_other_problems_is_listed(listers: Listers, name: str) -
     lister.add(operands(program))
     assert len(lister.table) == before
     assert not lister.strange
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("care", CARE[:6])
-@pytest.mark.parametrize("name", CASES)
-def test_views_hold_what_is_around_every_query(listers: Listers, name: str, care: Care) -> None:
-    """Not only windows: every square of a view, against what a dictionary says stands there."""
-    lister, program = listers[name], CASES[name][0]
-    machine, rules = lister.machine, Rules(lister.machine, program.format)
-    proof = Proof(machine, lister.windows, lister.table, rules, care)
-    proof.run()
-    codes = {role: set(views.codes.tolist()) for role, views in proof.views.items()}
-    for problem in operands(program)[::10]:
-        tokens, prompt = program.record(problem, lister._vocabulary)
-        at = machine.positions(np.array(tokens))
-        for query, picture in machines.pictures(machine, tokens, prompt):
-            views = proof.views[int(machine.role[tokens[query]])]
-            row = [shown(machine, picture, cell, at[query].tolist()) for cell in views.layout.cells]
-            zones = np.clip(at[query], proof.step.zones.low, proof.step.zones.high)
-            rows = np.array([[*row, *zones]], np.int32)
-            code = proof.step.coder.code(rows, views.layout.cells)
-            assert code.item() in codes[views.layout.role], (problem, query)
-
-
-def shown(machine: Machine, picture: machines.Picture, cell: Cell, at: list[int]) -> int:
-    """What a cell of a view should hold; of one with a coordinate, whether anything is there."""
-    role, steps = cell
-    away = tuple(d - HOME - x if fixed(d) else d for d, x in zip(steps, at, strict=True))
-    token = picture.get((machine.roles[role].name, away), len(machine.tokens))
-    any_ = int(np.flatnonzero(machine.role == role)[0])
-    return any_ if at_home(cell) and token < len(machine.tokens) else token
 
 
 @pytest.mark.slow
