@@ -45,7 +45,7 @@ def assert_trained_alike(one: Run, other: Run) -> None:
     np.testing.assert_allclose(*curves, rtol=1e-4)
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "constant"])
+@pytest.mark.parametrize("schedule", ["cosine"])
 def test_it_is_trained_as_by_a_recipe_that_says_so(schedule: str) -> None:
     """Ends of 17 and 24 steps are no ends of a chunk or a checkpoint."""
     asked = tiny.overrides(optimizer__schedule=schedule, training__steps=17)
@@ -93,7 +93,7 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], shared_runs: 
     assert "mine is finished: 25 steps" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("writes", [0, 1, 2, 3])
+@pytest.mark.parametrize("writes", [1, 3])
 def test_broken_off_after_any_write_the_run_is_whole_and_is_resumed(
     writes: int, shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
