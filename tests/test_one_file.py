@@ -50,4 +50,4 @@ def test_a_training_is_certified_and_adds() -> None:
     command = [sys.executable, str(PATH), "99999", str(7**60)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     assert "certified: margins of" in done.stdout
-    assert done.stdout.endswith(f"1000 digits: right\n99999 + {7**60} = {99999 + 7**60}\n")
+    assert done.stdout.endswith(f"1000 digits: right\n99999 + {7**60} = {99999 + 7**60}: right\n")
