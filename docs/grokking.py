@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from curta.runs.results import Metric
+    from curta.runs.info import Metric
 
 FILE = "grokking"
 SEEDS = range(2)

@@ -18,13 +18,15 @@ from curta.evaluation import results as evaluation
 from curta.evaluation.results import Certificate, Evaluation
 from curta.frontends.serve.live import News
 from curta.probes.results import ProbeTable
+from curta.runs import info
 from curta.runs import results as runs
-from curta.runs.results import ComparisonResults, Metric, RunInfo, Summary
+from curta.runs.info import Metric, RunInfo
+from curta.runs.results import ComparisonResults, Summary
 
 
 def kinds() -> Iterator[type[Any]]:
     """Every dataclass of results."""
-    for module in (evaluation, runs):
+    for module in (evaluation, info, runs):
         for kind in vars(module).values():
             if inspect.isclass(kind) and dataclasses.is_dataclass(kind):
                 yield kind

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from curta.config import typed
 from curta.evaluation.results import Evaluation, SliceResult
-from curta.runs.results import ComparisonResults, Metric, RunInfo
+from curta.runs.info import Metric, RunInfo
+from curta.runs.results import ComparisonResults
 
 Value = TypeVar("Value")
 

@@ -20,7 +20,7 @@ from curta.report.descriptions import DESCRIPTIONS
 from curta.report.page import write_report
 from curta.report.run_folder import Trained, read_run
 from curta.report.slices import SLICES
-from curta.runs.results import RunInfo
+from curta.runs.info import RunInfo
 
 from . import sample
 from .parsed import Page, report, told, visible, written

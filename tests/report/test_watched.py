@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from curta.report import watched
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 from . import sample
 from .parsed import told, visible

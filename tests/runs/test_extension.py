@@ -19,7 +19,7 @@ from curta.frontends import api
 from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.runs import checkpoints, extension
-from curta.runs.results import Origin
+from curta.runs.info import Origin
 from curta.training import estimate
 from tests import tiny
 from tests.made_once import Shared

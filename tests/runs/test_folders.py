@@ -15,7 +15,7 @@ from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.runs import folders, metrics, removal, states, verify
 from curta.runs.folders import Folder
-from curta.runs.results import Metric, RunInfo
+from curta.runs.info import Metric, RunInfo
 from tests import tiny
 
 

@@ -17,7 +17,7 @@ from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.runs import life
 from curta.runs.folders import Folder
-from curta.runs.results import RunInfo
+from curta.runs.info import RunInfo
 from tests import tiny
 from tests.made_once import Shared
 

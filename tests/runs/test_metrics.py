@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from curta.runs import metrics
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 
 @pytest.mark.parametrize("members", [1, 3, 2_000])

@@ -16,8 +16,8 @@ from curta.frontends.cli import main
 from curta.frontends.run import Run
 from curta.frontends.serve import live
 from curta.report.watched import generalisation
+from curta.runs.info import Metric
 from curta.runs.record import Progress
-from curta.runs.results import Metric
 from curta.runs.trackers.base import values
 from tests import tiny
 

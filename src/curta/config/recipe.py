@@ -101,7 +101,6 @@ RENAMED = {
 """Fields that had other names, with those that they have."""
 
 _RECIPE = TypeAdapter(Recipe)
-_EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 
 _SHIPPED = Path(__file__).parent / "recipes"
 
@@ -132,7 +131,7 @@ def changed_evaluation(of: Evaluation, changes: Mapping[str, Any]) -> Evaluation
             raise unknown("field of the evaluation", name, vars(of))
     try:
         fields = as_json(vars(of) | dict(changes), "evaluation")
-        return _EVALUATION.validate_json(fields, strict=True, extra="forbid")
+        return TypeAdapter(Evaluation).validate_json(fields, strict=True, extra="forbid")
     except ValidationError as error:
         raise _complaint(error, "evaluation") from None
 

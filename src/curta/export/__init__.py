@@ -8,7 +8,7 @@ from curta.config.errors import UserError
 from curta.config.lazy import Registry
 from curta.runs import folders, ownership
 from curta.runs.folders import Folder
-from curta.runs.results import Origin
+from curta.runs.info import Origin
 
 if TYPE_CHECKING:
     from curta.export.base import Exported, Exporter, Importer

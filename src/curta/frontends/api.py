@@ -14,7 +14,6 @@ from curta.config.recipe import Recipe
 from curta.export.formats import format_named
 from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
-from curta.programs.user import userfiles
 from curta.runs import comparison_spec, evaluations, folders, trackers
 from curta.runs.comparison_spec import ComparisonSpec
 from curta.runs.results import ComparisonResults
@@ -136,7 +135,7 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
 
     _configure()
     if trust:
-        userfiles.trust(folder.path, folder.read_info().files)
+        folder.trust()
     return Run(folder, num_recurrences)
 
 

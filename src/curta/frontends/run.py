@@ -32,8 +32,8 @@ from curta.report.tables import of_comparison, of_run, statistics_of
 from curta.runs import checkpoints, comparison, folders, interrupts, life, ownership
 from curta.runs.comparison_spec import Row
 from curta.runs.folders import Folder
+from curta.runs.info import Stage
 from curta.runs.record import Show
-from curta.runs.results import Stage
 from curta.runs.session import Session
 from curta.runs.summary import slice_summary
 from curta.training import background

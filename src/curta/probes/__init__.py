@@ -11,7 +11,7 @@ from curta.config.errors import UserError
 from curta.config.lazy import Registry
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.probes.settings import OPTIONS, Options
+from curta.probes.settings import SETTINGS, Options
 from curta.programs.user import userfiles
 from curta.programs.user.guarding import watched
 
@@ -89,14 +89,14 @@ def _check_options(file: str, probe: "type[Probe]") -> None:
 
 def options(name: str) -> list[tuple[str, str, type, Any]]:
     """Name, help, type and default of each option of a probe."""
-    holder = OPTIONS.get(name, Options) if name in PROBES else probe_named(name)
+    holder = SETTINGS[name] if name in SETTINGS else probe_named(name)
     return [
         (field.name, field.metadata["says"], field.metadata["kind"], field.default)
         for field in dataclasses.fields(holder)
     ]
 
 
-def tasks_for(probe: "type[Probe]", recipe: Recipe) -> list[Task]:
+def tasks_for(probe: type[Options], recipe: Recipe) -> list[Task]:
     """The tasks of a recipe that a probe can examine."""
     if probe.unfit(recipe):
         return []

@@ -8,7 +8,6 @@ attention is always set to zero, and what it was is given to nothing else.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,9 +32,6 @@ NONE = "nothing"
 
 @dataclass(frozen=True)
 class Ablation(settings.Ablation, Probe):
-    name: ClassVar[str] = "ablation"
-    summary: ClassVar[str] = "the digits of the answer without each head, MLP and neighbour"
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.how not in ("zero", "mean"):

@@ -9,7 +9,7 @@ Queries before a token without a place of its own are left out.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,11 +38,6 @@ OWN, SAME, BELOW, ABOVE, FARTHER, EVERY, SIGNS, ABSENT = range(len(SOURCES))
 @dataclass(frozen=True)
 class Attention(settings.Attention, Probe):
     """Of one problem with `problem`, else the mean over a sample as long as in training."""
-
-    name: ClassVar[str] = "attention"
-    summary: ClassVar[str] = "what attention looks at, by place and role of token"
-    scope: ClassVar[str] = "models that write token by token"
-    token_by_token: ClassVar[bool] = True
 
     def examine(self, subject: Subject) -> Finding:
         if self.problem is not None:

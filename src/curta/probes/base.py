@@ -10,10 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from curta.config.recipe import Recipe
-from curta.config.task import Task
 from curta.probes.pictures import Heat, Lines, Picture
 from curta.probes.settings import Options
 from curta.probes.settings import option as option
@@ -35,25 +33,6 @@ class Finding(NamedTuple):
 @dataclass(frozen=True)
 class Probe(Options, ABC):
     """One examination. Registered by name in `PROBES`."""
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    scope: ClassVar[str] = "any operation"
-    """What it takes, for the line that refuses a run without it."""
-    token_by_token: ClassVar[bool] = False
-    """Whether it asks what follows tokens of the answer, which an encoder never sees."""
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        """Whether it can examine problems of this task."""
-        return True
-
-    @classmethod
-    def unfit(cls, recipe: Recipe) -> str | None:
-        """What a model of this recipe is, if that is nothing to examine."""
-        if cls.token_by_token and not recipe.model.causal:
-            return "a model that writes all tokens at once"
-        return None
 
     @abstractmethod
     def examine(self, subject: Subject) -> Finding:

@@ -8,7 +8,7 @@ carries of itself, with the chain above it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,14 +46,6 @@ CHAINS = {
 
 @dataclass(frozen=True)
 class CarryChains(settings.CarryChains, Probe):
-    name: ClassVar[str] = "carry-chains"
-    summary: ClassVar[str] = "exact match by the longest chain of carries or borrows"
-    scope: ClassVar[str] = "sums and differences of two numbers in base ten"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        return task.operator in CHAINS and task.base == 10
-
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:

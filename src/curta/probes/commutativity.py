@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,15 +20,6 @@ Answers = Sequence[Sequence[Answer | None]]
 @dataclass(frozen=True)
 class Commutativity(settings.Commutativity, Probe):
     """`same`: both orders get the same answer, right or wrong; `right`: both get the true one."""
-
-    name: ClassVar[str] = "commutativity"
-    summary: ClassVar[str] = "the same answer whichever operand stands first"
-    scope: ClassVar[str] = "operations of two numbers whose order makes no difference"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        operation = tasks.operation(task)
-        return operation.takes(2) and operation.commutes
 
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in self._rows(subject, task)]

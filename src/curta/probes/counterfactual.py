@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -68,11 +68,6 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True)
 class Counterfactual(settings.Counterfactual, Probe):
-    name: ClassVar[str] = "counterfactual"
-    summary: ClassVar[str] = "whether later tokens follow a digit that is changed"
-    scope: ClassVar[str] = "models that write token by token"
-    token_by_token: ClassVar[bool] = True
-
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []
         for task in subject.tasks:

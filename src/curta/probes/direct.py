@@ -9,14 +9,12 @@ Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.evaluation.scoring import Models
 from curta.model.inspection import kind
@@ -35,19 +33,7 @@ BIASES = "biases"
 
 
 @dataclass(frozen=True)
-class DirectLogits(settings.Sample, Probe):
-    name: ClassVar[str] = "direct-logits"
-    summary: ClassVar[str] = "what each head and MLP adds to the right digit's logit"
-    scope: ClassVar[str] = "models whose state is a sum"
-
-    @classmethod
-    def unfit(cls, recipe: Recipe) -> str | None:
-        if recipe.model.norms_after:
-            return "norms after its sub-layers"
-        if recipe.model.injects_into_state:
-            return "an input that is injected into the state"
-        return None
-
+class DirectLogits(settings.DirectLogits, Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = list[Row](), list[Panel]()
         for task in subject.tasks:

@@ -5,10 +5,9 @@ for which models it knows how.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from curta.config.recipe import Recipe
 from curta.evaluation.every_sum import every_sum
+from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.subject import Subject
 
@@ -16,16 +15,7 @@ COLUMNS = ("member", "grade", "margin", "cases", "problem", "written")
 
 
 @dataclass(frozen=True)
-class EverySum(Probe):
-    name: ClassVar[str] = "every-sum"
-    summary: ClassVar[str] = "a proof for all sums of ten digits, or a sum that is wrong"
-    scope: ClassVar[str] = "models of layout 'columns' that attend by positions alone"
-
-    @classmethod
-    def unfit(cls, recipe: Recipe) -> str | None:
-        fits = recipe.layout == "columns" and recipe.model.qk_input == "positions"
-        return None if fits else "other texts, or attention that depends on digits"
-
+class EverySum(settings.EverySum, Probe):
     def examine(self, subject: Subject) -> Finding:
         """Raises UserError for a model that the proof does not know, such as one with norms."""
         rows = [_row(subject, member) for member in subject.members]

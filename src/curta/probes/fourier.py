@@ -21,7 +21,7 @@ twice that frequency among them; here these belong to none.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -78,15 +78,6 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Fourier(settings.Fourier, Probe):
-    name: ClassVar[str] = "fourier"
-    summary: ClassVar[str] = "the frequencies of the vectors of residues, of neurons and logits"
-    scope: ClassVar[str] = "sums and differences modulo a number"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        asked = tasks.operation(task)
-        return asked.modulus is not None and asked.mark in "+-"
-
     def examine(self, subject: Subject) -> Finding:
         steps, tables = _embeddings(subject)
         every = [[of_vectors(one) for one in table] for table in tables]

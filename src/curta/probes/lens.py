@@ -7,7 +7,6 @@ Source: nostalgebraist, "interpreting GPT: the logit lens", 2020.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -29,10 +28,7 @@ from curta.probes.subject import Subject
 
 
 @dataclass(frozen=True)
-class LogitLens(settings.Sample, Probe):
-    name: ClassVar[str] = "logit-lens"
-    summary: ClassVar[str] = "after which layer the digits of the answer are there"
-
+class LogitLens(settings.LogitLens, Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = list[Row](), list[Panel]()
         for task in subject.tasks:

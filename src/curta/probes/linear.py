@@ -17,7 +17,7 @@ such labels could be read.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -44,19 +44,9 @@ CONTROLS = 5
 TOGETHER = 128
 """Problems whose states are held at all positions at once."""
 
-CARRIES = {"+": "carry", "-": "borrow"}
-
 
 @dataclass(frozen=True)
 class Linear(settings.Linear, Probe):
-    name: ClassVar[str] = "linear"
-    summary: ClassVar[str] = "from which state the carry can be read, by linear probes"
-    scope: ClassVar[str] = "sums and differences of two numbers"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        return task.operator in CARRIES
-
     def examine(self, subject: Subject) -> Finding:
         rows, panels = list[Row](), list[Panel]()
         for task in subject.tasks:
@@ -213,7 +203,7 @@ def states_at(
 
 def _panels(task: Task, rows: list[Row]) -> list[Heat]:
     """States below each other, digit positions side by side: accuracy, and selectivity."""
-    what = f"{task.operator}: the {CARRIES[task.operator]} into a digit"
+    what = f"{task.operator}: the {settings.CARRIES[task.operator]} into a digit"
     titles = {"median": f"{what}, accuracy", "selectivity": f"{what}, selectivity"}
     return [_panel(title, column, rows) for column, title in titles.items() if rows]
 

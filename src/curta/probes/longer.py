@@ -1,7 +1,6 @@
 """Exact match at each digit count just beyond training, and at three times its longest."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from curta.config.table import sized
 from curta.config.task import Task
@@ -15,14 +14,6 @@ from curta.problems.problem import Problem
 
 @dataclass(frozen=True)
 class Longer(settings.Longer, Probe):
-    name: ClassVar[str] = "longer"
-    summary: ClassVar[str] = "exact match at each digit count beyond training"
-    scope: ClassVar[str] = "operations that are not modulo a number"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        return not tasks.operation(task).modulus
-
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:

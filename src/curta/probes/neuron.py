@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, permutations
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError, unknown
-from curta.config.positions import Window
-from curta.config.recipe import Recipe
 from curta.evaluation import certificate, memo, results
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
@@ -90,14 +88,6 @@ class Looked(NamedTuple):
 
 @dataclass(frozen=True)
 class Neuron(settings.Neuron, Probe):
-    name: ClassVar[str] = "neuron"
-    summary: ClassVar[str] = "one neuron's activation in every window, and what explains it"
-    scope: ClassVar[str] = "models that see a window"
-
-    @classmethod
-    def unfit(cls, recipe: Recipe) -> str | None:
-        return None if isinstance(recipe.positions, Window) else "one that sees whole texts"
-
     def examine(self, subject: Subject) -> Finding:
         return self.found(subject.load_models(), subject.members, *windows(subject.run))
 

@@ -12,7 +12,7 @@ sentences take the second problem's place.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -36,9 +36,6 @@ WHOLE = ("embedding", "mlp.output", "after")
 
 @dataclass(frozen=True)
 class Patching(settings.Patching, Probe):
-    name: ClassVar[str] = "patching"
-    summary: ClassVar[str] = "which part at which token carries a digit, by activation patching"
-
     def examine(self, subject: Subject) -> Finding:
         target = subject.problem(self.problem)
         source = one_digit_more(target) if self.other is None else subject.problem(self.other)

@@ -1,9 +1,9 @@
 """Single problems that tell more than random ones: the patterns that each operation names."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from curta.config.task import Task
+from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -13,15 +13,7 @@ from curta.problems.problem import Problem, answer_text
 
 
 @dataclass(frozen=True)
-class Patterns(Probe):
-    name: ClassVar[str] = "patterns"
-    summary: ClassVar[str] = "named problems, each telling in its own way"
-    scope: ClassVar[str] = "operations that name such problems"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        return bool(tasks.operation(task).patterns)
-
+class Patterns(settings.Patterns, Probe):
     def examine(self, subject: Subject) -> Finding:
         rows = [row for task in subject.tasks for row in _rows(subject, task)]
         panel: Panel = {

@@ -5,11 +5,9 @@ and 32 recurrences of a block that was trained with 16.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from curta.config.recipe import Recipe
 from curta.config.table import sized
 from curta.config.task import Task
 from curta.evaluation.scoring import scores
@@ -23,14 +21,6 @@ from curta.problems import tasks
 
 @dataclass(frozen=True)
 class Recurrences(settings.Recurrences, Probe):
-    name: ClassVar[str] = "recurrences"
-    summary: ClassVar[str] = "exact match and perplexity by the number of recurrences"
-    scope: ClassVar[str] = "looped models"
-
-    @classmethod
-    def unfit(cls, recipe: Recipe) -> str | None:
-        return None if recipe.model.num_recurrences > 1 else "a model without recurrences"
-
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:

@@ -1,11 +1,11 @@
 """All problems of two single digits: the tables that one learns by heart."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from curta.config.task import Task
+from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
@@ -16,15 +16,7 @@ TEN = range(10)
 
 
 @dataclass(frozen=True)
-class SingleDigits(Probe):
-    name: ClassVar[str] = "single-digits"
-    summary: ClassVar[str] = "all problems of two single digits"
-    scope: ClassVar[str] = "operations of two numbers in base ten"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        return tasks.operation(task).takes(2) and task.base == 10
-
+class SingleDigits(settings.SingleDigits, Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:

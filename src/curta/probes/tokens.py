@@ -11,12 +11,12 @@ differ just as the vectors of the digits themselves do.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from curta.layouts.program import ProgramLayout
+from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pca import ways
 from curta.probes.pictures import Panel
@@ -28,10 +28,7 @@ Tables = Float[np.ndarray, "moments members tokens width"]
 
 
 @dataclass(frozen=True)
-class Tokens(Probe):
-    name: ClassVar[str] = "tokens"
-    summary: ClassVar[str] = "the vectors of digits and signs in a plane, and how they moved"
-
+class Tokens(settings.Tokens, Probe):
     def examine(self, subject: Subject) -> Finding:
         drawn = shown(subject)
         steps, tables = remembered(subject, drawn) or checkpointed(subject, drawn)

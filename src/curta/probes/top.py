@@ -7,7 +7,6 @@ it; its answer stands on the first of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -28,9 +27,6 @@ class Top(settings.Top, Probe):
 
     The index is that of the token which is foretold; an encoder's, that of the place it stands on.
     """
-
-    name: ClassVar[str] = "top-k"
-    summary: ClassVar[str] = "the likeliest tokens at every position of one problem"
 
     def examine(self, subject: Subject) -> Finding:
         problem = subject.problem(self.problem)

@@ -7,7 +7,6 @@ fourteen sums, 50+1 ... 50+8 and 1+50 ... 6+50.
 from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
-from typing import ClassVar
 
 from curta.config.table import sized
 from curta.config.task import Task
@@ -35,15 +34,6 @@ BELOW: Range = (0, 1)
 
 @dataclass(frozen=True)
 class OperandRange(settings.OperandRange, Probe):
-    name: ClassVar[str] = "operand-range"
-    summary: ClassVar[str] = "exact match by the values of operands beyond training"
-    scope: ClassVar[str] = "operations of two numbers in base ten, and not modulo a number"
-
-    @classmethod
-    def about(cls, task: Task) -> bool:
-        of = tasks.operation(task)
-        return of.takes(2) and task.base == 10 and not of.modulus
-
     def examine(self, subject: Subject) -> Finding:
         rows, panels, notes = [], [], []
         for task in subject.tasks:

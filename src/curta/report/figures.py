@@ -21,7 +21,7 @@ from curta.config.task import Span
 from curta.evaluation.results import Grid, SliceResult
 from curta.report.run_folder import Trained
 from curta.report.summary import by_operator, finite, hardest, size_name, trained_on
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

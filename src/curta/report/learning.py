@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from curta.report.run_folder import Run
 from curta.report.summary import MISSING
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 
 class Member(NamedTuple):

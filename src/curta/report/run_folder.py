@@ -14,7 +14,7 @@ from curta.probes import results as probes
 from curta.probes.results import ProbeTable
 from curta.problems.operations import OPERATIONS
 from curta.runs.folders import Folder
-from curta.runs.results import Metric, RunInfo
+from curta.runs.info import Metric, RunInfo
 
 NOT_EVALUATED = Evaluation(seed=0, lengths=[], examples=[])
 

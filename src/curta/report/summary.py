@@ -12,7 +12,7 @@ from curta.config.table import counted as counted
 from curta.config.table import spanned
 from curta.evaluation.results import SliceResult
 from curta.report.run_folder import Trained
-from curta.runs.results import Checkout
+from curta.runs.info import Checkout
 
 
 class Range(NamedTuple):

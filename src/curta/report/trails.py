@@ -19,7 +19,7 @@ from curta.probes.pictures import Picture
 from curta.programs.machine.machine import Machine
 from curta.report.run_folder import Run
 from curta.report.summary import finite
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 SIZE = 1000
 """Side of a drawing; points are whole numbers of it."""

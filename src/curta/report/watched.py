@@ -24,7 +24,7 @@ from curta.report.figures import (
     style,
 )
 from curta.runs.folders import Folder
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,12 +5,10 @@ from collections.abc import Iterable, Sequence
 from curta.config.errors import UserError
 from curta.config.positions import Window
 from curta.evaluation import bulk
-from curta.model import recipes
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
 from curta.programs.machine.plain import prompt_tokens, read_answer
-from curta.programs.user import kept
 from curta.reference import WindowModel
 from curta.runs import checkpoints, states
 from curta.runs.folders import Folder
@@ -25,9 +23,8 @@ class Calculator:
 
     def __init__(self, folder: Folder, member: int) -> None:
         """Read the member; UserError for a folder that is damaged, or not trained yet."""
-        kept.make_known(folder.read_code())
         self.name, seeds, where = folder.name, folder.read_info().seeds, f"run {folder.name!r}"
-        recipe = recipes.stated(folder.read_recipe_fields(), f"recipe {str(folder.recipe)!r}")
+        recipe = folder.state_recipe()
         if not 0 <= member < len(seeds):
             raise UserError(f"no member {member}: {where} has 0 to {len(seeds) - 1}")
         self.machine, windows = store.read(folder.machine, folder.name)

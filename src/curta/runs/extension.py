@@ -16,8 +16,8 @@ from curta.config.recipe import Recipe, dump
 from curta.evaluation.results import CERTIFICATE, WINDOWS
 from curta.runs import checkpoints, evaluations, life
 from curta.runs.folders import COMPARISON, Folder
+from curta.runs.info import STAGES, RunInfo, Stage
 from curta.runs.life import FILES
-from curta.runs.results import STAGES, RunInfo, Stage
 
 SUFFIX = r"; trained on to [\d,]+ steps$"
 """What follows a recipe's summary once it has more steps."""

@@ -1,6 +1,6 @@
 """Run folders: everything about one training, readable without this program.
 
-What needs JAX or NumPy is imported where it is used: a name that is no run's is told at once.
+What takes long to import is imported where it is used: `curta ask` needs little of it.
 
 runs/NAME/recipe.toml      the resolved recipe
           machine.json     of programs: tokens, windows, prompts
@@ -30,7 +30,6 @@ from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path, is_name
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
-from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
 from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user
@@ -38,10 +37,12 @@ from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
-from curta.runs.results import STAGES, ComparisonResults, Metric, RunInfo, Stage
+from curta.runs.info import STAGES, Metric, RunInfo, Stage
 
 if TYPE_CHECKING:
+    from curta.evaluation.results import Certificate, Evaluation
     from curta.layouts import Layout
+    from curta.runs.results import ComparisonResults
 
 COMPARISON = "comparison.json"
 """The file by which the folder of a comparison is known."""
@@ -87,10 +88,19 @@ class Folder:
         info = self.read_info()
         return RunCode(self.path, tuple(info.operators), info.programs, info.files)
 
+    def trust(self) -> None:
+        """Execute the code that came with the run."""
+        userfiles.trust(self.path, self.read_info().files)
+
     def read_recipe(self) -> Recipe:
         """Its operators are made known, by the formats of its machine if need be."""
         kept.make_known(self.read_code())
         return recipes.parse(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
+
+    def state_recipe(self) -> Recipe:
+        """As `read_recipe`, every field checked by itself alone: that needs no JAX."""
+        kept.make_known(self.read_code())
+        return recipes.stated(self.read_recipe_fields(), f"recipe {str(self.recipe)!r}")
 
     def read_recipe_fields(self) -> dict[str, Any]:
         """The tables of recipe.toml; UserError if it is no TOML, or would have files executed."""
@@ -107,7 +117,7 @@ class Folder:
     def read_metrics(self) -> list[Metric]:
         return metrics.read(self.metrics)
 
-    def read_evaluation(self, name: str = "") -> Evaluation | None:
+    def read_evaluation(self, name: str = "") -> "Evaluation | None":
         """The recipe's, None as long as there is none; or a further one by its name.
 
         Raises UserError for a name that none of its evaluations has.
@@ -117,10 +127,14 @@ class Folder:
         path = evaluations.path_of(self.path, name)
         if not os.path.lexists(path):
             return None
+        from curta.evaluation.results import Evaluation
+
         return typed.read(Evaluation, path, f"evaluation of run {self.name!r}")
 
-    def read_certificate(self) -> Certificate | None:
+    def read_certificate(self) -> "Certificate | None":
         """None if it has none."""
+        from curta.evaluation.results import CERTIFICATE, Certificate
+
         path = self.path / CERTIFICATE
         if not os.path.lexists(path):
             return None
@@ -130,14 +144,16 @@ class Folder:
         """Of the evaluations beside the recipe's, such as `digits-500`."""
         return evaluations.names(self.path)
 
-    def save_evaluation(self, found: Evaluation) -> Path:
+    def save_evaluation(self, found: "Evaluation") -> Path:
         """Writes it as the run's own, or beside that if it has changes; returns its path."""
         path = evaluations.path_of(self.path, evaluations.named(found.changes))
         files.write(path, typed.text(found))
         return path
 
-    def save_certificate(self, found: Certificate, windows: bytes) -> None:
+    def save_certificate(self, found: "Certificate", windows: bytes) -> None:
         """Writes what `certificate.certify` gives."""
+        from curta.evaluation.results import CERTIFICATE, WINDOWS
+
         files.write(self.path / WINDOWS, windows)
         files.write(self.path / CERTIFICATE, typed.text(found))
 
@@ -291,8 +307,10 @@ def comparison_path(name: str) -> Path:
     return path if (path / COMPARISON).exists() else root() / name
 
 
-def read_comparison(path: Path) -> ComparisonResults:
+def read_comparison(path: Path) -> "ComparisonResults":
     """What comparison.json holds in a comparison's folder."""
+    from curta.runs.results import ComparisonResults
+
     return typed.read(ComparisonResults, path / COMPARISON, f"comparison {path.name!r}")
 
 

@@ -9,7 +9,6 @@ from curta.config import typed
 from curta.config.errors import UserError
 from curta.config.sections import Evaluation
 from curta.evaluation import suite
-from curta.programs.user import userfiles
 from curta.runs import interrupts
 from curta.runs.folders import Folder
 from curta.runs.parts import Part
@@ -56,7 +55,7 @@ def _session(message: Message) -> Session:
     """The run; what process 0 has executed of its code is executed here too."""
     folder = Folder(Path(message["run"]))
     if message["trust"]:
-        userfiles.trust(folder.path, folder.read_info().files)
+        folder.trust()
     return Session(folder, message.get("recurrences"))
 
 

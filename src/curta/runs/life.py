@@ -17,7 +17,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.runs import interrupts, ownership
 from curta.runs.folders import Folder
-from curta.runs.results import STAGES, RunInfo, Stage
+from curta.runs.info import STAGES, RunInfo, Stage
 
 FILES: dict[str, str] = {
     "evaluating": "evaluation.json",

@@ -20,10 +20,10 @@ from curta.evaluation import during, scoring
 from curta.layouts import Layout
 from curta.problems.problem import Problem
 from curta.runs import embedding_history
+from curta.runs.info import Metric, RunInfo
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
 from curta.runs.record import NoRecord, Progress
-from curta.runs.results import Metric, RunInfo
 from curta.training import processes, records, trainer
 from curta.training.trainer import CHUNK, Member, Metrics
 

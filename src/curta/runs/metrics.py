@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from curta.config import files, typed
 from curta.config.errors import UserError
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 MOST = 1 << 20
 """Most bytes that `read_since` reads at once."""

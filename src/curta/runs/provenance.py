@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from curta.config import system
-from curta.runs.results import Checkout
+from curta.runs.info import Checkout
 
 WORDS, LETTERS = 100, 500
 """Words of a command that are kept, and letters of each."""

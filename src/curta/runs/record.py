@@ -10,7 +10,7 @@ from curta.config.recipe import Recipe
 from curta.runs import checkpoints, embedding_history, metrics
 from curta.runs.embedding_history import Vectors
 from curta.runs.folders import Folder
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 from curta.runs.trackers import Tracker
 
 

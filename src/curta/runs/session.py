@@ -38,9 +38,9 @@ from curta.runs import (
     trackers,
 )
 from curta.runs.folders import Folder
+from curta.runs.info import RunInfo, Stage
 from curta.runs.loop import Loop
 from curta.runs.record import NoRecord, Record, Show
-from curta.runs.results import RunInfo, Stage
 from curta.runs.shares import Shares
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings

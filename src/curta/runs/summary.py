@@ -21,6 +21,7 @@ from curta.model.model_cost import layers
 from curta.problems import tasks
 from curta.runs import checkpoints
 from curta.runs.folders import Folder, layout_in
+from curta.runs.info import Metric
 from curta.runs.results import (
     CheckpointFile,
     Column,
@@ -28,7 +29,6 @@ from curta.runs.results import (
     Ends,
     EvaluationSummary,
     GridSummary,
-    Metric,
     ModelSummary,
     Summary,
     TaskSummary,

@@ -31,7 +31,8 @@ from curta.runs import (
 from curta.runs import parts as evaluating
 from curta.runs import summary as summaries
 from curta.runs.folders import COMPARISON, Folder
-from curta.runs.results import ComparisonResults, RunInfo, Summary
+from curta.runs.info import RunInfo
+from curta.runs.results import ComparisonResults, Summary
 
 State = Literal["whole", "missing", "damaged", "foreign"]
 

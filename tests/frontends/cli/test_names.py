@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from curta.probes import OPTIONS, PROBES
-from curta.probes.settings import Options
+from curta.probes import PROBES
+from curta.probes.settings import SETTINGS, Options
 
 AT_ONCE = (
     "import sys; from curta.frontends.cli import main; code = main(sys.argv[1:]);"
@@ -147,8 +147,8 @@ def test_it_is_told_at_once(arguments: list[str], runs_folder: Path) -> None:
 
 @pytest.mark.parametrize("name", PROBES)
 def test_a_probe_has_the_options_of_its_help(name: str) -> None:
-    assert fields(PROBES[name]) == fields(OPTIONS.get(name, Options))
-    assert OPTIONS.keys() <= PROBES.keys()
+    assert fields(PROBES[name]) == fields(SETTINGS[name])
+    assert [*SETTINGS] == [*PROBES]
 
 
 def fields(options: type[Options]) -> list[tuple[str, object]]:

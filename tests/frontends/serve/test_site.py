@@ -18,7 +18,7 @@ from curta.frontends.serve import known, live
 from curta.frontends.serve import made as serving
 from curta.runs import comparison_spec, metrics
 from curta.runs.folders import Folder
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 from tests import tiny
 from tests.report import sample
 from tests.report.parsed import Page

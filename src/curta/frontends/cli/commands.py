@@ -195,21 +195,27 @@ def probe(
 
     PROBE is one of Curta's, or a file with one; without it, they are listed.
     """
-    from curta.frontends.api import examine, load
     from curta.probes import PROBES
 
-    if probe is None and (as_json or member is not None):
-        raise UserError("--member and --json need a probe: name one, or leave them out for a list")
-    if probe is not None and not probe.endswith(".py"):
+    if probe is None:
+        if as_json or member is not None:
+            raise UserError("--member and --json need a probe: leave them out for a list")
+        from curta.frontends.cli.display import notice, probes_list
+        from curta.runs.folders import find
+
+        folder = find(run)
+        if trust:
+            folder.trust()
+        notice(probes_list(folder.state_recipe()))
+        return 0
+    if not probe.endswith(".py"):
         PROBES.check(probe)
-    found = load(run, trust=trust)
     from curta.config.typed import as_json as to_json
-    from curta.frontends.cli.display import Status, notice, probes_list
+    from curta.frontends.api import examine, load
+    from curta.frontends.cli.display import Status, notice
     from curta.report.tables.comparison import probe as table_of
 
-    if probe is None:
-        notice(probes_list(found))
-        return 0
+    found = load(run, trust=trust)
     members = None if member is None else [member]
     with Status() as status:
         status.say(probe)

@@ -17,6 +17,7 @@ from curta.frontends.cli.screen import console as console
 from curta.frontends.cli.screen import notice as notice
 
 if TYPE_CHECKING:
+    from curta.config.recipe import Recipe
     from curta.evaluation.results import Grid, WholeTable
     from curta.export.dataset import Summary
     from curta.frontends.run import Run
@@ -165,15 +166,16 @@ def split_lines(splits: "Sequence[Split]") -> list[str]:
     ]
 
 
-def probes_list(run: "Run") -> Table:
-    """Every probe in a line, with the operations of the run that it applies to."""
-    from curta.probes import PROBES, tasks_for
+def probes_list(recipe: "Recipe") -> Table:
+    """Every probe in a line, with the operations of the recipe that it applies to."""
+    from curta.probes import tasks_for
+    from curta.probes.settings import SETTINGS
 
     names = (("probe", False), ("applies to", False), ("what it asks", True))
     columns = [Column(name, words=True, fold=fold) for name, fold in names]
     rows = []
-    for name, probe in PROBES.items():
-        operators = " ".join(task.operator for task in tasks_for(probe, run.recipe))
+    for name, probe in SETTINGS.items():
+        operators = " ".join(task.operator for task in tasks_for(probe, recipe))
         rows.append([name, operators or "nothing here", probe.summary])
     return Table("", columns, rows)
 

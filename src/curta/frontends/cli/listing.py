@@ -16,7 +16,7 @@ from curta.frontends.cli import options
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Evaluation
-    from curta.runs.results import RunInfo
+    from curta.runs.info import RunInfo
 
 
 @dataclass(frozen=True)

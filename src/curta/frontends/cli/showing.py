@@ -83,7 +83,6 @@ def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
     """A recipe, or else that of a run, with its folder; its operators are made known."""
     from curta.config.recipe import shipped_names
     from curta.model import recipes
-    from curta.programs.user import userfiles
     from curta.runs import folders
 
     run, recipe = name in folders.existing(), name in shipped_names()
@@ -95,5 +94,5 @@ def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
         return recipes.resolve(name, {}, f"recipe {name!r}"), None
     folder = folders.find(name)
     if trust:
-        userfiles.trust(folder.path, folder.read_info().files)
+        folder.trust()
     return folder.read_recipe(), folder

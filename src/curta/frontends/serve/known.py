@@ -12,7 +12,7 @@ from curta.config.errors import UserError
 from curta.export import html
 from curta.runs import folders, metrics
 from curta.runs.folders import Folder
-from curta.runs.results import STAGES, RunInfo
+from curta.runs.info import STAGES, RunInfo
 
 Name = tuple[str, ...]
 """A run's name, or a comparison's and that of a run within it."""

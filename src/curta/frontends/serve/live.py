@@ -8,7 +8,7 @@ from pathlib import Path
 
 from curta.runs import metrics
 from curta.runs.folders import Folder
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 COLUMNS = (
     "step", "member", "loss", "exact_match", "seconds", "validation_loss",

@@ -9,7 +9,7 @@ from curta.runs.cluster import queue
 from curta.runs.cluster.job import Job, JobFolder, Tries
 from curta.runs.cluster.queue import Living
 from curta.runs.folders import Folder
-from curta.runs.results import STAGES
+from curta.runs.info import STAGES
 
 State = Literal["failed", "running", "requeued", "pending", "cancelled", "finished"]
 """How a run of a job stands; those that want to be looked at first.

@@ -11,7 +11,7 @@ from typing import Any
 from curta.evaluation.results import SummaryStatistics
 from curta.evaluation.watched import parted
 from curta.problems.operations import OPERATIONS
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from curta.config.optional import module
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 from curta.runs.trackers.base import Findings, Tracked, Tracker, columns, values
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 from curta.config.optional import module
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 from curta.runs.trackers.base import Findings, Tracked, Tracker, by_step, flat
 
 

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 
 from curta.config.optional import module
-from curta.runs.results import Metric
+from curta.runs.info import Metric
 from curta.runs.trackers.base import Findings, Tracked, Tracker, by_step, flat
 
 

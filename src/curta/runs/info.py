@@ -1,0 +1,117 @@
+"""What a run says of itself while it lives: `run.json` and a line of `metrics.jsonl`."""
+
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import Field
+
+from curta.config.task import Span
+from curta.programs.user.userfiles import KeptFile
+
+Stage = Literal["training", "evaluating", "certifying", "reporting"]
+"""What a run does, in order; see `life.py`."""
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+Status = Stage | Literal["created", "interrupted", "stopped", "failed", "finished"]
+"""A stage, or how a run rests; `stopped` if no member is left to train."""
+
+
+Seed = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an imported run comes from: the form of its files, their place, its name there."""
+
+    form: str
+    path: str
+    run: str
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A git commit, and whether tracked files were changed since."""
+
+    commit: str
+    dirty: bool
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """`run.json`: what is trained, on what, and how far it came.
+
+    `status` is a stage, or how the run ended; `wanted` are the stages after training, `done` those
+    that are done with the newest weights (see `life.py`), `failure` is what a failed one said.
+    `checkpoint` is the step of the newest checkpoint. `parameters` are those of one member,
+    `trained_digits` the fewest and the most of any operand, `stopped` the step at which a member's
+    loss was no longer finite, by member; `ended` is the step at which training was good enough.
+    `command` are the words that began it, `code` the commits of the folder in which that was
+    (`here`) and of Curta itself, where they are of git repositories.
+    """
+
+    FORMAT: ClassVar[int] = 5
+    REMEDY: ClassVar[str] = "train it anew"
+
+    name: str
+    recipe: str
+    seeds: list[Seed]
+    status: Status
+    created: str
+    versions: dict[str, str]
+    device: str
+    platform: str
+    steps: int
+    trained_digits: Span
+    operators: list[str]
+    structure: str
+    stopped: dict[int, int]
+    programs: tuple[str, ...] = ()
+    files: tuple[KeptFile, ...] = ()
+    track: tuple[str, ...] = ()
+    parameters: int | None = None
+    training_seconds: float | None = None
+    compile_seconds: float | None = None
+    ended: int | None = None
+    imported: Origin | None = None
+    wanted: tuple[Stage, ...] = ()
+    done: tuple[Stage, ...] = ()
+    checkpoint: int = 0
+    failure: str = ""
+    command: tuple[str, ...] = ()
+    code: dict[str, Checkout] = field(default_factory=dict)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is left to train."""
+        return "training" in self.done or self.status == "stopped"
+
+    @property
+    def alive(self) -> bool:
+        """Whether a member is left to train."""
+        return len(self.stopped) < len(self.seeds)
+
+    def at_rest(self) -> "RunInfo":
+        """As a file has it that outlasts the stage in which it is written."""
+        if self.status not in STAGES[1:]:
+            return self
+        return replace(self, status="finished" if self.over else "interrupted")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
+
+    `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
+    those of training until then. What is validated stands in the line of that step, and so does
+    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`.
+    """
+
+    step: int
+    member: int
+    loss: float | None
+    exact_match: float | None
+    seconds: float
+    validation_loss: float | None = None
+    validation_exact_match: float | None = None
+    validation_token_accuracy: float | None = None
+    evaluated: dict[str, float] = field(default_factory=dict)
