@@ -47,7 +47,7 @@ def test_logits_agree_with_the_compiled_model(design: str) -> None:
         tiny.drawn(recipe, layout),
     )
     leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    weights = {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+    weights = {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
     reference = WindowModel(recipe.model, weights, layout.machine, layout.windows)
     texts = [layout.tokens_of(problem) for problem in tiny.random_sums(20, 4)]
     rows = seen(layout.machine, Recording.of(texts), layout.windows).rows

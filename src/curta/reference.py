@@ -36,7 +36,7 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 class WindowModel:
     """One member of a windowed run: `logits` of windows, and `write` what follows prompts.
 
-    `weights` are float32 arrays by their path in a checkpoint, such as `.attention.query`. Raises
+    `weights` are float32 arrays by their path, such as `attention.query`. Raises
     KeyError or ValueError where they are not those of `config` on this machine.
     """
 
@@ -48,31 +48,24 @@ class WindowModel:
         windows: Windows,
     ) -> None:
         self.config, self.machine, self.windows = config, machine, windows
-        w = self.weights = _unshared(config, weights)
-        characters = w[".tokens"]
-        if config.embedding == "arc":
-            radius, start, step = characters
-            angles = start + step * np.arange(len(machine.tokens), dtype=np.float32)
-            characters = radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        elif config.compositional_embeddings:
-            characters = machine.parts @ characters
-        scale = config.width**-0.5 if config.tied_scale else 1.0
-        self.head = characters.T * np.float32(scale) if config.tie_embeddings else w[".head"]
+        w = self.weights = unshared(config, weights)
+        characters = character_vectors(config, w, machine.parts)
+        self.head = head_matrix(config, w, characters)
         if self.head.shape != (config.width, len(machine.tokens)):
             raise ValueError(f"a head of {self.head.shape} for {len(machine.tokens)} tokens")
-        self.vectors = characters + w[".roles"][machine.role] if ".roles" in w else characters
+        self.vectors = characters + w["roles"][machine.role] if "roles" in w else characters
 
         # Tables of the vocabulary: tokens x heads x features. A neighbour that is absent has the
         # number after the last token: a row of zeros, attended to like the others.
-        h = self._normed(self.vectors, ".attention.gain", 0)
+        h = self._normed(self.vectors, "attention.gain", 0)
         split, kv_split = (
             (-1, config.heads, config.head_dim),
             (-1, config.kv_heads, config.head_dim),
         )
-        self.query = (h @ w[".attention.query"][0]).reshape(split)
+        self.query = (h @ w["attention.query"][0]).reshape(split)
         key, value = (
             np.repeat((h @ w[name][0]).reshape(kv_split), config.heads // config.kv_heads, axis=1)
-            for name in (".attention.key", ".attention.value")
+            for name in ("attention.key", "attention.value")
         )
         self.key, self.value = (np.pad(table, ((0, 1), (0, 0), (0, 0))) for table in (key, value))
         self.score_scale = np.float32(config.head_dim**-0.5 if config.attention_scale else 1.0)
@@ -80,7 +73,7 @@ class WindowModel:
         # Score biases, roles x cells x heads; a role has as many cells as its window.
         cells = cells_of(windows)
         counts = np.array([1 + len(windows.get(role.name, ())) for role in machine.roles])
-        biases = w[".positions.biases"][0].reshape(config.heads, len(machine.roles), cells)
+        biases = w["positions.biases"][0].reshape(config.heads, len(machine.roles), cells)
         exists = np.arange(cells) < counts[:, None]
         self.bias = np.where(exists[..., None], biases.transpose(1, 2, 0), np.float32(-1e9))
 
@@ -97,20 +90,20 @@ class WindowModel:
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         heads = np.einsum("wch,wchf->whf", shares, self.value[rows]).reshape(len(rows), -1)
-        x = self.vectors[token] + heads @ w[".attention.out"][0]
+        x = self.vectors[token] + heads @ w["attention.out"][0]
         if config.norms_after:
-            x = self._normed(x, ".attention.after", 0)
+            x = self._normed(x, "attention.after", 0)
 
         activate = ACTIVATIONS[config.activation]
         for layer in range(config.num_layers):
-            h = self._normed(x, ".mlp.gain", layer)
-            inner = h @ w[".mlp.up"][layer]
-            gate = activate(h @ w[".mlp.gate"][layer] if config.gated else inner)
+            h = self._normed(x, "mlp.gain", layer)
+            inner = h @ w["mlp.up"][layer]
+            gate = activate(h @ w["mlp.gate"][layer] if config.gated else inner)
             inner = gate * inner if config.gated else gate
-            x = x + inner @ w[".mlp.down"][layer]
+            x = x + inner @ w["mlp.down"][layer]
             if config.norms_after:
-                x = self._normed(x, ".mlp.after", layer)
-        logits: np.ndarray = self._normed(x, ".gain") @ self.head
+                x = self._normed(x, "mlp.after", layer)
+        logits: np.ndarray = self._normed(x, "gain") @ self.head
         return logits
 
     def next_tokens(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, " queries"]:
@@ -154,23 +147,47 @@ class WindowModel:
         return x * (weight if layer is None else weight[layer])
 
 
-def _unshared(config: ModelConfig, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def character_vectors(
+    config: ModelConfig, weights: Mapping[str, np.ndarray], parts: Float[np.ndarray, "tokens parts"]
+) -> Float[np.ndarray, "tokens width"]:
+    """Return the vector of each token, each of which is made of `parts`."""
+    if config.embedding == "arc":
+        radius, start, step = weights["tokens"]
+        angles = start + step * np.arange(len(parts), dtype=np.float32)
+        arc: np.ndarray = radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        return arc
+    vectors: np.ndarray = weights["tokens"]
+    return parts @ vectors if config.compositional_embeddings else vectors
+
+
+def head_matrix(
+    config: ModelConfig, weights: Mapping[str, np.ndarray], characters: np.ndarray
+) -> Float[np.ndarray, "width tokens"]:
+    """Return the matrix that makes logits of states."""
+    scale = np.float32(config.width**-0.5 if config.tied_scale else 1.0)
+    head: np.ndarray = characters.T * scale if config.tie_embeddings else weights["head"]
+    return head
+
+
+def unshared(config: ModelConfig, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return all weights, those too that `model.weight_sharing` makes of others."""
     w = dict(weights)
     if "key-query" in config.weight_sharing:  # each pair of features turned by one angle
-        query, angle = w[".attention.query"], w[".attention.turn"][:, :, None]
+        query, angle = w["attention.query"], w.pop("attention.turn")[:, :, None]
         first, second = query[..., ::2], query[..., 1::2]
         cos, sin = np.cos(angle), np.sin(angle)
         pairs = (first * cos - second * sin, first * sin + second * cos)
-        w[".attention.key"] = np.stack(pairs, axis=-1).reshape(query.shape)
+        w["attention.key"] = np.stack(pairs, axis=-1).reshape(query.shape)
     if "value-key" in config.weight_sharing:
-        w[".attention.value"] = w[".attention.key"]
+        w["attention.value"] = w["attention.key"]
     if "out-query" in config.weight_sharing:
-        w[".attention.out"] = w[".attention.query"].swapaxes(1, 2)
+        w["attention.out"] = w["attention.query"].swapaxes(1, 2)
     if "out-value" in config.weight_sharing:
-        w[".attention.out"] = -w[".attention.value"].swapaxes(1, 2)
+        w["attention.out"] = -w["attention.value"].swapaxes(1, 2)
     if "norms" in config.weight_sharing:
-        gains = np.broadcast_to(w[".gain"], (config.num_layers, config.width))
-        for name in (".attention.gain", ".attention.after", ".mlp.gain", ".mlp.after"):
-            w[name] = gains
+        gains = np.broadcast_to(w["gain"], (config.num_layers, config.width))
+        if config.norms_before:
+            w["attention.gain"], w["mlp.gain"] = gains[: config.num_attention_layers], gains
+        if config.norms_after:
+            w["attention.after"], w["mlp.after"] = gains[: config.num_attention_layers], gains
     return w

@@ -2,12 +2,10 @@
 
 import importlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from curta.config import files
 from curta.config.printable import printable
 from curta.config.recipe import changed_evaluation
 from curta.config.table import Table, cell, spanned
@@ -272,14 +270,7 @@ class Run(Session):
 
         Raises UserError for a model that a page cannot carry.
         """
-        called = self.folder.address
-        text = html.render_page(
-            self.recipe, self.model(member), self.name, member, called, self.folder
-        )
-        path = out or self.folder.path / f"page-{member}.html"
-        with ownership.owned(self.folder.path) if out is None else nullcontext():
-            files.write(path, text)
-        return path
+        return html.write_page(self.carried(), self.folder, member, out)
 
     def to_transformer_lens(self, member: int = 0) -> Any:
         """One member as a `TransformerBridge` of TransformerLens, with all hooks and a tokenizer.
@@ -294,8 +285,7 @@ class Run(Session):
 
     def carried(self) -> html.Carried:
         """All members, for a page to carry."""
-        members = [self.load_models().member(number) for number in range(len(self.seeds))]
-        return html.Carried(self.name, self.recipe, members, self.folder)
+        return html.carried(self.folder)._replace(recipe=self.recipe)
 
 
 def _described(facts: Callable[[], list[str]]) -> str:

@@ -16,16 +16,21 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 
 from curta.config.errors import UserError
-from curta.config.task import Span, Task
+from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.cases import below
 from curta.problems.arithmetic.digits import Numbers, cut
 from curta.problems.decimals import to_int
 from curta.problems.fingerprint import fingerprint
-from curta.problems.operations import Operation
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table, shuffled
-from curta.problems.sizes import Sizes, Split
+from curta.problems.sizes import Split
+from curta.problems.task_sizes import counts as counts
+from curta.problems.task_sizes import operation as operation
+from curta.problems.task_sizes import sizes as sizes
+from curta.problems.task_sizes import span as span
+from curta.problems.task_sizes import spans as spans
+from curta.problems.task_sizes import widest as widest
 
 Share = float | Float[Array, ""]
 
@@ -37,53 +42,6 @@ ROWS_AT_ONCE = 1 << 20
 
 RANDOM = "random"
 """The slice of problems without anything special."""
-
-
-def operation(task: Task) -> Operation:
-    """What is done with the operands; UserError for an operator that is not known."""
-    return operation_named(task.operator)
-
-
-def counts(task: Task) -> Span:
-    """Fewest and most operands."""
-    least = 2 if task.values else operation(task).least
-    return task.operands or (least, least)
-
-
-def sizes(task: Task) -> Sizes:
-    """Bounds on the digit counts and the number of operands."""
-    if task.values:
-        low, high = (len(str(value)) for value in task.values)
-        return Sizes((low, high), (low, high), counts(task))
-    return Sizes(task.digits, task.second or task.digits, counts(task))
-
-
-def spans(task: Task) -> tuple[Span, ...]:
-    """Bounds on the digit count of each operand.
-
-    >>> spans(Task("//", digits=(1, 6), second=(1, 3)))
-    ((1, 6), (1, 3))
-    """
-    return tuple(sizes(task).digits(place) for place in range(counts(task)[1]))
-
-
-def span(*of: Task) -> Span:
-    """The fewest and the most digits of any operand of these tasks.
-
-    >>> span(Task("//", digits=(1, 6), second=(2, 3)), Task("-", digits=(4, 9)))
-    (1, 9)
-    """
-    lows, highs = zip(*(one for task in of for one in spans(task)), strict=True)
-    return min(lows), max(highs)
-
-
-def widest(task: Task) -> tuple[int, ...]:
-    """The highest digit count of each operand.
-
-    >>> widest(Task("//", digits=(1, 6), second=(1, 3)))
-    (6, 3)
-    """
-    return tuple(high for _, high in spans(task))
 
 
 def draw(task: Task, key: PRNGKeyArray, batch: int, step: Int[Array, ""] | int = 0) -> Numbers:

@@ -10,7 +10,7 @@ from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
 from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.reference import WindowModel
-from curta.runs import checkpoints, states
+from curta.runs import states
 from curta.runs.folders import Folder
 
 
@@ -29,23 +29,12 @@ class Calculator:
             raise UserError(f"no member {member}: {where} has 0 to {len(seeds) - 1}")
         self.machine, windows = store.read(folder.machine, folder.name)
         store.check_operators(self.machine, [task.operator for task in recipe.tasks], where)
-        step = states.newest(folder)
-        arrays = checkpoints.arrays(
-            folder.checkpoints, step, checkpoints.owner(recipe, seeds, step)
-        )
-        has_best = ".best.score" in arrays and arrays[".best.score"][member] >= 0
-        prefix = ".best.model" if has_best else ".model"
-        weights = {
-            name.removeprefix(prefix): array[member]
-            for name, array in arrays.items()
-            if name.startswith(f"{prefix}.")
-        }
+        weights = states.member_weights(folder, recipe)[member]
         try:
             self.model = WindowModel(recipe.model, weights, self.machine, windows)
         except (KeyError, IndexError, ValueError):
             raise UserError(
-                f"{where} is damaged: the weights of step {step:,} do not fit its recipe and"
-                " machine.json"
+                f"{where} is damaged: its weights do not fit its recipe and machine.json"
             ) from None
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:

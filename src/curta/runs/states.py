@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from curta.config.errors import UserError, notify
 from curta.config.recipe import Recipe
 from curta.runs import checkpoints, metrics
@@ -28,6 +30,27 @@ def at(
     owner = checkpoints.owner(recipe, list(seeds), step)
     found: Member = checkpoints.load(folder.checkpoints, step, like, owner)
     return found
+
+
+def member_weights(folder: Folder, recipe: Recipe) -> list[dict[str, np.ndarray]]:
+    """Return the weights of every member by their path, as of the newest whole checkpoint.
+
+    They are those with which the member did best on validation, where the run keeps these.
+    """
+    step, seeds = newest(folder), folder.read_info().seeds
+    arrays = checkpoints.arrays(folder.checkpoints, step, checkpoints.owner(recipe, seeds, step))
+    members = []
+    for member in range(len(seeds)):
+        has_best = ".best.score" in arrays and arrays[".best.score"][member] >= 0
+        prefix = ".best.model." if has_best else ".model."
+        members.append(
+            {
+                name.removeprefix(prefix): array[member]
+                for name, array in arrays.items()
+                if name.startswith(prefix)
+            }
+        )
+    return members
 
 
 def newest(folder: Folder) -> int:

@@ -14,6 +14,7 @@ from playwright.sync_api import Page
 
 from curta.config.recipe import Recipe, with_overrides
 from curta.config.task import Task
+from curta.export.base import weights_of
 from curta.export.html.assembled import Carried, render_page
 from curta.layouts.program import ProgramLayout
 from curta.model import recipes
@@ -143,11 +144,17 @@ def shipped(name: str, **changes: Any) -> tuple[Recipe, Transformer]:
     return made, drawn(made, name)
 
 
+def carried(made: Recipe, model: Transformer, name: str = "made", members: int = 1) -> Carried:
+    """What a page is made of, without a run."""
+    return Carried(name, made, model.layout, [weights_of(model)] * members)
+
+
 def page(folder: Path, made: Recipe, model: Transformer) -> Path:
     """The file of the page."""
-    assert Carried("made", made, [model]).refused() is None
+    run = carried(made, model)
+    assert run.refused() is None
     path = folder / "page.html"
-    path.write_text(render_page(made, model, "made", 0), encoding="utf-8")
+    path.write_text(render_page(run, 0), encoding="utf-8")
     return path
 
 

@@ -1,6 +1,5 @@
 """Reports in a real browser: what moves, what is looked into, and the model that writes."""
 
-import base64
 import json
 import re
 from collections.abc import Iterator
@@ -11,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import safetensors.numpy
 from playwright.sync_api import Page, expect
 
-from curta.export.html import Carried, at_work, folded
+from curta.export.html import assembled, at_work
 from curta.frontends.api import report, train
 from curta.frontends.cli import main
 from curta.frontends.run import Run
@@ -25,7 +23,7 @@ from curta.runs import embedding_history
 from tests import tiny
 from tests.report import sample
 
-from .made import shipped
+from .made import carried, shipped
 from .tabs import fits, numbers, screens
 
 pytestmark = pytest.mark.slow
@@ -289,8 +287,7 @@ def test_a_run_named_twice_is_refused(
 
 
 def test_a_refusal_of_one_model_does_not_stay_under_the_next(tab: Page, tmp_path: Path) -> None:
-    two = [(name, *shipped(name)) for name in ("addition", "multiplication")]
-    body = at_work([Carried(name, recipe, [model]) for name, recipe, model in two])
+    body = at_work([carried(*shipped(name), name) for name in ("addition", "multiplication")])
     (tmp_path / "two.html").write_text(document("two", [body]), encoding="utf-8")
     tab.goto((tmp_path / "two.html").as_uri())
     tab.get_by_role("textbox", name="Problem").fill("7*8")
@@ -310,9 +307,8 @@ LARGE = {
 def test_members_beyond_the_budget_stay_out_but_for_the_first_of_each_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recipe, model = shipped("addition", **LARGE)
-    runs = [Carried("a", recipe, [model] * 3), Carried("b", recipe, [model] * 3)]
-    size = len(base64.b64encode(safetensors.numpy.save(folded.tensors(model))))
+    runs = [carried(*shipped("addition", **LARGE), name, 3) for name in "ab"]
+    size = len(assembled._weights(runs[0], 0))
     for budget, kept in ((0, [1, 1]), (3 * size, [2, 1]), (6 * size, [3, 3])):
         monkeypatch.setattr("curta.export.html.assembled.BUDGET", budget)
         body = at_work(runs).body
@@ -332,8 +328,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step in range(0, 10_001, 50):
         vectors = vectors + rng.normal(0, 1, vectors.shape).astype(np.float32)
         embedding_history.save(folder / "history", step, vectors)
-    recipe, model = shipped("addition", **LARGE)
-    return write_report(folder, at_work([Carried(folder.name, recipe, [model] * 8)]))
+    run = carried(*shipped("addition", **LARGE), folder.name, 8)
+    return write_report(folder, at_work([run]))
 
 
 def test_eight_members_fit_into_three_megabytes_and_open_at_once(large: Path, tab: Page) -> None:

@@ -5,7 +5,6 @@ Under a window (`positions.name = "window"`) a page shows squared paper: `folded
 texts have pages of their own, in `whole/`.
 """
 
-from curta.export.html.assembled import Carried, at_work, render_page
-from curta.export.html.whole import reason
+from curta.export.html.assembled import Carried, at_work, carried, render_page, write_page
 
-__all__ = ["Carried", "at_work", "reason", "render_page"]
+__all__ = ["Carried", "at_work", "carried", "render_page", "write_page"]

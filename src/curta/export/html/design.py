@@ -1,20 +1,20 @@
 """What a page must know besides the weights: a table of plain values, written as JSON."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.export.html.evidence import evidence
-from curta.layouts.program import ProgramLayout
-from curta.model.transformer import Transformer, parameters
-from curta.problems import tasks
 from curta.problems.notation import DIGITS as SYMBOLS
 from curta.problems.notation import written
 from curta.problems.operations import OPERATIONS
+from curta.problems.task_sizes import span
 from curta.programs.machine import Given, Sign, compound, store
+from curta.programs.machine.machine import Machine
 from curta.programs.machine.prompt import Format
 from curta.runs import folders
-from curta.runs.folders import Folder
+
+if TYPE_CHECKING:
+    from curta.export.html.assembled import Carried
 
 TOKENS = 12_000
 """The longest text that a page writes: beyond, drawing it takes longer than calculating it."""
@@ -22,36 +22,36 @@ DIGITS = 1_000
 OPERANDS = 50
 
 
-def table(recipe: Recipe, model: Transformer, folder: Folder | None = None) -> dict[str, Any]:
+def table(run: "Carried") -> dict[str, Any]:
     """Everything about a model but its weights: its machine as data, its shape, its operations."""
-    layout, settings = model.layout, model.config
-    assert isinstance(layout, ProgramLayout)
+    recipe, settings, layout = run.recipe, run.recipe.model, cast(Any, run.layout)
+    machine = layout.machine
     return {
-        "machine": store.dump(layout.machine, layout.windows),
+        "machine": store.dump(machine, layout.windows),
         "width": settings.width,
         "heads": settings.heads,
         "layers": settings.num_layers,
         "activation": settings.activation,
         "centred": settings.norm != "rms",
-        "parameters": parameters(model),
+        "parameters": run.parameters,
         "structure": folders.structure(recipe),
         "tokens": TOKENS,
         "digits": DIGITS,
         "operands": OPERANDS,
-        "operations": {task.operator: operation(layout, task) for task in recipe.tasks},
-        **evidence(folder, layout),
+        "operations": {task.operator: operation(machine, task) for task in recipe.tasks},
+        **evidence(run.folder, machine),
     }
 
 
-def operation(layout: ProgramLayout, task: Task) -> dict[str, Any]:
+def operation(machine: Machine, task: Task) -> dict[str, Any]:
     """How problems of a task look, what it was trained on, and whether its truth is known."""
     known = OPERATIONS.get(task.operator)
-    form = layout.machine.formats[task.operator]
+    form = machine.formats[task.operator]
     plain = known is not None and (known.base is not None or _bases(form) == {10})
     return {
         "name": known.name if known else task.operator,
         "example": known.example if known and plain else example(task.operator, form),
-        "trained": tasks.span(task),
+        "trained": span(task),
         "known": known is not None,
     }
 

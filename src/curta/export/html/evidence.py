@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from curta.evaluation.results import read_windows
-from curta.layouts import Layout
 from curta.problems.problem import Problem, answer_text
 from curta.programs import PROGRAMS
+from curta.programs.machine.machine import Machine
 from curta.programs.user.kept import stored
 from curta.runs.folders import Folder
 
@@ -29,16 +29,16 @@ TOKENS = 500
 """Tokens of its text, at most: the page writes all of them before anybody asks."""
 
 
-def evidence(folder: Folder | None, layout: Layout) -> dict[str, Any]:
+def evidence(folder: Folder | None, machine: Machine) -> dict[str, Any]:
     """Problems with their truths, and the right token of each window; empty of Curta's programs.
 
     `rights` has the windows one after the other, each with its target at the end, as bytes or
     16-bit numbers; `uncarried` counts windows that are too many.
     """
     nothing: dict[str, Any] = {"recorded": [], "rights": None, "uncarried": 0}
-    if folder is None or all(name in PROGRAMS for name in folder.read_recipe().programs):
+    if folder is None or all(name in PROGRAMS for name in folder.read_info().programs):
         return nothing
-    found = nothing | {"recorded": _recorded(folder, layout)}
+    found = nothing | {"recorded": _recorded(folder, machine)}
     certificate, windows = folder.read_certificate(), read_windows(folder.path)
     if certificate is None or windows is None or certificate.conflicts:
         return found
@@ -51,12 +51,12 @@ def evidence(folder: Folder | None, layout: Layout) -> dict[str, Any]:
     return found | {"rights": {"columns": table.shape[1], "bits": bits, "text": text}}
 
 
-def _recorded(folder: Folder, layout: Layout) -> list[dict[str, Any]]:
+def _recorded(folder: Folder, machine: Machine) -> list[dict[str, Any]]:
     """A few of the problems that the run has kept, of each operator short and long ones."""
     found: list[dict[str, Any]] = []
     problems: dict[str, dict[str, dict[str, Any]]] = {}
     for one in stored(folder.path):
-        problem = Problem(one.operator, one.operands, layout.base(one.operator))
+        problem = Problem(one.operator, one.operands, machine.limits[one.operator].base)
         if len(str(problem)) <= LONGEST and len(one.tokens) <= TOKENS:
             problems.setdefault(one.operator, {})[str(problem)] = {
                 "problem": str(problem),

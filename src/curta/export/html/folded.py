@@ -1,23 +1,14 @@
 """A member's weights with everything folded into them that does not depend on the text.
 
-Under a window the one attention layer is the first, so the vector of a token, its query, its key
-and its value depend on nothing but the token: they are tables with a row for each token. Gains
-go into the matrices after their norm, the scale of the scores into the queries, and keys and
-values that queries share are repeated. What is left for the page is tables, matrices, and norms
-without gains.
+`curta.reference` has the tables of the vocabulary. Gains go into the matrices after their norm,
+and the scale of the scores into the queries: what is left for the page is tables, matrices, and
+norms without gains.
 """
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from curta.export.base import Tensors
-from curta.model.layers import normed
-from curta.model.positions.window import WindowEncoding
-from curta.model.sharing import unshared
-from curta.model.transformer import Transformer
-from curta.model.windows import vocabulary
+from curta.export.html.scripts import Tensors
+from curta.reference import WindowModel
 
 
 def reason(positions: str, norm: str) -> str | None:
@@ -29,62 +20,30 @@ def reason(positions: str, norm: str) -> str | None:
     return None
 
 
-def tensors(model: Transformer) -> Tensors:
+def tensors(model: WindowModel) -> Tensors:
     """Tables and matrices by name; matrices of several layers are stacked, a row for each input."""
-    model = unshared(jax.tree.map(jnp.asarray, model))  # those of a checkpoint are NumPy's
-    mlp = model.mlp
-    found = _tables(model) | {
-        "out": model.attention.out,
-        "bias": _biases(model),
-        "up": _gained(mlp.up, mlp.gain),
-        "down": mlp.down,
-        "head": _gained(_head(model), model.gain),
+    config, w, tokens = model.config, model.weights, len(model.vectors)
+
+    def gained(weight: np.ndarray, gain: str) -> np.ndarray:
+        """The matrix that does to a normed vector what this one does to it after its gain."""
+        return w[gain][..., None] * weight if gain in w else weight
+
+    found = {
+        "vectors": model.vectors,
+        "query": model.query.reshape(tokens, -1) * model.score_scale,
+        "key": model.key[:tokens].reshape(tokens, -1),
+        "value": model.value[:tokens].reshape(tokens, -1),
+        "out": w["attention.out"],
+        "bias": w["positions.biases"][0].reshape(config.heads, len(model.machine.roles), -1),
+        "up": gained(w["mlp.up"], "mlp.gain"),
+        "down": w["mlp.down"],
+        "head": gained(model.head, "gain"),
     }
-    optional = {
-        "gate": None if mlp.gate is None else _gained(mlp.gate, mlp.gain),
-        "attended": model.attention.after,
-        "fed": mlp.after,
+    if config.gated:
+        found["gate"] = gained(w["mlp.gate"], "mlp.gain")
+    found |= {
+        name: w[gain]
+        for name, gain in (("attended", "attention.after"), ("fed", "mlp.after"))
+        if gain in w
     }
-    found |= {name: tensor for name, tensor in optional.items() if tensor is not None}
     return {name: np.asarray(tensor, np.float32, order="C") for name, tensor in found.items()}
-
-
-def _tables(model: Transformer) -> dict[str, Array]:
-    """A row for each token: its vector, and its query, key and value in the attention layer."""
-    config, attention = model.config, model.attention
-    assert attention.key is not None
-    assert attention.value is not None
-    x = vocabulary(model)
-    h = normed(config, x, None if attention.gain is None else attention.gain[0])
-    scale = config.head_dim**-0.5 if config.attention_scale else 1.0
-    return {
-        "vectors": x,
-        "query": h @ attention.query[0] * scale,
-        "key": _repeated(model, h @ attention.key[0]),
-        "value": _repeated(model, h @ attention.value[0]),
-    }
-
-
-def _biases(model: Transformer) -> Float[Array, "heads roles cells"]:
-    encoding = model.positions
-    assert isinstance(encoding, WindowEncoding)
-    return encoding.biases[0].reshape(model.config.heads, -1, encoding.cells)
-
-
-def _gained(weight: Array, gain: Array | None) -> Array:
-    """The matrix that does to a normed vector what this one does to it after its gain."""
-    return weight if gain is None else gain[..., None] * weight
-
-
-def _repeated(model: Transformer, table: Float[Array, "tokens _"]) -> Float[Array, "tokens width"]:
-    """Keys or values, each as often as there are queries that share it."""
-    config = model.config
-    heads = model.repeat_kv(table.reshape(1, len(table), config.kv_heads, config.head_dim))
-    return heads.reshape(len(table), config.width)
-
-
-def _head(model: Transformer) -> Array:
-    if model.head is None:
-        head: Array = model.characters().T * model.config.width**-0.5
-        return head
-    return model.head

@@ -4,12 +4,16 @@ import base64
 import re
 from collections.abc import Iterable
 
+import numpy as np
 import safetensors.numpy
+from jaxtyping import Float
 
-from curta.export.base import Tensors
 from curta.report.document import own
 
 PACKAGE = "curta.export.html"
+
+Tensors = dict[str, Float[np.ndarray, "..."]]
+"""Weights by name."""
 
 
 def joined(modules: Iterable[str]) -> str:

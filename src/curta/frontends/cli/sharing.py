@@ -87,9 +87,13 @@ def import_run(form: str, path: Path, run: str | None) -> int:
 )
 def page(run: str, trust: bool, member: int, out: Path | None) -> int:
     """Write a page in which a trained model calculates."""
-    from curta.frontends.api import load
+    from curta.export import html
+    from curta.runs.folders import find
 
-    _notice(f"Page: {load(run, trust=trust).write_page(member, out)}")
+    folder = find(run)
+    if trust:
+        folder.trust()
+    _notice(f"Page: {html.write_page(html.carried(folder), folder, member, out)}")
     return 0
 
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from curta.config.errors import UserError
-from curta.export import html
+from curta.export.html import whole
 from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import STAGES, RunInfo
@@ -142,11 +142,11 @@ def _calculates(recipe: dict[str, Any], parameters: int) -> bool:
     """Whether a page can calculate models of the recipe, of so many parameters."""
     match recipe:
         case {"positions": {"name": "window"}, "model": {"norm": "none"}}:
-            return html.reason("window", parameters) is None
+            return whole.reason("window", parameters) is None
         case {"positions": {"name": "window"}}:
             return True
         case {"positions": {"name": str(name)}}:
-            return html.reason(name, parameters) is None
+            return whole.reason(name, parameters) is None
     return False
 
 

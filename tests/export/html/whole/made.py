@@ -12,14 +12,16 @@ from playwright.sync_api import Page
 
 from curta.config.recipe import Recipe
 from curta.evaluation.generation import completions
-from curta.export.html.whole import render_page
+from curta.export.html.whole import page_part
 from curta.layouts import ShapeBounds, Text
 from curta.model.inspection import recorded
 from curta.model.transformer import Transformer
 from curta.probes.inside.texts import shown_to
 from curta.problems.problem import Problem, parse
+from curta.report.document import document
 from tests.export.made import drawn
 
+from .. import made as windowed
 from ..tabs import numbers
 
 SUMS = ("7+8", "12+345", "999+1", "0+0")
@@ -27,6 +29,12 @@ COMPLETION = 20
 """Tokens that are written in comparisons with Python: models with random weights go on and on."""
 
 Sites = dict[str, np.ndarray]
+
+
+def whole_page(of: Recipe, model: Transformer, name: str = "made") -> str:
+    """The page over whole texts, also of a model under a window."""
+    told = {"name": name, "member": 0, "recipe": of, "address": name}
+    return document(name, [page_part(windowed.carried(of, model, name), 0, told)])
 
 
 class Made:
@@ -39,7 +47,7 @@ class Made:
     def page(self, folder: Path) -> Path:
         """The file of the page over whole texts, also of a model under a window."""
         path = folder / "page.html"
-        path.write_text(render_page(self.recipe, self.model, "made", 0), encoding="utf-8")
+        path.write_text(whole_page(self.recipe, self.model), encoding="utf-8")
         return path
 
     def sites(self, texts: Sequence[tuple[list[int], int]]) -> list[Sites]:

@@ -7,10 +7,10 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
-from curta.export.html import Carried, at_work, reason, render_page
+from curta.export.html import at_work, render_page
 from curta.export.html.assembled import MODULES as WINDOWED
 from curta.export.html.scripts import PACKAGE
-from curta.export.html.whole.assembled import MODULES, POSITIONS
+from curta.export.html.whole.assembled import MODULES, POSITIONS, reason
 from curta.export.html.whole.weights import PARAMETERS
 from curta.model.positions import MODULES as ENCODINGS
 from curta.model.transformer import parameters
@@ -22,11 +22,11 @@ from .. import made
 
 
 def test_a_model_under_a_window_has_the_page_with_squared_paper() -> None:
-    assert 'id="squared"' in render_page(*made.shipped("addition"), "made", 0)
+    assert 'id="squared"' in render_page(made.carried(*made.shipped("addition")), 0)
 
 
 def test_a_window_without_norms_has_a_page_over_whole_texts() -> None:
-    text = render_page(*made.shipped("addition", model__norm="none"), "made", 0)
+    text = render_page(made.carried(*made.shipped("addition", model__norm="none")), 0)
     assert 'id="parts"' in text
     assert 'id="squared"' not in text
 
@@ -36,10 +36,10 @@ def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.Mo
     model = drawn(of)
     count = parameters(model)
     monkeypatch.setattr("curta.export.html.whole.weights.PARAMETERS", count)
-    render_page(of, model, "made", 0)
+    render_page(made.carried(of, model), 0)
     monkeypatch.setattr("curta.export.html.whole.weights.PARAMETERS", count - 1)
     with pytest.raises(UserError, match=f"no page of this run: it has {count:,} param") as caught:
-        render_page(of, model, "made", 0)
+        render_page(made.carried(of, model), 0)
     assert "\n" not in str(caught.value)
     assert PARAMETERS == 500_000
 
@@ -47,7 +47,7 @@ def test_a_model_that_is_too_large_is_refused_in_one_line(monkeypatch: pytest.Mo
 def test_positions_of_a_users_own_are_refused_in_one_line() -> None:
     own_positions = replace(tiny.dense(), positions=UserEncoding(file="decay.py#0"))
     with pytest.raises(UserError, match="its positions come from a file of code"):
-        render_page(own_positions, drawn(tiny.dense()), "made", 0)
+        render_page(made.carried(own_positions, drawn(tiny.dense())), 0)
     assert reason("rope") is None
 
 
@@ -79,6 +79,6 @@ def test_modules_import_what_they_call_of_each_other(modules: tuple[str, ...]) -
 
 def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
     of = tiny.dense()
-    body = at_work([Carried("mine", of, [drawn(of)])]).body
+    body = at_work([made.carried(of, drawn(of), "mine")]).body
     assert "This model does not calculate here: positions are &#39;rope&#39;" in body
     assert "In a page of its own it does, which <code>curta page</code> writes." in body

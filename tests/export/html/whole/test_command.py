@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from curta.export.html.whole import render_page
+from curta.export.html import render_page
 from curta.frontends.cli import main
 from curta.problems.problem import parse
 from tests import tiny
@@ -49,8 +49,8 @@ def test_problems_of_machines_are_written_as_python_writes_them(
     name: str, tab: Page, tmp_path: Path
 ) -> None:
     path = tmp_path / "page.html"
-    of = made.shipped(name, model__norm="none")
-    path.write_text(render_page(*of, "it's mine", 0), encoding="utf-8")
+    of = made.carried(*made.shipped(name, model__norm="none"), "it's mine")
+    path.write_text(render_page(of, 0), encoding="utf-8")
     tab.goto(path.as_uri())
     tab.evaluate("curta.design.tokens = 30")
     for (_, _, run, problem, *_), text in zip(commands(tab, TYPED[name]), TYPED[name], strict=True):

@@ -7,7 +7,6 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from curta.export.html.whole import render_page as whole_page
 from curta.frontends.api import train
 from curta.frontends.cli import main
 from curta.frontends.run import Run
@@ -15,7 +14,7 @@ from tests import tiny
 
 from ..made import shipped
 from ..tabs import fits, numbers, screens
-from .made import Made
+from .made import Made, whole_page
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +93,7 @@ def test_modulo_a_number_no_operand_is_too_long(tab: Page, tmp_path: Path) -> No
 def test_digits_are_counted_in_the_base_of_the_operands(tab: Page, tmp_path: Path) -> None:
     of, model = shipped("own", model__norm="none")  # its differences are in base 16
     path = tmp_path / "page.html"
-    path.write_text(whole_page(of, model, "made", 0), encoding="utf-8")
+    path.write_text(whole_page(of, model), encoding="utf-8")
     tab.goto(path.as_uri())
     always_ends(tab)
     calculate(tab, "0xfff-0x1")  # 4095

@@ -4,6 +4,6 @@
 the files of `model/` one by one; those in `positions/` are the encodings.
 """
 
-from curta.export.html.whole.assembled import reason, render_page
+from curta.export.html.whole.assembled import page_part, reason
 
-__all__ = ["reason", "render_page"]
+__all__ = ["page_part", "reason"]

@@ -1,14 +1,16 @@
 """Puts the page of one member together that sees whole texts."""
 
+from typing import TYPE_CHECKING, Any
+
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
-from curta.config.recipe import Recipe
 from curta.export.html.scripts import PACKAGE, joined, packed
 from curta.export.html.whole import design, weights
-from curta.model.transformer import Transformer, parameters
-from curta.report.document import Part, document, own
+from curta.report.document import Part, own
 from curta.report.rendering import render
-from curta.runs.folders import Folder
+
+if TYPE_CHECKING:
+    from curta.export.html.assembled import Carried
 
 POSITIONS = (
     "base", "nope", "learned", "sinusoidal", "randomised", "rope", "alibi", "t5", "fire",
@@ -32,32 +34,18 @@ MODULES = SHARED + tuple(
 """Each after those that it imports."""
 
 
-def render_page(
-    recipe: Recipe,
-    model: Transformer,
-    name: str,
-    member: int,
-    address: str = "",
-    folder: Folder | None = None,
-) -> str:
-    """A page of one member, as text; UserError for a model that a page cannot calculate.
-
-    See `curta.export.html.assembled.render_page`.
-    """
-    found = reason(recipe.positions.name, parameters(model))
-    if found is not None:
-        raise UserError(f"no page of this run: {found}")
+def page_part(run: "Carried", member: int, told: dict[str, Any]) -> Part:
+    """The page of one member; `told` is what its template is told of the run."""
+    layout: Any = run.layout
+    refusal = reason(run.recipe.positions.name, run.parameters)
+    if refusal is not None:
+        raise UserError(f"no page of this run: {refusal}")
+    tensors = weights.tensors(run.recipe.model, run.members[member], layout.parts())
     body = render(
-        "export/whole.html",
-        name=name,
-        address=address or name,
-        member=member,
-        recipe=recipe,
-        design=design.table(recipe, model, folder),
-        weights=packed(weights.tensors(model)),
+        "export/whole.html", **told, design=design.table(run, layout), weights=packed(tensors)
     )
     style = own("page.css", PACKAGE) + own("whole/page.css", PACKAGE)
-    return document(f"{name}: a model at work", [Part(body, style, joined(MODULES))])
+    return Part(body, style, joined(MODULES))
 
 
 def reason(positions: str, count: int = 0) -> str | None:

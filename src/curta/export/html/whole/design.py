@@ -1,7 +1,7 @@
 """What a page must know of a model over whole texts besides its weights, written as JSON."""
 
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.config.recipe import Recipe
 from curta.config.task import Task
@@ -10,37 +10,39 @@ from curta.export.html.design import OPERANDS, operation
 from curta.export.html.evidence import evidence
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.model.transformer import Transformer, parameters
 from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.runs import folders
-from curta.runs.folders import Folder
+
+if TYPE_CHECKING:
+    from curta.export.html.assembled import Carried
 
 TOKENS = 1_000
 """The longest text that a page writes: each token looks at all before it."""
 
 
-def table(recipe: Recipe, model: Transformer, folder: Folder | None = None) -> dict[str, Any]:
+def table(run: "Carried", layout: Layout) -> dict[str, Any]:
     """Everything about a model but its weights: its shape, its positions, how problems are put."""
-    layout = model.layout
+    recipe = run.recipe
+    machine = layout.machine if isinstance(layout, ProgramLayout) else None
     return {
-        "config": asdict(replace(model.config, weight_sharing=())),
+        "config": asdict(replace(recipe.model, weight_sharing=())),
         "positions": asdict(recipe.positions),
         "layout": _layout(recipe, layout),
         "machine": machine_data(layout) or {"formats": _formats(recipe, layout)},
-        "parameters": parameters(model),
+        "parameters": run.parameters,
         "structure": folders.structure(recipe),
         "tokens": TOKENS,
         "digits": layout.longest or TOKENS // 2,
         "operands": layout.most or OPERANDS,
         "operations": {task.operator: _operation(layout, task) for task in recipe.tasks},
-        "recorded": evidence(folder, layout)["recorded"],
+        "recorded": evidence(run.folder, machine)["recorded"] if machine else [],
     }
 
 
 def _operation(layout: Layout, task: Task) -> dict[str, Any]:
     if isinstance(layout, ProgramLayout):
-        return operation(layout, task)
+        return operation(layout.machine, task)
     known = OPERATIONS[task.operator]
     return {
         "name": known.name,

@@ -1,0 +1,53 @@
+"""How many operands the problems of a task have, and how many digits these."""
+
+from curta.config.task import Span, Task
+from curta.problems.operations import Operation
+from curta.problems.problem import operation_named
+from curta.problems.sizes import Sizes
+
+
+def operation(task: Task) -> Operation:
+    """What is done with the operands; UserError for an operator that is not known."""
+    return operation_named(task.operator)
+
+
+def counts(task: Task) -> Span:
+    """Fewest and most operands."""
+    least = 2 if task.values else operation(task).least
+    return task.operands or (least, least)
+
+
+def sizes(task: Task) -> Sizes:
+    """Bounds on the digit counts and the number of operands."""
+    if task.values:
+        low, high = (len(str(value)) for value in task.values)
+        return Sizes((low, high), (low, high), counts(task))
+    return Sizes(task.digits, task.second or task.digits, counts(task))
+
+
+def spans(task: Task) -> tuple[Span, ...]:
+    """Bounds on the digit count of each operand.
+
+    >>> spans(Task("//", digits=(1, 6), second=(1, 3)))
+    ((1, 6), (1, 3))
+    """
+    return tuple(sizes(task).digits(place) for place in range(counts(task)[1]))
+
+
+def span(*of: Task) -> Span:
+    """The fewest and the most digits of any operand of these tasks.
+
+    >>> span(Task("//", digits=(1, 6), second=(2, 3)), Task("-", digits=(4, 9)))
+    (1, 9)
+    """
+    lows, highs = zip(*(one for task in of for one in spans(task)), strict=True)
+    return min(lows), max(highs)
+
+
+def widest(task: Task) -> tuple[int, ...]:
+    """The highest digit count of each operand.
+
+    >>> widest(Task("//", digits=(1, 6), second=(1, 3)))
+    (6, 3)
+    """
+    return tuple(high for _, high in spans(task))
