@@ -193,6 +193,8 @@ def test_what_fields_are_is_read_for_a_help_alone(
         (["show", "sums", "1+2-3"], "one operation at a time"),
         (["show", "calculator", "12/3"], "did you mean '//'?"),
         (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
+        (["check", "addition-plian"], "did you mean 'addition-plain'?"),
+        (["show", "base-61"], "did you mean 'base-16'?"),
         (["recipes", "additoin"], "unknown recipe 'additoin': did you mean 'addition'?"),
         (
             ["show", "addition", "--layers", "5-3"],

@@ -56,7 +56,8 @@ def _elsewhere(name: str) -> tuple[list[str], str]:
             file = next(one.file for one in code.files if one.file != "positions.py")
             raise UserError(f"run {name!r} keeps its program: curta check {code.path / file}")
     else:
-        raise unknown("program", name, [*registry.names(), *folders.existing()], "curta recipes")
+        known = [*registry.names(), *shipped_names(), *folders.existing()]
+        raise unknown("program", name, known, "curta recipes")
     if not programs:
         raise UserError(f"{name!r} has no program to check: its layout is not a program's")
     return programs, train

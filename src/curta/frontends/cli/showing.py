@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curta.config.errors import UserError
+from curta.config.errors import UserError, unknown
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
     """A recipe, or else that of a run, with its folder; its operators are made known."""
     from curta.config.recipe import shipped_names
     from curta.model import recipes
+    from curta.programs.user import registry
     from curta.runs import folders
 
     run, recipe = name in folders.existing(), name in shipped_names()
@@ -91,6 +92,9 @@ def _recipe(name: str, trust: bool) -> "tuple[Recipe, Folder | None]":
     if not ((run and not recipe) or Path(name, "run.json").exists()):
         if trust:
             raise UserError(f"--trust is for a run, and {name!r} is a recipe")
+        if not (recipe or registry.known(name) or Path(name).suffix in (".py", ".toml")):
+            known = [*shipped_names(), *registry.names(), *folders.existing()]
+            raise unknown("recipe or run", name, known, "curta recipes")
         return recipes.resolve(name, {}, f"recipe {name!r}"), None
     folder = folders.find(name)
     if trust:

@@ -1,5 +1,6 @@
 """Programs: an algorithm that writes on squared paper, its prompt, its answer and its truth."""
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -66,6 +67,15 @@ class Program:
     draw: Draw | None = None
     file: str = ""
 
+    @property
+    def title(self) -> str:
+        """What messages call it: for one in a user's file, its line as well."""
+        function = self.run or self.truth
+        code = getattr(inspect.unwrap(function), "__code__", None) if function else None
+        line = f" line {code.co_firstlineno}" if code else ""
+        where = f"{self.file.rpartition('@')[0]}{line}: " if self.file else ""
+        return f"{where}program {self.name!r}"
+
     @cached_property
     def format(self) -> Format:
         return Format(self.axes, self.prompt, self.answer)
@@ -95,7 +105,7 @@ class Program:
                 self.run(paper, *digits)
         if not paper.tokens:
             raise ProgramError(
-                f"program {self.name!r} wrote nothing: call paper.write(...), then paper.end()"
+                f"{self.title} wrote nothing: call paper.write(...), then paper.end()"
             )
         return prompt + paper.tokens, len(prompt)
 
@@ -115,7 +125,7 @@ class Program:
             fits, kind = isinstance(answer, int), "an int or a bool"
         if not fits:
             raise UserError(
-                f"program {self.name!r}: the truth of {self.problem_text(operands)} is"
+                f"{self.title}: the truth of {self.problem_text(operands)} is"
                 f" {quoted(answer)}: it must return {kind}"
             )
         return answer
@@ -127,6 +137,17 @@ class Program:
             return quoted(f"{self.operator} {','.join(map(to_text, operands))}")[1:-1]
         texts = tuple(in_base(value, operation.base or 10) for value in operands)
         return quoted(operation.text(texts))[1:-1]
+
+    @contextmanager
+    def locating(self) -> Iterator[None]:
+        """Name the program's file and line in what is wrong with the texts that it writes."""
+        try:
+            yield
+        except UserError as error:
+            name = self.file.rpartition("@")[0]
+            if not name or str(error).startswith(f"{name} line "):
+                raise
+            raise type(error)(f"{self.title}: {error}") from error
 
     @contextmanager
     def _naming(self, operands: Sequence[int]) -> Iterator[None]:

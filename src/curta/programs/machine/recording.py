@@ -19,6 +19,9 @@ Rows = Int[np.ndarray, "queries cells"]
 Spans = Int[np.ndarray, "roles axes"]
 Column = Int[np.ndarray, " n"]
 
+MOST = 1 << 30
+"""Squares of all texts of a recording that are tabulated."""
+
 SQUARES = 1 << 24
 """Squares that are laid out at once: more texts than fit are looked at in parts."""
 
@@ -128,6 +131,8 @@ class Squares:
         sizes = np.where(machine.wide, 1, np.maximum(1, self.span))
         self.blocks = Blocks.of(self.low, sizes, self.there, first=0)
         address = self.blocks.address(role, self.position, recording.text)
+        if self.blocks.size * recording.texts > MOST:
+            raise ProgramError("tokens of one text stand too far apart: move by fewer squares")
         self.table = np.full(self.blocks.size * recording.texts, -1, np.int32)
         self.table[address] = np.arange(len(address))
         self._once(address)

@@ -21,7 +21,7 @@ def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
         if not refused(program, values):
             return values
     drawn = f"all of {TRIES:,} random problems of {spanned(sizes.first, 'digit')}"
-    raise UserError(f"program {program.name!r} refused {drawn}: change sizes= or refuse=")
+    raise UserError(f"{program.title} refused {drawn}: change sizes= or refuse=")
 
 
 def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -80,7 +81,8 @@ def _family(
     machine = machine_of(programs, tokens, others)
     place = [machine.numbers[key] for key in vocabulary.numbers]
     recording = Recording.of([([place[token] for token in text], p) for text, p in texts])
-    windows = finding.find(machine, recording, max(program.reach for program in programs))
+    with programs[0].locating() if len(programs) == 1 else nullcontext():
+        windows = finding.find(machine, recording, max(program.reach for program in programs))
     known = Vocabulary(machine.numbers)
     recorder = Recorder({p.operator: p for p in programs}, {p.operator: known for p in programs})
     return Survey(machine, windows, recorder)
@@ -91,8 +93,8 @@ def machine_of(
 ) -> Machine:
     """The machine of programs that share all roles, with these tokens."""
     if not any(token.role == "end" for token in tokens):
-        named = " and ".join(repr(program.name) for program in programs)
-        raise ProgramError(f"program {named} never ends a text: call paper.end() last")
+        named = " and ".join(program.title for program in programs)
+        raise ProgramError(f"{named} never ends a text: call paper.end() last")
     axes = joined([program.axes for program in programs])
     besides = {program.name: program.format for program in others}
     roles = _roles([*programs, *others], tokens)

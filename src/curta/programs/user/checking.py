@@ -17,7 +17,11 @@ def check(program: str | Path | Program) -> list[Checked]:
         programs = [program]
     else:
         programs = registry.programs_of(str(program))
-    return [check_program(one, generic.sizes(one)) for one in programs]
+    found = []
+    for one in programs:
+        with one.locating():
+            found.append(check_program(one, generic.sizes(one)))
+    return found
 
 
 def table(found: Checked) -> dict[str, Any]:

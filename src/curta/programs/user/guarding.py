@@ -5,6 +5,7 @@ there is no such timer, and only what is written is limited.
 """
 
 import functools
+import inspect
 import signal
 import threading
 import traceback
@@ -27,17 +28,25 @@ class OutOfTime(BaseException):
 def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
     """The same function; what goes wrong in it is reported with the line of the file."""
 
+    code = getattr(inspect.unwrap(function), "__code__", None)
+
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        with watched(path):
+        with watched(path, declared_at=code.co_firstlineno if code else None):
             return function(*arguments, **named)
 
     return call
 
 
 @contextmanager
-def watched(path: Path, seconds: float | None = None) -> Iterator[None]:
-    """Turns what a file's code raises into a UserError with its name and line."""
+def watched(
+    path: Path, seconds: float | None = None, declared_at: int | None = None
+) -> Iterator[None]:
+    """Turns what a file's code raises into a UserError with its name and line.
+
+    Where none of its lines was run, as in a call with too many arguments, it is the line on which
+    the function is declared.
+    """
     seconds = seconds or SECONDS
     try:
         with _limited(seconds):
@@ -46,6 +55,7 @@ def watched(path: Path, seconds: float | None = None) -> Iterator[None]:
         line = _line(error, path)
         if isinstance(error, UserError) and line is None:
             raise
+        line = line or declared_at
         where = f"{path.name} line {line}" if line else path.name
         kind = type(error) if isinstance(error, UserError) else UserError
         raise kind(f"{where}: {_said(error, seconds)}") from error
