@@ -3,13 +3,45 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.config import files, locks
+from curta.config import cluster, described, files, locks
 from curta.config.errors import UserError
+from curta.model import recipes
+from curta.probes import probe_named
+from curta.programs.user import userfiles
+from curta.runs import comparison_spec
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "recipe.toml": ("summary = 'mine'\nlayout = 'reversed'\npositions.name = 'rope'",
+                    lambda name: recipes.load(name).summary),
+    "comparison.toml": ("title = 'mine'\n[[entries]]\nrecipe = 'addition'",
+                        lambda name: comparison_spec.draft([name]).title),
+    "cluster.toml": ("[cluster]\npartition = 'mine'", lambda name: cluster.read(Path(name))),
+    "costs.json": ("{}", lambda name: files.read_json(Path(name), "costs")),
+    "digit_sum.py": ("", lambda name: userfiles.load(name).programs[0].name),
+    "parity.py": ("", lambda name: probe_named(name).summary),
+    "decay.py": ("", lambda name: described.lines(tuple(userfiles.load(name).classes()))),
+}  # fmt: skip
+"""A file's name, its text (of those in `docs/examples` theirs), and what is read of it."""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_byte_order_mark_is_no_part_of_a_users_file(name: str, tmp_path: Path) -> None:
+    text, read = READERS[name]
+    plain, marked = tmp_path / "plain" / name, tmp_path / "marked" / name
+    for path, encoding in ((plain, "utf-8"), (marked, "utf-8-sig")):
+        path.parent.mkdir()
+        path.write_text(text or (EXAMPLES / name).read_text("utf-8"), encoding)
+    assert marked.read_bytes() == b"\xef\xbb\xbf" + plain.read_bytes()
+    assert read(str(marked)) == read(str(plain))
+
 
 as_root = pytest.mark.skipif(
     hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere"

@@ -114,7 +114,7 @@ def texts(kind: type[Any]) -> dict[str, str]:
 def _in_file(file: str) -> dict[str, dict[str, str]]:
     """The texts of all classes in a file by their fields; none where it cannot be read."""
     try:
-        tree = ast.parse(Path(file).read_text("utf-8"))
+        tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return {}
     return {node.name: _below(node) for node in tree.body if isinstance(node, ast.ClassDef)}

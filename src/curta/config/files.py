@@ -122,7 +122,7 @@ def reading(what: str) -> Iterator[None]:
 
 def read_json(path: Path, where: str) -> dict[str, Any]:
     """The table in a file that belongs to `where`, such as "run 'mine'"; UserError if none is."""
-    text = read_own(path, where)
+    text = read_own(path, where).removeprefix("\ufeff")  # users write files of costs, too
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
