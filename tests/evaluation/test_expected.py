@@ -59,6 +59,20 @@ def test_what_is_left_is_measured_by_what_is_done() -> None:
     ]
 
 
+def test_sizes_that_may_be_left_out_count_apart() -> None:
+    """Those of training are always evaluated, and the first one; of the others nobody knows yet."""
+    certain = [
+        part.name for part in parts(ROPE | {"evaluation.digits": [2, 10, 20, 500]}) if part.certain
+    ]
+    assert certain == ["+ at 2 digits", "+ at 10 digits", "+, trained on and held out"]
+    assert all(part.certain for part in parts(ROPE | {"evaluation.all_sizes": True}))
+    pace = Pace(
+        [Part("a", 1.0), Part("b", 3.0, 0.0, False), Part("c", 600.0, 0.0, False)], lambda: 0.0
+    )
+    assert pace.at("a") == "1 of 3, about 1 s to 10 min left"
+    assert pace.at("b") == "2 of 3, about 2 s to 8 min left"
+
+
 def test_a_short_first_part_that_is_compiled_for_does_not_make_the_others_long() -> None:
     now, compiled = [0.0], [0.0]
     pace = Pace([Part("a", 0.01, 4.0), Part("b", 5.0)], lambda: now[0], lambda: compiled[0])

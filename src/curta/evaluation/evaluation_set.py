@@ -50,6 +50,11 @@ def keep(path: Path, recipe: Recipe, layout: Layout) -> None:
     save(path, found, recorder)
 
 
+def within(digits: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether problems of these digits are in no way longer than those of others."""
+    return len(digits) <= len(others) and all(map(int.__le__, digits, others))
+
+
 def size_name(operator: str, size: int | str) -> str:
     """What the part of an evaluation is called that asks an operator at one size."""
     return f"{operator} at {sized(size)}"

@@ -15,7 +15,7 @@ from curta.config import sections
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.evaluation import gap
-from curta.evaluation.evaluation_set import size_name, slices
+from curta.evaluation.evaluation_set import size_name, slices, within
 from curta.evaluation.generation import bucket
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -57,6 +57,8 @@ class Part(NamedTuple):
     name: str
     seconds: float
     compiling: float = 0.0
+    certain: bool = True
+    """Whether it is evaluated even if all is wrong that is shorter."""
 
 
 def parts(
@@ -64,12 +66,12 @@ def parts(
 ) -> list[Part]:
     """The parts of an evaluation, in order."""
     window, shapes, found = isinstance(recipe.positions, Window), set[object](), list[Part]()
-    for name, operator, digits, problems, samples in _asked(recipe, layout, settings):
+    for name, operator, digits, problems, samples, certain in _asked(recipe, layout, settings):
         seconds = problems * _seconds(recipe, layout, members, operator, digits)
         if window:
             seconds += samples * tokens_of(layout, operator, digits) / WRITTEN
         shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
-        found.append(Part(name, seconds, 0.0 if shape in shapes else COMPILING))
+        found.append(Part(name, seconds, 0.0 if shape in shapes else COMPILING, certain))
         shapes.add(shape)
     for task in recipe.tasks:
         if gap.can_be_known(layout, task):
@@ -85,36 +87,41 @@ def whole(name: str, recipe: Recipe, members: int) -> Part:
     """The training and the evaluation of a recipe together."""
     layout = layout_of(recipe)
     training = estimate.estimate(recipe, members).operations / _speed()
-    return Part(name, training + total(recipe, layout, members))
+    return Part(name, training + total(recipe, layout, members)[1])
 
 
-def total(recipe: Recipe, layout: Layout, members: int) -> float:
-    """Seconds of all that a recipe's evaluation asks for."""
+def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
+    """Seconds of a recipe's evaluation: where all that may be left out is, and of all of it."""
     every = parts(recipe, layout, recipe.evaluation, members)
-    return sum(part.seconds + part.compiling for part in every)
+    seconds = [part.seconds + part.compiling for part in every]
+    certain = [time for time, part in zip(seconds, every, strict=True) if part.certain]
+    return sum(certain), sum(seconds)
 
 
-Asked = tuple[str, str, tuple[int, ...], int, int]
-"""A part's name, its operator, the digits of its operands, how many problems it has, and of how
-many slices a sample is written too."""
+Asked = tuple[str, str, tuple[int, ...], int, int, bool]
+"""A part's name, its operator, the digits of its operands, how many problems it has, of how many
+slices a sample is written too, and whether it is certain to be evaluated."""
 
 
 def _asked(recipe: Recipe, layout: Layout, settings: sections.Evaluation) -> Iterator[Asked]:
     for task in recipe.tasks:
         operator = task.operator
         samples = len(slices(layout, operator))
-        for size in settings.sizes(operator):
+        for number, size in enumerate(settings.sizes(operator)):
             each = tasks.as_size(size, operator)
-            yield size_name(operator, size), operator, each, settings.count * samples, samples
+            certain = settings.all_sizes or not number or within(each, tasks.widest(task))
+            count = settings.count * samples
+            yield size_name(operator, size), operator, each, count, samples, bool(certain)
     for task in recipe.tasks:
         operator, pairs = task.operator, operation_named(task.operator)
         if settings.grid and pairs.least == 2:
             count, half = settings.grid_count * settings.grid**2, 1 + settings.grid // 2
-            yield f"grid of {operator}", operator, (half, half), count, 0
+            yield f"grid of {operator}", operator, (half, half), count, 0, True
     for task in recipe.tasks:
         if settings.table and operation_named(task.operator).takes(2):
             digits = len(str(settings.table))
-            yield f"all of {task.operator}", task.operator, (digits, digits), settings.table**2, 0
+            count = settings.table**2
+            yield f"all of {task.operator}", task.operator, (digits, digits), count, 0, True
 
 
 def _seconds(
@@ -151,7 +158,10 @@ class Pace:
         seconds compiled by then."""
 
     def at(self, name: str) -> str:
-        """Where that part is: `2 of 4, about 30 s left`; `again` where it was thought done."""
+        """Where that part is: `2 of 4, about 30 s left`; `again` where it was thought done.
+
+        `about 3 s to 2 min left` where longer sizes may be left out.
+        """
         if name not in self.parts:
             return "again"
         if self.now is None or self.now.name != name:
@@ -160,17 +170,18 @@ class Pace:
         place = list(self.parts).index(name)
         compiled = self.since[1]
         before = f", compiled for {duration(compiled)} so far" if compiled >= 1 else ""
-        left = duration(self.left(place))
+        rest = list(self.parts.values())[place:]
+        least = self.left([part for part in rest if part.certain or part is rest[0]])
+        left = between(least, self.left(rest))
         return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
-    def left(self, place: int) -> float:
-        """Seconds that are left, while the part at that place goes on."""
+    def left(self, rest: Sequence[Part]) -> float:
+        """Seconds that are left for these parts, the first of which goes on."""
         begun, compiled = self.since
         pace = (begun - self.begun - compiled + TRUST) / (
             sum(part.seconds for part in self.over) + TRUST
         )
         slow = (compiled + TRUST) / (sum(part.compiling for part in self.over) + TRUST)
-        rest = list(self.parts.values())[place:]
         whole = sum(part.seconds * pace + part.compiling * slow for part in rest)
         return max(0.0, whole - (self.clock() - begun))
 
@@ -197,6 +208,16 @@ def compiling() -> Iterator[Callable[[], float]]:
         yield lambda: found[0]
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def between(least: float, most: float) -> str:
+    """Two durations, or one where there is little between them.
+
+    >>> between(5, 130), between(5, 7)
+    ('5 s to 2 min', '7 s')
+    """
+    ends = (least, most) if most > 2 * least and most > least + TRUST else (most,)
+    return " to ".join(map(duration, ends))
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.task import Task
 from curta.evaluation import exact_match, exhaustive, gap
-from curta.evaluation.evaluation_set import size_name
+from curta.evaluation.evaluation_set import size_name, within
 from curta.evaluation.results import Evaluation, Example, Gap, SliceResult, UnevaluatedSize
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
@@ -84,8 +84,8 @@ def evaluate(
         fewest, most = tasks.span(task)[0], tasks.widest(task)
         for size, (name, find) in _sizes(models, settings, task.operator).items():
             digits = as_size(size, task.operator)
-            shorter = [reason for other, reason in reasons.items() if _within(other, digits)]
-            reason = shorter[-1] if shorter and not _within(digits, most) else ""
+            shorter = [reason for other, reason in reasons.items() if within(other, digits)]
+            reason = shorter[-1] if shorter and not within(digits, most) else ""
             if reason and not settings.all_sizes:
                 drop(name)
                 unevaluated.append(UnevaluatedSize(task.operator, str(size), max(digits), reason))
@@ -109,11 +109,6 @@ def evaluate(
         splits=tuple(_split(recipe, models, task) for task in recipe.tasks if task.held_out),
         unevaluated=tuple(unevaluated),
     )
-
-
-def _within(digits: tuple[int, ...], others: tuple[int, ...]) -> bool:
-    """Whether problems of these digits are in no way longer than those of others."""
-    return len(digits) <= len(others) and all(map(int.__le__, digits, others))
 
 
 def _split(recipe: Recipe, models: Models, task: Task) -> Split:

@@ -44,11 +44,11 @@ def opening(run: "Run") -> Text:
 
 def _evaluation_line(run: "Run") -> str:
     """What an evaluation will take that is to follow, where that is long."""
-    from curta.evaluation.expected import duration, total
+    from curta.evaluation.expected import between, total
 
     wanted = run.code_known and "evaluating" in run.missing()
-    seconds = total(run.recipe, run.layout, len(run.seeds)) if wanted else 0.0
-    return f"\nevaluation: about {duration(seconds)}" if seconds > SILENT else ""
+    least, most = total(run.recipe, run.layout, len(run.seeds)) if wanted else (0.0, 0.0)
+    return f"\nevaluation: about {between(least, most)}" if most > SILENT else ""
 
 
 def entry_line(row: "Row", far: str) -> Text:
