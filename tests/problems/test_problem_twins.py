@@ -65,6 +65,7 @@ def test_held_out_ranges_part_no_twins_wherever_they_meet(held_out: int) -> None
         assert place <= start <= place + 2
     task = Task("+", special=0.0, values=(0, 19), held_out=held_out, split=42)
     cut = next(place for place in range(held_out) if table.boundary(place) > place)
+    assert len(tasks.held_out(task, range(cut, held_out - 2))) == held_out - 2 - cut
     assert len(tasks.held_out(task, range(cut, held_out))) == held_out - table.boundary(cut)
 
 

@@ -59,6 +59,12 @@ class Table:
         """Return the first place from `place` on at which what is held out can be divided."""
         return place if self.parts is None else self.parts.boundary(place)
 
+    def held_range(self, place: int, count: int) -> range:
+        """Return `count` places of what is held out that part no twins, from `place` on or soon
+        after it; fewer at the end."""
+        start = self.boundary(place)
+        return range(start, min(start + count, self.held_out))
+
     def row(self, places: Int[Array, " places"]) -> Int[Array, " places"]:
         """The numbers of the rows that stand at these places of the random order."""
         if self.parts is not None:

@@ -182,12 +182,12 @@ def as_size(size: int | str, operator: str) -> tuple[int, ...]:
 def held_out(task: Task, places: range) -> list[Problem]:
     """Return problems that are never trained on, by their places in the table's order.
 
-    Where twins stand together, one whose twin stands before these places is left out: it would
-    be in two splits, as 40+68 and 68+40.
+    Where twins stand together, one whose twin stands before these places is left out, and the one
+    after them taken: it would be in two splits, as 40+68 and 68+40.
     """
     assert places.stop <= task.held_out
-    start = table(task).boundary(places.start)
-    pairs = np.asarray(table(task).pairs(jnp.arange(start, places.stop)))
+    places = table(task).held_range(places.start, len(places))
+    pairs = np.asarray(table(task).pairs(jnp.arange(places.start, places.stop)))
     return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
 
 

@@ -220,8 +220,12 @@ def _places(task: Task, split: str, rows: int, held: tuple[int, int]) -> range:
             f"task.held_out {task.held_out:,} of {task.operator}: validation and test take"
             f" {held[0]:,} + {held[1]:,} of them"
         )
-    start = {VALIDATION: 0, TEST_ID: held[0], TEST_OOD: sum(held)}[split]
-    return range(tasks.table(task).boundary(start), min(start + rows, task.held_out))
+    table, places = tasks.table(task), range(0)
+    for name, count in ((VALIDATION, held[0]), (TEST_ID, held[1]), (TEST_OOD, rows)):
+        places = table.held_range(places.stop, count)
+        if name == split:
+            break
+    return places
 
 
 def _ahead(begin: Callable[[int], T], depth: int) -> Iterator[T]:
