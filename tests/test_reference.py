@@ -6,54 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import curta
 from curta.config import files
 from curta.config.errors import UserError
-from curta.model.windows import logits_of_windows
 from curta.problems.problem import parse
-from curta.programs.machine.recording import Recording, seen
-from curta.reference import ACTIVATIONS, WindowModel
 from curta.runs.calculator import Calculator, open_calculator
-from tests import paper, tiny
+from tests import tiny
 from tests.made_once import Shared
-
-DESIGNS: dict[str, dict[str, Any]] = {
-    **{f"{name}, gated": {"activation": name, "gated": True} for name in ACTIVATIONS},
-    **{name: {"activation": name} for name in ACTIVATIONS},
-    "tied": {"tie_embeddings": True},
-    "parts": {"compositional_embeddings": True, "role_embeddings": False, "tie_embeddings": True},
-    "shared keys": {"num_kv_heads": 1, "attention_scale": False},
-    "norms after": {"norm_placement": "post_residual", "norm": "layer"},
-    "norms without gains": {"norm": "plain"},
-    "no norms": {"norm": "none"},
-    "keys from queries": {"weight_sharing": ("key-query", "value-key", "out-value", "norms")},
-    "out from queries": {"weight_sharing": ("out-query",), "norm_placement": "post_residual"},
-    "arc": {"embedding": "arc", "width": 2, "heads": 1, "mlp_ratio": 8},
-}
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-def test_logits_agree_with_the_compiled_model(design: str) -> None:
-    recipe = tiny.recipe(**{f"model__{name}": value for name, value in DESIGNS[design].items()})
-    layout = paper.layout(recipe)
-    # Weights of every part are random, so that gains and angles count too.
-    model = jax.tree.map(
-        lambda leaf: leaf + 0.3 * jax.random.normal(jax.random.key(leaf.size), leaf.shape),
-        tiny.drawn(recipe, layout),
-    )
-    leaves, _ = jax.tree_util.tree_flatten_with_path(model)
-    weights = {jax.tree_util.keystr(path)[1:]: np.asarray(leaf) for path, leaf in leaves}
-    reference = WindowModel(recipe.model, weights, layout.machine, layout.windows)
-    texts = [layout.tokens_of(problem) for problem in tiny.random_sums(20, 4)]
-    rows = seen(layout.machine, Recording.of(texts), layout.windows).rows
-    expected = np.asarray(jax.jit(logits_of_windows)(model, jnp.asarray(rows)))
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(reference.logits(rows), expected, atol=2e-5 * scale)
 
 
 def test_answers_are_those_of_the_run(shared_runs: Shared) -> None:

@@ -26,7 +26,7 @@ from docs.examples.onnx_writer import Writer
 from tests import tiny
 
 from .made import asked as problems
-from .made import begun, logits, rows
+from .made import begun
 
 pytestmark = pytest.mark.slow
 
@@ -90,30 +90,6 @@ def empty(given: Any, batch: int) -> np.ndarray:
     sizes = {"batch": batch, "past": 0}
     dtype = np.int32 if given.type == "tensor(int32)" else np.float32
     return np.zeros([sizes.get(size, size) for size in given.shape], dtype)
-
-
-@pytest.mark.parametrize("name", DESIGNS)
-def test_logits_are_those_of_the_model(graphs: dict[str, tuple[Run, Path]], name: str) -> None:
-    """Of written problems and of tokens of any kind, at different lengths."""
-    run, graph = graphs[name]
-    model, session, rng = member(run), opened(graph), np.random.default_rng(0)
-    longest = int(session.get_modelmeta().custom_metadata_map.get("longest_text", 61))
-    anything = rng.integers(0, len(model.layout.characters), (1, longest)).tolist()
-    texts = [*rows(model, problems(run.recipe.tasks[0].operator)), *anything]
-    for ours, text in zip(logits(model, texts), texts, strict=True):
-        found = asked(session, np.array(text))[0]
-        np.testing.assert_allclose(found, ours, atol=1e-5 * max(1, np.abs(ours).max()), rtol=0)
-
-
-@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "encoder"])
-def test_a_text_may_be_read_in_pieces(graphs: dict[str, tuple[Run, Path]], name: str) -> None:
-    run, graph = graphs[name]
-    session = opened(graph)
-    longest = int(session.get_modelmeta().custom_metadata_map.get("longest_text", 21))
-    size = min(longest, 21)
-    tokens = np.random.default_rng(1).integers(0, len(run.layout.characters), (3, size))
-    found = asked(session, *tokens, pieces=(size // 3, size // 3 + 1, size - 2))
-    np.testing.assert_allclose(found, asked(session, *tokens), atol=1e-4)
 
 
 def test_the_sizes_of_arrays_have_names(graphs: dict[str, tuple[Run, Path]]) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,16 +9,12 @@ import pytest
 from playwright.sync_api import Page
 
 from curta.model.inspection import recorded
-from curta.programs.machine.writing import write_one
 
 from .made import (
     PROBLEMS,
     layout,
-    logits,
     padded,
     page,
-    page_logits,
-    prompts,
     random_texts,
     shipped,
 )  # fmt: skip
@@ -27,22 +22,6 @@ from .tabs import numbers
 
 pytestmark = pytest.mark.slow
 
-DESIGNS: dict[str, dict[str, Any]] = {
-    "layer norm, gated, gelu": {
-        "model__norm": "layer", "model__gated": True, "model__activation": "gelu"
-    },
-    "gelu as it is defined": {"model__activation": "gelu_erf"},
-    "norm without gains, silu": {"model__norm": "plain", "model__activation": "silu"},
-    "norm after, relu": {
-        "model__norm_placement": "post_residual", "model__activation": "relu"
-    },
-    "tied, shared keys": {"model__tie_embeddings": True, "model__num_kv_heads": 1},
-    "keys, values, norms and what leaves attention shared": {
-        "model__weight_sharing": ["key-query", "value-key", "out-query", "norms"]
-    },
-    "no kinds, no scale": {"model__role_embeddings": False, "model__attention_scale": False},
-    "not spelled, one layer": {"model__compositional_embeddings": False, "model__num_layers": 1},
-}  # fmt: skip
 WRITTEN = 60
 
 
@@ -74,32 +53,6 @@ def test_positions_are_the_sum_of_moves(named: str, tab: Page, tmp_path: Path) -
     found = numbers(tab, f"{json.dumps(tokens.tolist())}.map(curta.follow)")
     for text, one in zip(tokens, found, strict=True):
         assert np.array_equal(one["positions"], machine.positions(text))
-
-
-def test_a_page_has_pythons_logits_and_writes_the_same(
-    named: str, tab: Page, tmp_path: Path
-) -> None:
-    made, model = shipped(named)
-    machine, windows = layout(named).machine, layout(named).windows
-    tab.goto(page(tmp_path, made, model).as_uri())
-    rows = random_texts(named, 12, 50)[1].reshape(-1, model.positions.cells)
-    assert np.abs(page_logits(tab, rows) - logits(model, rows)).max() < 1e-4
-    asked = f"{json.dumps(PROBLEMS[named])}.map((text) => curta.write(text, {WRITTEN}))"
-    expected = [
-        write_one(machine, windows, lambda seen: logits(model, seen).argmax(1), prompt, WRITTEN)
-        for prompt in prompts(named)
-    ]
-    assert numbers(tab, asked) == expected
-
-
-@pytest.mark.parametrize("name", DESIGNS)
-def test_every_design_that_is_not_refused_has_pythons_logits(
-    name: str, tab: Page, tmp_path: Path
-) -> None:
-    made, model = shipped("addition", **DESIGNS[name])
-    tab.goto(page(tmp_path, made, model).as_uri())
-    rows = random_texts("addition", 8, 20)[1].reshape(-1, model.positions.cells)
-    assert np.abs(page_logits(tab, rows) - logits(model, rows)).max() < 1e-4
 
 
 def test_a_page_looks_where_the_model_looks(tab: Page, tmp_path: Path) -> None:

@@ -30,28 +30,6 @@ def batch(at: Path, of: Any, count: int = 4) -> Any:
     return tokenizer(at)(texts, return_tensors="pt", padding=True)
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_the_cache_changes_nothing(tmp_path: Path, name: str) -> None:
-    """Logits in pieces of any size, and what is written after padded texts."""
-    import torch
-
-    of = tiny.recipe(**OWN[name])
-    at = folder(tmp_path / "own", of)
-    there, given = opened(at), batch(at, of)
-    tokens, mask = given["input_ids"], given["attention_mask"]
-    whole, cache, pieces, end = there(**given, use_cache=False), None, [], 0
-    assert whole.past_key_values is None
-    for size in (5, 1, 1, tokens.shape[1] - 7):
-        begin, end = end, end + size
-        found = there(tokens[:, begin:end], mask[:, :end], past_key_values=cache)
-        cache, pieces = found.past_key_values, [*pieces, found.logits]
-    real = mask.bool()
-    near = {"rtol": 1e-5, "atol": 1e-4}  # sums in another order
-    torch.testing.assert_close(torch.cat(pieces, dim=1)[real], whole.logits[real], **near)
-    written = [there.generate(**given, max_new_tokens=9, use_cache=use) for use in (True, False)]
-    assert written[0].tolist() == written[1].tolist()
-
-
 def test_a_cache_that_is_cut_or_reordered_goes_on(model: Any) -> None:
     """As beams do, and guesses that are taken back."""
     import torch

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.evaluation.generation import completions
 from curta.evaluation.memo import Memo
 from curta.programs.machine.writing import write_one
 from tests import tiny
@@ -137,30 +136,6 @@ def test_a_class_of_the_library_calculates_the_same(tmp_path: Path, name: str) -
     assert not list((tmp_path / "own").glob("*.py"))
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_the_own_class_calculates_the_same(tmp_path: Path, name: str) -> None:
-    assert differs(tmp_path / "own", tiny.recipe(**OWN[name])) < 1e-4
-    assert type(opened(tmp_path / "own")).__name__ == "CurtaForCausalLM"
-
-
-@pytest.mark.parametrize("changes", [COUPLED, GPT2, LLAMA], ids=["own", "gpt2", "llama"])
-def test_the_same_answers_are_written(tmp_path: Path, changes: dict[str, Any]) -> None:
-    """By prompts of different lengths in one batch, of which some answers hardly end."""
-    of = tiny.recipe(**changes)
-    model, problems = drawn(of), tiny.random_sums(6, 3)
-    layout, at = model.layout, folder(tmp_path / "own", of, model)
-    written = completions(model, layout, problems, layout.bounds("+", (4, 4)))
-    reads = tokenizer(at)
-    prompts = [layout.prompt(problem) for problem in problems]
-    given = reads(prompts, return_tensors="pt", padding=True)
-    count = layout.bounds("+", (4, 4)).completion
-    for use_cache in (True, False):
-        found = opened(at).generate(**given, max_new_tokens=count, use_cache=use_cache)
-        texts = reads.batch_decode(found[:, given["input_ids"].shape[1] :])
-        ended = [text.partition("$")[0] + "$" * ("$" in text) for text in texts]
-        assert ended == [layout.decode(tokens) for tokens in written]
-
-
 @pytest.mark.parametrize("changes", [{}, PRODUCTS], ids=["sums", "products"])
 def test_programs_are_asked_without_curta(tmp_path: Path, changes: dict[str, Any]) -> None:
     """Prompts, what is written after them, and the answers in it, if there are any."""
@@ -177,20 +152,6 @@ def test_programs_are_asked_without_curta(tmp_path: Path, changes: dict[str, Any
         assert text[given.shape[1] :].tolist() == written
         answer = there.answer(operator, text, given.shape[1])
         assert answer == layout.answer(problem, written)
-
-
-def test_padding_may_stand_on_either_side(tmp_path: Path) -> None:
-    import torch
-
-    of = tiny.recipe()
-    curta, at = drawn(of), folder(tmp_path / "own", of)
-    model, reads, texts = opened(at), tokenizer(at), told(curta, rows(curta, asked()[:2]))
-    sides = [reads(texts, return_tensors="pt", padding=True, padding_side=side) for side in
-             ("left", "right")]  # fmt: skip
-    length = int(sides[0]["attention_mask"][0].sum())
-    with torch.no_grad():
-        left, right = (model(**given).logits[0] for given in sides)
-    torch.testing.assert_close(left[-length:], right[:length])
 
 
 def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
