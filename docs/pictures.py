@@ -30,11 +30,11 @@ from curta.report import charts
 from curta.report.images import png
 from curta.report.phases import Map, draw
 from curta.runs import folders
-from docs import ladder, plots, profiling
+from docs import announced, ladder, plots, profiling
 from docs.evidence import RESULTS, ROOT
 from docs.grokking import draw as draw_grokking
 from docs.price import entries
-from docs.sizes import trained
+from docs.sizes import on_equal_data, trained
 from docs.spaced import contenders
 
 IMAGES = ROOT / "docs" / "images"
@@ -167,7 +167,16 @@ def looped() -> bytes | None:
 def sizes() -> bytes | None:
     """The ladder's last rung at several sizes, from what `docs/sizes.py` kept."""
     known = trained(RESULTS)
-    return png(plots.sizes(known)) if known else None
+    return png(plots.sizes(known, on_equal_data(RESULTS))) if known else None
+
+
+def ranges() -> bytes | None:
+    """What is right beyond the operands of training, from what `docs/announced.py` kept."""
+    known = RESULTS.read("announced")
+    names = announced.OPERANDS.items()
+    held_out = {words: known[name]["exact match"] for words, name in names if name in known}
+    found = announced.ranges(known)
+    return png(plots.ranges(found, held_out)) if found else None
 
 
 def price() -> bytes | None:
@@ -215,14 +224,15 @@ PICTURES: dict[str, Callable[[], bytes | None]] = {
     made.__name__: made
     for made in (
         learning, lengths, grid, attention, encodings, looped, phases, price, spaced, sums, sizes,
-        roofline, grokking, findings, page,
+        ranges, roofline, grokking, findings, page,
     )
 }  # fmt: skip
 """What makes each picture; None where it cannot be made, as before its study has kept anything."""
 
 DRAWN = {
     "encodings": "encodings", "looped": "looped", "phases": "phase-diagram", "price": "price",
-    "spaced": "spaced", "sums": "spaced", "sizes": "sizes", "roofline": "profiling",
+    "spaced": "spaced", "sums": "spaced", "sizes": "sizes", "ranges": "announced",
+    "roofline": "profiling",
     "grokking": "grokking", "findings": "findings",
 }  # fmt: skip
 """The file of results that a picture is drawn of, and of nothing else: it carries its digest."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from curta.problems.sizes import AnswerHistogram
 from curta.report.figures import (
     ALERT,
     END,
@@ -25,6 +26,7 @@ from curta.report.figures import (
     percent_axis,
     style,
 )
+from curta.report.splits import answer_histogram, bar_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,83 +41,98 @@ COLOURS = (MEDIAN, END, ALERT)
 
 def spaced(known: Mapping[str, Any]) -> Figure:
     """Both matches of both spacings, a bar for each contender of docs/spaced.py that is kept."""
-    from docs.spaced import SPACINGS
+    from docs.spaced import MATCHES, WORDS
 
-    contenders = {name: words for name, words in CONTENDERS.items() if name in known}
-    groups = [(spacing, measure) for measure in MATCHES for spacing in SPACINGS]
+    runs = {
+        contender: {
+            f"{words},\n{match}": known[name][spacing][measure]
+            for measure, match in MATCHES.items()
+            for spacing, words in SPACES.items()
+        }
+        for name, contender in WORDS.items()
+        if name in known
+    }
+    return bar_chart(runs, "Held-out sums, by the spaces in them")
+
+
+SPACES = {"id": "as in training", "ood": "elsewhere"}
+
+
+def sums(parts: Mapping[str, Any]) -> Figure:
+    """How the sums of each part of the data of docs/spaced.py lie."""
+    fields = AnswerHistogram.__dataclass_fields__
+    histograms = [
+        AnswerHistogram(name, **{field: of[field] for field in fields if field != "part"})
+        for name, of in parts.items()
+    ]
+    return answer_histogram(histograms, "Sums")
+
+
+def sizes(known: Mapping[str, Any], equal: Mapping[str, Any]) -> Figure:
+    """Loss on held-out answers, and what is right out of range, by parameters (docs/sizes.py).
+
+    `known` are sizes after equal time, `equal` those on equal data.
+    """
+    from docs.sizes import BEYOND
+
+    of_time, of_data = ({one["parameters"]: one for one in of.values()} for of in (known, equal))
+    with style():
+        figure, (upper, lower) = column(2, height=4.8)
+        for colour, words, of in (
+            (MUTED, "loss, equal time", of_time), (INK, "loss, equal data", of_data),
+        ):  # fmt: skip
+            if of:
+                losses = {n: one["held-out loss"] for n, one in of.items()}
+                _draw_sizes(upper, losses, colour, words)
+        upper.set_yscale("log", nonpositive="clip")
+        upper.set_title("Loss on held-out answers")
+        for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):
+            shares = {n: one["beyond"][measure] for n, one in (of_data or of_time).items()}
+            _draw_sizes(lower, shares, colour, measure)
+        given = "data" if of_data else "time"
+        lower.set_title(
+            "Both operands {} to {}, trained on 0 to 99, equal {}".format(*BEYOND, given)
+        )
+        percent_axis(lower)
+        _parameter_axis(lower, sorted(of_time))
+        legend(figure, upper, lower, columns=2)
+    return figure
+
+
+def ranges(known: Mapping[str, Any], held_out: Mapping[str, Sequence[float]]) -> Figure:
+    """What is right in and out of range by how many pairs were trained on (docs/announced.py)."""
     with style():
         figure, (axes,) = column(1, height=3.2)
-        for number, (name, words) in enumerate(contenders.items()):
-            shift = BAR * (number - (len(contenders) - 1) / 2)
-            shares = [known[name][spacing][measure] for spacing, measure in groups]
-            _draw_bars(axes, shares, shift, COLOURS[number], words)
-        axes.set_xticks(range(len(groups)), [_group(*group) for group in groups])
-        axes.grid(visible=False, axis="x")
-        axes.set_title("Held-out sums, by the spaces in them")
+        lines = {
+            "held out, in range": {
+                of["pairs in training"]: held_out[name]
+                for name, of in known.items()
+                if name in held_out
+            }
+        }
+        for span, words in RANGES.items():
+            lines[words] = {of["pairs in training"]: of["range"][span] for of in known.values()}
+        for measure, words in LONGER.items():
+            lines[words] = {of["pairs in training"]: of["longer"][measure] for of in known.values()}
+        for colour, (words, shares) in zip((INK, MUTED, *COLOURS), lines.items(), strict=False):
+            _draw_sizes(axes, shares, colour, words)
+        axes.set_xscale("log")
+        counts = [of["pairs in training"] for of in known.values()]
+        names = [f"{count:,}\n({name})" for count, name in zip(counts, known, strict=True)]
+        axes.set_xticks(counts, names)
+        axes.set_xticks([], minor=True)
+        axes.set(xlabel="pairs trained on (their operands)")
+        axes.set_title("Exact match in range and beyond")
         percent_axis(axes)
         legend(figure, axes, columns=2)
     return figure
 
 
-def sums(splits: Mapping[str, Any]) -> Figure:
-    """How the sums of each part of the data of docs/spaced.py lie: shares of a thousand each."""
-    with style():
-        figure, (axes,) = column(1, height=2.8)
-        for number, (name, of) in enumerate(splits.items()):
-            counts = of["histogram"]
-            first = [int(edge) for edge in counts]
-            edges = [*first, 2 * first[-1] - first[-2]]
-            shares = [count / of["problems"] for count in counts.values()]
-            colour = (MUTED, *COLOURS)[number]
-            axes.stairs(shares, edges, color=colour, linewidth=1.4, label=name)
-        axes.set(xlabel="sum", title="Share of the sums in each thousand")
-        axes.set_ylim(bottom=0)
-        legend(figure, axes, columns=4)
-    return figure
-
-
-CONTENDERS = {"curta": "Curta", "trl": "transformers with TRL"}
-MATCHES = {"exact": "to the letter", "spaces left out": "without spaces"}
-SPACES = {"id": "as in training", "ood": "elsewhere"}
-BAR = 0.34
-"""Width of a bar, of groups that stand 1 apart."""
-
-
-def _group(spacing: str, measure: str) -> str:
-    return f"{SPACES[spacing]},\n{MATCHES[measure]}"
-
-
-def _draw_bars(
-    axes: Axes, shares: Sequence[Sequence[float]], shift: float, colour: str, words: str
-) -> None:
-    """A bar up to the median of each group, and a dot for each seed, beside each other."""
-    seeds = len(shares[0])
-    label = f"{words}, {seeds} seed{'s' * (seeds > 1)}"
-    places = [number + shift for number in range(len(shares))]
-    axes.bar(places, [median(s) for s in shares], BAR - 0.04, color=colour, alpha=0.5, label=label)
-    for place, values in zip(places, shares, strict=True):
-        across = [place + 0.07 * (seed - (seeds - 1) / 2) for seed in range(seeds)]
-        axes.plot(across, values, "o", color=INK, markersize=3.5, clip_on=False, label="each seed")
-
-
-def sizes(known: Mapping[str, Any]) -> Figure:
-    """Loss on held-out answers, and what is right out of range, by parameters (docs/sizes.py)."""
-    from docs.sizes import BEYOND
-
-    of = {one["parameters"]: one for one in known.values()}
-    with style():
-        figure, (upper, lower) = column(2, height=4.6)
-        _draw_sizes(upper, {n: one["held-out loss"] for n, one in of.items()}, INK)
-        upper.set_yscale("log", nonpositive="clip")
-        upper.set_title("Loss on held-out answers")
-        for colour, measure in zip(COLOURS, ("exact match", "token accuracy"), strict=False):
-            shares = {n: one["beyond"][measure] for n, one in of.items()}
-            _draw_sizes(lower, shares, colour, measure)
-        lower.set_title("Both operands {} to {}, trained on 0 to 99".format(*BEYOND))
-        percent_axis(lower)
-        _parameter_axis(lower, sorted(of))
-        legend(figure, lower)
-    return figure
+RANGES = {"L to 2L, one beyond": "one operand L to 2L", "L to 2L, both beyond": "both L to 2L"}
+LONGER = {
+    "exact match": "both one digit longer", "token accuracy": "token accuracy there",
+}  # fmt: skip
+"""What the picture of ranges shows, L being the first number that training did not have."""
 
 
 def _draw_sizes(

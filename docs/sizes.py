@@ -1,13 +1,16 @@
-"""The ladder's last rung at four sizes, an hour of a core each: `make results-sizes`.
+"""The ladder's last rung at four sizes, for equal time and on equal data: `make results-sizes`.
 
-`sources/ladder-5-answers`, sums up to 99 + 99, with 0.5 to 10 million parameters. In effect they
-have no positions: the recipe's RoPE turns by heads, as the source writes it. They differ in width
+`sources/announced`, sums up to 99 + 99, with 0.5 to 10 million parameters. Its RoPE turns over
+heads, as the source writes it, so the models have no positions in effect. They differ in width
 alone: four layers, heads of width 8, as in the recipe. Each has three seeds of as many steps of 64
-problems as 20 minutes of one core hold, so the larger a model is, the fewer it meets.
+problems as 20 minutes of one core hold, so the larger a model is, the fewer problems it meets.
 
-Its learning rate is found first: those of `RATES`, the range that the source gives, are tried for
-a tenth of the steps each, and that with the least training loss is taken. The search and the
-trainings of a size are results of their own; runs are trained in the runs folder, or gone on with.
+The learning rate is found first: those of `RATES`, the range that the source gives, are tried for
+a tenth of the steps each, and the one with the least training loss is taken.
+
+`0.5M: equal data` and so on train the smaller sizes on as many problems as the largest meets in its
+20 minutes, at the rates found. Search and trainings are results of their own; runs lie in the runs
+folder, and an interrupted one continues.
 """
 
 import argparse
@@ -17,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from curta.config.table import decimal
-from docs.announced import cell, final_losses, scored
+from docs.announced import EACH, beyond, by_range, cell, final_losses, of_each_seed, scored
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
     affordable,
@@ -30,28 +33,41 @@ from docs.shared import (
     spread,
 )
 
-NAME, RECIPE, SEEDS = "sizes", "sources/ladder-5-answers", 3
+NAME, RECIPE, SEEDS = "sizes", "sources/announced", 3
 WIDTHS = {"0.5M": 104, "2M": 208, "5M": 320, "10M": 456}
 """Width of each size, by about how many parameters it has."""
+LARGEST = "10M"
 RATES = (0.0003, 0.001, 0.003)
 BUDGET, BATCH, SEARCH = 20 * 60.0, 64, 10
 """Seconds of one core for a seed, problems of a step, and the part of the steps to try a rate."""
-BEYOND, COUNT, SEED = (100, 999), 1000, 1
-"""Operands out of range, how many sums of them are asked, and what they are drawn from."""
-EACH = 200
-"""Sums that are asked of each range of the operand-range probe."""
+BEYOND, COUNT = (100, 999), 1000
+"""Operands out of range, and how many sums of them are asked."""
 BESIDES: dict[str, Any] = {"beyond": BEYOND, "count": COUNT, "each": EACH}
+EQUAL_DATA = {f"{name}: equal data": name for name in ("0.5M", "2M", "5M")}
+"""Results after as many steps as the largest size has, with the sizes that they are of."""
+FEWER = {"5M: equal data": 1}
+"""How many seeds there are of results that have not `SEEDS`."""
 
 
 def main() -> None:
-    options = arguments(__doc__, WIDTHS)
-    on_one_core()
+    options = arguments(__doc__, [*WIDTHS, *EQUAL_DATA])
+    if {*options.names} & {*WIDTHS}:
+        on_one_core()
     for name in options.names:
-        search(name, options)
-        found = RESULTS.read(NAME)[f"{name}: rates"]
-        asked = changes(name, best_rate(found["rates"]), found["steps"])
-        settings = {"recipe": recipe_fields(RECIPE, asked), **BESIDES}
-        RESULTS.keep(NAME, name, partial(measured, name, asked), range(SEEDS), settings, options)
+        size = EQUAL_DATA.get(name, name)
+        if name in WIDTHS:
+            search(name, options)
+        known = RESULTS.read(NAME)
+        most = known[f"{size if name in WIDTHS else LARGEST}: rates"]["steps"]
+        changed = changes(size, best_rate(known[f"{size}: rates"]["rates"]), most)
+        settings = {"recipe": recipe_fields(RECIPE, changed), **BESIDES}
+        measure, count = partial(measured, size, changed), FEWER.get(name, SEEDS)
+        if name in EQUAL_DATA:
+            measure = partial(
+                of_each_seed, f"{NAME}-{slug(size)}-equal-data", RECIPE, count, changed,
+                partial(figures, size),
+            )  # fmt: skip
+        RESULTS.keep(NAME, name, measure, range(count), settings, options)
 
 
 def changes(name: str, rate: float, steps: int) -> dict[str, Any]:
@@ -82,7 +98,7 @@ def search(name: str, options: argparse.Namespace) -> None:
 def searched(name: str) -> dict[str, Any]:
     steps, losses = affordable(RECIPE, changes(name, RATES[0], 1000), BUDGET, chunk=10), {}
     for rate in RATES:
-        own = f"{NAME}-{name}-{rate}".replace(".", "_")
+        own = slug(f"{NAME}-{name}-{rate}")
         run = own_run(own, RECIPE, 1, changes(name, rate, steps // SEARCH))
         run.train()
         ended(run)
@@ -96,59 +112,59 @@ def best_rate(losses: dict[str, float | None]) -> float:
     return float(min(known, key=lambda rate: known[rate]))
 
 
-def measured(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-    from curta.frontends import api
+def measured(name: str, changed: dict[str, Any]) -> dict[str, Any]:
+    run = finished(f"{NAME}-{slug(name)}", RECIPE, SEEDS, changed)
+    return figures(name, run)
 
-    run = finished(f"{NAME}-{name}".replace(".", "_"), RECIPE, SEEDS, asked)
-    rows = api.probe(run, "operand-range", count=EACH)
+
+def figures(name: str, run: Any) -> dict[str, Any]:
     return scored(run) | {
         "width": WIDTHS[name],
-        "rate": asked["optimizer.learning_rate"],
-        "beyond": beyond(run),
-        "range": {f"{row['range']}, {row['beyond']} beyond": row["members"] for row in rows},
+        "rate": run.recipe.optimizer.learning_rate,
+        "beyond": beyond(run, BEYOND, COUNT),
+        "range": by_range(run),
     }
 
 
-def beyond(run: Any) -> dict[str, list[float]]:
-    """By member, what is right of sums whose operands are both out of range."""
-    from random import Random
-
-    from curta.evaluation.scoring import scores
-    from curta.problems.problem import Problem
-
-    rng = Random(SEED)
-    asked = [Problem("+", (rng.randint(*BEYOND), rng.randint(*BEYOND))) for _ in range(COUNT)]
-    found = scores(run.load_models(), asked, run.layout.bounds_of(asked))
-    return {
-        "exact match": found.exact_match.mean(axis=1).round(5).tolist(),
-        "token accuracy": found.token_accuracy.round(5).tolist(),
-        "loss": found.loss.round(4).tolist(),
-    }
+def slug(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def trained(results: Results) -> dict[str, Any]:
-    """The figures of each size that has them."""
+    """The figures of each size that has them, after equal time."""
     known = results.read(NAME)
     return {name: known[name] for name in WIDTHS if name in known}
 
 
+def on_equal_data(results: Results) -> dict[str, Any]:
+    """Those of each size on as much data as the largest has in its time, and of that itself."""
+    known = results.read(NAME)
+    names = {size: name for name, size in EQUAL_DATA.items()} | {LARGEST: LARGEST}
+    found = {size: known[name] for size, name in names.items() if name in known}
+    return found if len(found) > 1 else {}
+
+
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = trained(results)
+    known, equal = trained(results), on_equal_data(results)
     if not known:
         return {}
     ranges = {name: one["range"] for name, one in known.items()}
     head = ["", *next(iter(ranges.values()))]
-    return {
+    found: dict[str, Iterable[str]] = {
         NAME: markdown(HEAD, (_row(name, one) for name, one in known.items())),
         f"{NAME}, range": markdown(head, _ranges(ranges)),
         f"{NAME}, rates": markdown(
             ["", "steps tried", *map(str, RATES)], _rates(results.read(NAME))
         ),
     }
+    if equal:
+        found[f"{NAME}, equal data"] = markdown(HEAD, (_row(*one) for one in equal.items()))
+    return found
 
 
 HEAD = (
     "",
+    "seeds",
     "width",
     "parameters",
     "steps",
@@ -166,6 +182,7 @@ HEAD = (
 def _row(name: str, of: dict[str, Any]) -> list[str]:
     return [
         name,
+        str(len(of["held-out loss"])),
         str(of["width"]),
         f"{of['parameters']:,}",
         f"{of['steps']:,}",
@@ -173,7 +190,7 @@ def _row(name: str, of: dict[str, Any]) -> list[str]:
         *(cell(of[loss], loss) for loss in ("training loss", "held-out loss")),
         *(spread(of[measure]) for measure in ("exact match", "exact match without twin")),
         *(spread(of["beyond"][measure]) for measure in ("exact match", "token accuracy")),
-        f"{of['seconds'] / SEEDS:,.0f}",
+        f"{of['seconds'] / len(of['held-out loss']):,.0f}",
     ]
 
 

@@ -5,9 +5,11 @@ it, from random weights, with the source's settings: completions alone, 20 epoch
 AdamW at 5e-4 falling linearly. What it saves is read back, and both models answer the same held-out
 problems, with the spaces of training and with others. Needs `pip install 'curta[trl,data]'`.
 
-data               what the splits hold
-curta              three seeds; the run is trained in the runs folder, or gone on with
-trl                by transformers with TRL, seed 0; `trl, seed 1` and `trl, seed 2` as well
+data                       what the parts of the table hold
+curta, best                the recipe: the best of a hundred validations of 10,000 sums, seed 0
+trl, best                  by transformers with TRL, the best of as many evaluations, seed 0
+curta                      three seeds, the weights of the last step instead of the best
+trl, `trl, seed 1` and 2   by transformers with TRL, the weights of the last step
 """
 
 import csv
@@ -38,15 +40,26 @@ from docs.evidence import RESULTS, Results, arguments
 from docs.shared import finished, markdown, recipe_fields, spread
 
 NAME, RECIPE = "spaced", "sources/spaced-addition"
-EPOCHS, BATCH = 20, 64
+EPOCHS, BATCH, EVERY = 20, 64, 156
+LAST = {"training.keep": "last", "training.validation": 1000}
+"""What is changed in the recipe for the weights of the last step."""
 SPACINGS = {"id": "spaces as in training", "ood": "spaces elsewhere"}
+MATCHES = {"exact": "to the letter", "spaces left out": "without spaces"}
+WORDS = {
+    "curta": "Curta, last weights",
+    "curta, best": "Curta, best weights",
+    "trl": "TRL, last weights",
+    "trl, best": "TRL, best weights",
+}
+"""The contenders, as pages call them."""
 
 
 def main() -> None:
     options = arguments(__doc__, MEASURED)
     devices.configure()
-    settings = {"recipe": recipe_fields(RECIPE, {}), "epochs": EPOCHS, "batch": BATCH}
     for name in options.names:
+        changed = {} if name == "data" or name.endswith("best") else LAST
+        settings = {"recipe": recipe_fields(RECIPE, changed), "epochs": EPOCHS, "batch": BATCH}
         RESULTS.keep(NAME, name, MEASURED[name], SEEDS[name], settings, options)
     write_csv(RESULTS.read(NAME))
 
@@ -69,7 +82,8 @@ def contenders(known: dict[str, Any]) -> dict[str, Any]:
         found["curta"] = of | {"seconds": of["seconds"] / len(SEEDS["curta"])}
     if trl := [known[name] for name in TRL if name in known]:
         found["trl"] = _together(trl)
-    return found
+    found |= {name: known[name] for name in BEST if name in known}
+    return {name: found[name] for name in WORDS if name in found}
 
 
 def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -85,13 +99,13 @@ def _together(each: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _splits(known: dict[str, Any]) -> Iterable[str]:
     """A line for each part of the data."""
-    measures = list(next(iter(known.values())))[:-1]  # all but the histogram
+    measures = [name for name in next(iter(known.values())) if name not in ("edges", "counts")]
     rows = [[f"`{name}`", *(f"{of[m]:,}" for m in measures)] for name, of in known.items()]
     return markdown(["", *measures], rows)
 
 
 def _told(known: dict[str, Any]) -> Iterable[str]:
-    head = ["", *(f"{name}, {_seeds(of)}" for name, of in known.items())]
+    head = ["", *(f"{WORDS[name]}, {_seeds(of)}" for name, of in known.items())]
     rows = [
         [f"{words}: {measure}", *(spread(of[spacing][measure], 4) for of in known.values())]
         for spacing, words in SPACINGS.items()
@@ -109,24 +123,21 @@ def _seeds(of: dict[str, Any]) -> str:
 def data() -> dict[str, Any]:
     """The sums of each split: how many, their range, mean and deviation, and a histogram."""
     (task,), watched = recipe().tasks, recipe().training.validation
-    count = recipe().evaluation.held_out
-    splits = {
-        "train": tasks.trained(task),
-        "validation": range(watched),
-        "test_id": range(watched, watched + count),
-        "test_ood": range(watched + count, watched + 2 * count),
-    }
+    tests = exact_match.held_out_places(task, watched, recipe().evaluation).values()
+    splits = {"train": tasks.trained(task), "validation": range(watched)}
+    splits |= dict(zip(("test_id", "test_ood"), tests, strict=True))
+    answers = {one.part: vars(one) for one in tasks.answer_histograms(task, splits)}
     table = tasks.table(task)
     pairs = {name: np.asarray(table.pairs(jnp.array(of))) for name, of in splits.items()}
     either = {name: {tuple(sorted(pair)) for pair in of.tolist()} for name, of in pairs.items()}
     return {
         name: {
-            "problems": len(of),
+            "problems": answers[name]["problems"],
             "in another split": sum(_shared(pairs, name)),
             "in training too, either way round": len(either[name] & either["train"]),
-            **_sums(of.sum(axis=1)),
+            **{field: value for field, value in answers[name].items() if field != "part"},
         }
-        for name, of in pairs.items()
+        for name in pairs
     }
 
 
@@ -136,28 +147,18 @@ def _shared(pairs: dict[str, np.ndarray], name: str) -> Iterable[int]:
     return (len(sets[name] & of) for other, of in sets.items() if other != name)
 
 
-def _sums(sums: np.ndarray) -> dict[str, Any]:
-    counts, edges = np.histogram(sums, bins=18, range=(2000, 20_000))
-    return {
-        "least": int(sums.min()),
-        "most": int(sums.max()),
-        "mean": round(float(sums.mean()), 1),
-        "deviation": round(float(sums.std()), 1),
-        "histogram": dict(zip(map(int, edges), map(int, counts), strict=False)),
-    }
-
-
-def of_curta() -> dict[str, Any]:
-    run = finished(f"{NAME}-curta", RECIPE, len(SEEDS["curta"]))
+def of_curta(name: str) -> dict[str, Any]:
+    changed = {} if name.endswith("best") else LAST
+    run = finished(f"{NAME}-{name.replace(', ', '-')}", RECIPE, len(SEEDS[name]), changed)
     found, info = run.folder.read_evaluation(), run.folder.read_info()
     rows = [row for row in found.lengths if row.slice_name.startswith("held out")]
     named = {name: _row(row) for name, row in zip(SPACINGS, rows, strict=True)}
     return named | {"seconds": info.training_seconds, "parameters": info.parameters}
 
 
-def of_trl(seed: int) -> dict[str, Any]:
+def of_trl(seed: int, best: bool = False) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        saved, losses, seconds = trained_by_trl(Path(folder), seed)
+        saved, losses, seconds = trained_by_trl(Path(folder), seed, best)
         model = HuggingFace().read(saved).model
     stacked = jax.tree.map(lambda leaf: np.asarray(leaf)[None], model)
     found = scored(recipe(), Models(stacked, layout_of(recipe()), 1))
@@ -189,8 +190,13 @@ def _blank(seed: int) -> Transformer:
     return Transformer.init(of.model, of.positions, layout_of(of), key=jax.random.key(seed))
 
 
-def trained_by_trl(folder: Path, seed: int) -> tuple[Path, list[tuple[int, float]], float]:
-    """Where TRL has left the model that it trained, its losses by step, seconds of training."""
+def trained_by_trl(
+    folder: Path, seed: int, best: bool = False
+) -> tuple[Path, list[tuple[int, float]], float]:
+    """Where TRL has left the model that it trained, its losses by step, seconds of training.
+
+    With `best` the model is that of the least loss on the validation part, five checks an epoch.
+    """
     from datasets import load_dataset
     from transformers import AutoTokenizer, GPT2LMHeadModel, set_seed
     from trl import SFTConfig, SFTTrainer
@@ -199,17 +205,29 @@ def trained_by_trl(folder: Path, seed: int) -> tuple[Path, list[tuple[int, float
     api.write_data(RECIPE, recipe().tasks[0].rows, folder / "sums", form="jsonl")
     at = folder / "blank"
     HuggingFace().write(Exported("blank", seed, recipe(), _blank(seed)), at)
-    rows = load_dataset(str(folder / "sums"), split="train", cache_dir=str(folder / "cache"))
+    rows = {
+        split: load_dataset(str(folder / "sums"), split=split, cache_dir=str(folder / "cache"))
+        for split in ("train", "validation")
+    }
+    rows = {split: of.select_columns(["prompt", "completion"]) for split, of in rows.items()}
+    checks: dict[str, Any] = {"save_strategy": "no"}
+    if best:
+        checks = {
+            "save_strategy": "steps", "save_steps": EVERY, "save_total_limit": 5,
+            "eval_strategy": "steps", "eval_steps": EVERY, "per_device_eval_batch_size": 1000,
+            "load_best_model_at_end": True, "metric_for_best_model": "eval_loss",
+        }  # fmt: skip
     settings = SFTConfig(
         output_dir=str(folder / "out"), num_train_epochs=EPOCHS, seed=seed,
         per_device_train_batch_size=BATCH, learning_rate=5e-4, lr_scheduler_type="linear",
         warmup_steps=0, weight_decay=0.0, max_grad_norm=1.0, completion_only_loss=True,
         bf16=False, use_cpu=True, gradient_checkpointing=False, dataloader_pin_memory=False,
-        save_strategy="no", logging_steps=156, report_to=[],
+        logging_steps=EVERY, report_to=[], **checks,
     )  # fmt: skip
     trainer = SFTTrainer(
         GPT2LMHeadModel(GPT2LMHeadModel.from_pretrained(at).config), settings,
-        train_dataset=rows.select_columns(["prompt", "completion"]),
+        train_dataset=rows["train"],
+        eval_dataset=rows["validation"] if best else None,
         processing_class=AutoTokenizer.from_pretrained(at, trust_remote_code=True),
     )  # fmt: skip
     begun = time.perf_counter()
@@ -235,10 +253,16 @@ def write_csv(found: dict[str, Any]) -> None:
 MEASURES = ("exact", "spaces left out", "token accuracy")
 TRL = {"trl": 0, "trl, seed 1": 1, "trl, seed 2": 2}
 """Seeds of TRL, by the names of their results."""
-SEEDS = {"data": [], "curta": [0, 1, 2], **{name: [seed] for name, seed in TRL.items()}}
+BEST = ("curta, best", "trl, best")
+SEEDS = {
+    "data": [], "curta, best": [0], "trl, best": [0], "curta": [0, 1, 2],
+    **{name: [seed] for name, seed in TRL.items()},
+}  # fmt: skip
 MEASURED: dict[str, Callable[[], dict[str, Any]]] = {
     "data": data,
-    "curta": of_curta,
+    "curta, best": partial(of_curta, "curta, best"),
+    "trl, best": partial(of_trl, 0, best=True),
+    "curta": partial(of_curta, "curta"),
     **{name: partial(of_trl, seed) for name, seed in TRL.items()},
 }
 

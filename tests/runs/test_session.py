@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -296,7 +297,16 @@ def test_what_is_held_out_is_evaluated_and_the_split_is_counted(shared_runs: Sha
         ("0..9", 9, 1)
     ]  # half a pair is left out
     assert all(value >= 1 for value in rows[0].perplexity)
-    assert found.splits == (tasks.Split("+", training=60, held_out=40, overlap=0, mirrored=0),)
+    (split,) = found.splits
+    assert replace(split, answers=()) == tasks.Split("+", training=60, held_out=40, overlap=0)
+    (task,) = run.recipe.tasks
+    held_out = [p.truth for p in tasks.held_out(task, range(40))]
+    by_part = {part.part: part for part in split.answers}
+    assert list(by_part) == ["training", "validation", "held out"]
+    assert by_part["training"].mean == pytest.approx((900 - sum(held_out)) / 60, abs=0.05)
+    part = by_part["held out"]
+    assert (part.problems, sum(part.counts)) == (rows[0].count, rows[0].count)
+    assert {part.least, part.most} <= set(held_out)
 
 
 def test_one_member_is_evaluated_alone_and_nothing_is_saved(shared_runs: Shared) -> None:

@@ -67,7 +67,10 @@ def test_it_counts_the_data(found: Any) -> None:
     assert "digits" not in task["settings"]
     assert (task["table_rows"], task["trained_rows"]) == (100, 50)
     split = {"operator": "+", "training": 50, "held_out": 40, "overlap": 0}
-    assert found["data"]["splits"] == [split]
+    (counted,) = found["data"]["splits"]
+    names = [part["part"] for part in counted.pop("answers")]
+    assert names == ["training", "validation", "held out"]
+    assert counted == split
 
 
 def test_it_describes_the_model_shape_by_shape(run: Run, found: Any) -> None:

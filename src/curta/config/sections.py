@@ -89,6 +89,11 @@ class Training:
 
     The best has most exact matches, with `best-tokens` most tokens right; of equals the least loss.
     """
+    named_at_checkpoints: bool = False
+    """Whether every member writes the problems of `evaluation.named` at each checkpoint, too.
+
+    What it answers, and the perplexity of the right answer, stand in metrics.jsonl.
+    """
     stop_at: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     """Ends training once every member is right on this share of a validation; not set: never."""
     stop_after: StepsOrNever = 0

@@ -3,6 +3,7 @@
 Every evaluation also generates a sample token by token and says whether both agree.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from curta.evaluation.scoring import (
     rounded,
     scores,
 )
+from curta.evaluation.watched import HELD_OUT
 from curta.layouts import ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
@@ -64,15 +66,22 @@ def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> li
     For each other layout that the settings name, further ones are written in that.
     """
     assert task.values is not None
-    count = min(settings.held_out, (task.held_out - first) // (1 + len(settings.layouts)))
     size, rows = "{}..{}".format(*task.values), list[SliceResult]()
-    for number, name in enumerate((None, *settings.layouts)):
-        begin = first + number * count
-        problems = tasks.held_out(task, range(begin, begin + count))
-        other = models if name is None else replace(models, layout=models.layout.other(name))
-        slice_name = "held out" if name is None else f"held out, {name}"
-        rows += _evaluated(other, {slice_name: problems}, size, settings)
+    for slice_name, places in held_out_places(task, first, settings).items():
+        name = slice_name.removeprefix(HELD_OUT).removeprefix(", ")
+        other = replace(models, layout=models.layout.other(name)) if name else models
+        rows += _evaluated(other, {slice_name: tasks.held_out(task, places)}, size, settings)
     return rows
+
+
+def held_out_places(task: Task, first: int, settings: Evaluation) -> dict[str, range]:
+    """Where the held-out problems of each slice stand in the table, from place `first` on."""
+    names = (HELD_OUT, *(f"{HELD_OUT}, {name}" for name in settings.layouts))
+    count = min(settings.held_out, (task.held_out - first) // len(names))
+    return {
+        name: range(first + number * count, first + (number + 1) * count)
+        for number, name in enumerate(names)
+    }
 
 
 def grid_rows(
@@ -94,6 +103,16 @@ def grid_rows(
         f"grid of {operator}: {first} of {settings.grid}": partial(row, first)
         for first in range(1, settings.grid + 1)
     }
+
+
+def grid_place(name: str) -> tuple[str, int, int] | None:
+    """The operator, the row and the rows of a grid, by the name of a part; None for another part.
+
+    >>> grid_place("grid of + mod 97: 3 of 40"), grid_place("+, held out")
+    (('+ mod 97', 3, 40), None)
+    """
+    place = re.fullmatch(r"grid of (.+): (\d+) of (\d+)", name)
+    return None if place is None else (place[1], int(place[2]), int(place[3]))
 
 
 def grid(operator: str, settings: Evaluation, rows: Sequence[Cells]) -> Grid:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from curta.evaluation.exact_match import generate
+import numpy as np
+
+from curta.evaluation.exact_match import MOST_NATS, generate
 from curta.evaluation.first_error import first_error
 from curta.evaluation.generation import bucket
 from curta.evaluation.results import NamedProblem
 from curta.evaluation.results import Written as Answered
-from curta.evaluation.scoring import Models, room_for
+from curta.evaluation.scoring import Models, room_for, scores
 from curta.problems.problem import Problem, answer_text, parse, widths
 
 TOGETHER = 1 << 14
@@ -36,14 +38,25 @@ def written(models: Models, problems: Sequence[Problem], member: int) -> list[li
 def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProblem]:
     """For each problem the truth and what every member wrote before training and after it."""
     problems = [parse(text) for text in texts]
-    begun, trained = (_of_all(models, problems) for models in (before, after))
+    begun, trained = (answers_of_all(models, problems) for models in (before, after))
     return [
         NamedProblem(problem.operator, str(problem), _truth(problem), earlier, later)
         for problem, earlier, later in zip(problems, begun, trained, strict=True)
     ]
 
 
-def _of_all(models: Models, problems: Sequence[Problem]) -> list[list[Answered]]:
+def perplexities(models: Models, problems: Sequence[Problem]) -> list[list[float]]:
+    """For each problem the perplexity of the right answer, by member."""
+    losses = dict[int, list[float]]()
+    for group in _by_size(problems):
+        part = [problems[i] for i in group]
+        found = scores(models, part, room_for(models, part))
+        mean = np.minimum(found.losses / found.tokens, MOST_NATS)
+        losses |= dict(zip(group, np.exp(mean).T.round(6).tolist(), strict=True))
+    return [losses[i] for i in range(len(problems))]
+
+
+def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Answered]]:
     """Of each problem what every member wrote, and the answer in it; None if it is malformed."""
     every = [written(models, problems, member) for member in range(models.members)]
     return [

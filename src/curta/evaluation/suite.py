@@ -12,7 +12,7 @@ from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.task import Task
 from curta.evaluation import exact_match, exhaustive, gap
 from curta.evaluation.evaluation_set import size_name, within
-from curta.evaluation.results import Evaluation, Example, Gap, SliceResult, UnevaluatedSize
+from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult, UnevaluatedSize
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.model import unread
@@ -30,6 +30,9 @@ Found = list[SliceResult] | exact_match.Cells | list[Gap]
 """What is found in a part of an evaluation: rows of a size, a row of a grid, or a gap."""
 
 Find = Callable[[], Found]
+
+ShowGrid = Callable[[Grid], None]
+"""Is called with a grid after each of its rows, which has only these rows."""
 
 Keep = Callable[[str, Find], Any]
 """Gives what is found in a part by its name, by the function where it is not known."""
@@ -61,6 +64,7 @@ def evaluate(
     say: Say,
     keep: Keep = fresh,
     drop: Say = lambda name: None,
+    show_grid: ShowGrid = lambda grid: None,
 ) -> Evaluation:
     """Exact match by size and slice, on what was held out, grids, whole tables, examples.
 
@@ -75,6 +79,14 @@ def evaluate(
         for name, find in parts.items():
             say(name)
             yield keep(name, find)
+
+    def filled(operator: str, parts: Mapping[str, Find]) -> Grid:
+        rows = list[exact_match.Cells]()
+        for cells in found(parts):
+            rows.append(cells)
+            grid = exact_match.grid(operator, settings, rows)
+            show_grid(grid)
+        return grid
 
     lengths, unevaluated = list[SliceResult](), list[UnevaluatedSize]()
     for task in recipe.tasks:
@@ -100,22 +112,31 @@ def evaluate(
     return Evaluation(
         seed=settings.seed,
         lengths=[*lengths, *chain.from_iterable(found(_held_out(recipe, models, settings)))],
-        grids=tuple(exact_match.grid(o, settings, [*found(rows)]) for o, rows in grids.items()),
+        grids=tuple(filled(operator, rows) for operator, rows in grids.items()),
         tables=tuple(
             exhaustive.table(models, o, settings.table, _share(say, f"all of {o}")) for o in tables
         ),
         examples=list(_examples(recipe, models, settings)),
         gaps=tuple(chain.from_iterable(found(_gaps(recipe, models, settings)))),
-        splits=tuple(_split(recipe, models, task) for task in recipe.tasks if task.held_out),
+        splits=tuple(
+            _split(recipe, models, settings, task) for task in recipe.tasks if task.held_out
+        ),
         unevaluated=tuple(unevaluated),
     )
 
 
-def _split(recipe: Recipe, models: Models, task: Task) -> Split:
-    """How a task's table is divided; of a program whose seeds are not known, at most."""
-    if not models.seeds:
-        return split(task)
-    return split(task, records.trained_rows(recipe, models.layout, task, models.seeds))
+def _split(recipe: Recipe, models: Models, settings: sections.Evaluation, task: Task) -> Split:
+    """How a task's table is divided, and how the answers of its parts lie.
+
+    Of a program whose seeds are not known, all counts that may be trained on.
+    """
+    known = None
+    if models.seeds:
+        known = records.trained_rows(recipe, models.layout, task, models.seeds)
+    watched = _watched(recipe)
+    parts = {"training": tasks.trained(task), "validation": range(watched)}
+    parts |= exact_match.held_out_places(task, watched, settings)
+    return replace(split(task, known), answers=tasks.answer_histograms(task, parts, known))
 
 
 def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
@@ -145,12 +166,16 @@ def _sizes(
 def _held_out(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:
     """Of what tasks hold out, but for the problems that training was watched by."""
     found = dict[str, Find]()
-    watched = recipe.training.validation if recipe.training.validate_every else 0
     for task in recipe.tasks:
         if task.held_out:
             name = f"{task.operator}, held out"
-            found[name] = partial(exact_match.held_out, models, task, watched, settings)
+            found[name] = partial(exact_match.held_out, models, task, _watched(recipe), settings)
     return found
+
+
+def _watched(recipe: Recipe) -> int:
+    """How many held-out problems of a task training is watched by: the first ones of them."""
+    return recipe.training.validation if recipe.training.validate_every else 0
 
 
 def _gaps(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:

@@ -16,6 +16,7 @@ from curta.model import recipes, unread
 from curta.probes.results import ProbeTable
 from curta.runs import comparison_spec, evaluations, folders, trackers
 from curta.runs.comparison_spec import ComparisonSpec
+from curta.runs.info import AS_USUAL, Tracking
 from curta.runs.results import ComparisonResults
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def train(
     show: "Show" = lambda progress: None,
     evaluate: bool = True,
     track: str | Sequence[str] = (),
+    project: str = "",
+    tags: Sequence[str] = (),
+    online: bool = False,
 ) -> "Run":
     """Trains a recipe, by name or by path, and evaluates what was learned.
 
@@ -42,9 +46,11 @@ def train(
 
     `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member
     is trained for each. `overrides` maps `"section.field"` to values. `track` names
-    trackers that are given the metrics and what is found: tensorboard, wandb, trackio.
+    trackers that are given the metrics and what is found: tensorboard, wandb, trackio; `project`,
+    `tags` and `online` are for these, see `Tracking`.
     """
-    begun = begin(recipe, seeds, run, overrides or {}, track, evaluate)
+    tracking = Tracking(project, tuple(tags), online)
+    begun = begin(recipe, seeds, run, overrides or {}, track, evaluate, tracking)
     begun.complete(show)
     return begun
 
@@ -56,9 +62,10 @@ def begin(
     overrides: Mapping[str, Any],
     track: str | Sequence[str] = (),
     evaluate: bool = False,
+    tracking: Tracking = AS_USUAL,
 ) -> "Run":
     """A new run, not yet trained; `evaluate` if that, and a report, is to follow."""
-    tracking = trackers.checked(track)
+    names = trackers.checked(track, tracking)
     resolved = resolve(recipe, overrides)
     limits.check_seeds(seeds)
     chosen = folders.seeds_of(seeds)
@@ -80,7 +87,7 @@ def begin(
     if evaluate:
         before.check_evaluation(resolved, layout)
     wanted = life.after_training(resolved) if evaluate else ()
-    return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, tracking))
+    return Run(folders.create(resolved, layout, recipe, chosen, name, wanted, names, tracking))
 
 
 def _configure() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from curta.config.printable import printable
 from curta.config.recipe import changed_evaluation
 from curta.config.table import Table, cell, spanned
-from curta.evaluation import paired, scoring
+from curta.evaluation import paired, scoring, suite
 from curta.evaluation.paired import Asked, Paired
 from curta.evaluation.results import Certificate, Evaluation
 from curta.evaluation.statistics import SliceStatistics
@@ -175,14 +175,15 @@ class Run(Session):
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
         step: int | None = None,
+        show_grid: suite.ShowGrid = lambda grid: None,
         report: bool = True,
         **changes: Any,
     ) -> Evaluation:
         """As `Session.evaluate`; of all members, the `report` is written anew."""
         if member is not None or not report:
-            return super().evaluate(progress, member, step, **changes)
+            return super().evaluate(progress, member, step, show_grid, **changes)
         with ownership.owned(self.folder.path):
-            found = super().evaluate(progress, step=step, **changes)
+            found = super().evaluate(progress, None, step, show_grid, **changes)
             self.write_report()
         return found
 

@@ -94,6 +94,7 @@ NEEDS = {
     "training.validation": Need("training.validate_every", lambda r: r.training.validate_every > 0),
     "training.evaluate_digits": Need("training.evaluate_every", _is_watched),
     "training.evaluate_count": Need("training.evaluate_every", _is_watched),
+    "training.named_at_checkpoints": Need("evaluation.named", lambda r: bool(r.evaluation.named)),
     "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
     "training.problems": _PROGRAM,
     "training.order": Need(

@@ -76,6 +76,23 @@ def check_operands(
 
 
 @dataclass(frozen=True)
+class AnswerHistogram:
+    """How the answers of one part of a table lie: so many of them in each bin between `edges`.
+
+    Of a large part only the first problems are looked at, which are in random order.
+    """
+
+    part: str
+    problems: int
+    least: int
+    most: int
+    mean: float
+    deviation: float
+    edges: list[float]
+    counts: list[int]
+
+
+@dataclass(frozen=True)
 class Split:
     """How many problems of one operator are trained on, held out, and both.
 
@@ -88,3 +105,4 @@ class Split:
     held_out: int
     overlap: int
     mirrored: int = 0
+    answers: tuple[AnswerHistogram, ...] = ()

@@ -6,7 +6,7 @@ bits differs, and that a test problem has exactly the size that was asked for.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -24,7 +24,7 @@ from curta.problems.decimals import to_int
 from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table, shuffled
-from curta.problems.sizes import Split
+from curta.problems.sizes import AnswerHistogram, Split
 from curta.problems.task_sizes import counts as counts
 from curta.problems.task_sizes import operation as operation
 from curta.problems.task_sizes import sizes as sizes
@@ -39,6 +39,9 @@ AT_ONCE = 1 << 15
 
 ROWS_AT_ONCE = 1 << 20
 """Rows of a table that are."""
+
+COUNTED, BINS = 100_000, 20
+"""Problems of a part whose answers are counted, and the bins that these are counted in."""
 
 RANDOM = "random"
 """The slice of problems without anything special."""
@@ -240,6 +243,42 @@ def split(task: Task, known: Bool[np.ndarray, " rows"] | None = None) -> Split:
     own = np.unique(rows.row_of(np.asarray(rows.pairs(jnp.arange(task.held_out)))))
     mirrored = len(with_trained_twin(task, held_out(task, range(task.held_out)), known))
     return Split(task.operator, int(known.sum()), len(own), int(known[own].sum()), mirrored)
+
+
+def answer_histograms(
+    task: Task, parts: Mapping[str, range], known: Bool[np.ndarray, " rows"] | None = None
+) -> tuple[AnswerHistogram, ...]:
+    """How the answers of parts of a table lie, by the places of these parts, in the same bins.
+
+    Of places that may be trained on only `known` rows count, by default all.
+    """
+    rows, answers = table(task), dict[str, np.ndarray]()
+    for name, places in parts.items():
+        trained_on = places == trained(task)
+        places = places if trained_on else rows.held_range(places.start, len(places))
+        first = places[:COUNTED]
+        pairs = np.asarray(rows.pairs(jnp.arange(first.start, first.stop)))
+        if known is not None and trained_on:
+            pairs = pairs[known[rows.row_of(pairs)]]
+        truth = operation(task).truth
+        answers[name] = np.array([truth(a, b) for a, b in pairs.tolist()], float)
+    filled = {name: values for name, values in answers.items() if values.size}
+    if not filled:
+        return ()
+    edges = np.histogram_bin_edges(np.concatenate(list(filled.values())), BINS)
+    return tuple(
+        AnswerHistogram(
+            part=name,
+            problems=len(values),
+            least=int(values.min()),
+            most=int(values.max()),
+            mean=round(float(values.mean()), 1),
+            deviation=round(float(values.std()), 1),
+            edges=edges.round(6).tolist(),
+            counts=np.histogram(values, edges)[0].tolist(),
+        )
+        for name, values in filled.items()
+    )
 
 
 def trained_rows(task: Task) -> Bool[np.ndarray, " rows"]:

@@ -10,6 +10,9 @@ DESCRIPTIONS = {
     "lengths": "Exact match against operand length on a logarithmic axis, one panel per "
     "operator: every member in its hardest slice and the median over members. "
     "The table above holds the values of every slice.",
+    "held-out": "Exact match of held-out problems by how they are written: a bar up to the median "
+    "of the members, a dot for each.",
+    "answers": "Histogram of the answers, a line for each part of the problems.",
     "grid": "Heat map of the median exact match for every pair of operand lengths.",
     "certificate": "Distinct windows found against recorded tokens, on a logarithmic axis.",
 }

@@ -21,7 +21,7 @@ class Size(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The plot, and the rows of every operator: all of them, and folded where that is shorter.
+    """The plots, and the rows of every operator: all of them, and folded where that is shorter.
 
     `intervals` says how sure each row is; `most_wrong` is the fewest problems of which a member has
     all right, and the share of wrong ones that there may be all the same.
@@ -32,10 +32,14 @@ class Results(NamedTuple):
     folded: dict[str, list[Size]] | None
     intervals: Table
     most_wrong: tuple[int, float] | None
+    bars: Markup | None = None
 
 
 def results(
-    rows: Sequence[SliceResult], seeds: Sequence[int], plot: Markup | None
+    rows: Sequence[SliceResult],
+    seeds: Sequence[int],
+    plot: Markup | None,
+    bars: Markup | None = None,
 ) -> Results | None:
     """The section's data; None without an evaluation."""
     if plot is None:
@@ -46,7 +50,7 @@ def results(
     all_right = min((row.count for row in rows if 1 in row.exact_match), default=None)
     most = None if all_right is None else (all_right, 1 - wilson(all_right, all_right).low)
     folded = None if short == whole else short
-    return Results(plot, whole, folded, over_seeds({"": found}), most)
+    return Results(plot, whole, folded, over_seeds({"": found}), most, bars)
 
 
 def further(found: Sequence[Evaluation]) -> list[tuple[Evaluation, dict[str, list[Size]]]] | None:

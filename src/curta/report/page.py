@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from curta.config import files
-from curta.report import certificate, certified, charts, figures, gaps, heat, trails
+from curta.report import certificate, certified, charts, figures, gaps, heat, splits, trails
 from curta.report.descriptions import DESCRIPTIONS
 from curta.report.document import Part, document, own
 from curta.report.errors import errors
@@ -30,6 +30,7 @@ TITLES = {
     "certificate": "Certificate",
     "results": "Exact match",
     "gaps": "Trained and held out",
+    "splits": "Parts",
     "further": "Further evaluations",
     "grid": "Pairs of lengths",
     "errors": "Errors",
@@ -105,6 +106,9 @@ def show(folder: Path, evaluation: str = "") -> Shown:
         plots |= {name: figure} if figure is not None else {}
     if run.evaluation.lengths:
         plots["lengths"] = figures.exact_match_by_length(run.evaluation.lengths, run.trained)
+        bars = splits.held_out_bars(run.evaluation.lengths)
+        plots |= {"held-out": bars} if bars is not None else {}
+    plots |= splits.histogram_figures(run.evaluation)
     proof = certified.read(folder)
     if proof is not None:
         plots["certificate"] = certificate.growth(proof.content)
@@ -145,8 +149,11 @@ def parts(shown: Shown, prefix: str) -> dict[str, Any]:
     evaluation = run.evaluation
     found = {
         "certificate": certificate.section(shown.certified, plots.get("certificate")),
-        "results": results(evaluation.lengths, run.info.seeds, plots.get("lengths")),
+        "results": results(
+            evaluation.lengths, run.info.seeds, plots.get("lengths"), plots.get("held-out")
+        ),
         "gaps": gaps.section(evaluation.gaps),
+        "splits": splits.section(evaluation, plots),
         "further": further(run.further),
         "grid": heat.sections(run) or None,
         "errors": errors(run),
@@ -174,7 +181,7 @@ def moving(body: Markup) -> list[Part]:
 
 def _inlined(plots: Mapping[str, Figure], prefix: str) -> dict[str, Markup]:
     return {
-        name: inline_svg(figure, f"{prefix}{name}", DESCRIPTIONS[name])
+        name: inline_svg(figure, f"{prefix}{name}", DESCRIPTIONS[name.rstrip("-0123456789")])
         for name, figure in plots.items()
     }
 

@@ -37,7 +37,7 @@ from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
-from curta.runs.info import STAGES, Metric, RunInfo, Stage
+from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Certificate, Evaluation
@@ -201,6 +201,7 @@ def create(
     name: str | None = None,
     wanted: Sequence[Stage] = (),
     track: Sequence[str] = (),
+    tracking: Tracking = AS_USUAL,
     inside: Path | None = None,
 ) -> Folder:
     """A new run folder in the runs folder, or inside of another; UserError if it exists.
@@ -213,7 +214,9 @@ def create(
         with suppress(files.TakenError):
             with files.new_folder((inside or root()) / chosen) as path:
                 info = _info(chosen, base, recipe, seeds)
-                info = dataclasses.replace(info, wanted=tuple(wanted), track=tuple(track))
+                info = dataclasses.replace(
+                    info, wanted=tuple(wanted), track=tuple(track), tracking=tracking
+                )
                 _fill(Folder(path), recipe, layout, info)
             return Folder(path.with_name(chosen))
     raise UserError(f"run {name!r} exists already: choose another name, or `curta resume {name}`")

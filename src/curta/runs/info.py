@@ -37,6 +37,22 @@ class Checkout:
 
 
 @dataclass(frozen=True)
+class Tracking:
+    """Where trackers keep a run: a project, which may be `team/project`, tags, and whether now.
+
+    Without a project it is that of WANDB_PROJECT, or `curta`. Weights & Biases sends while the run
+    goes on if `online`, or where WANDB_MODE says so; otherwise `wandb sync` sends its files later.
+    """
+
+    project: str = ""
+    tags: tuple[str, ...] = ()
+    online: bool = False
+
+
+AS_USUAL = Tracking()
+
+
+@dataclass(frozen=True)
 class RunInfo:
     """`run.json`: what is trained, on what, and how far it came.
 
@@ -68,6 +84,7 @@ class RunInfo:
     programs: tuple[str, ...] = ()
     files: tuple[KeptFile, ...] = ()
     track: tuple[str, ...] = ()
+    tracking: Tracking = Tracking()
     parameters: int | None = None
     training_seconds: float | None = None
     compile_seconds: float | None = None
@@ -98,12 +115,25 @@ class RunInfo:
 
 
 @dataclass(frozen=True)
+class NamedAnswer:
+    """What one member answers to a named problem, and how well it expects the right answer.
+
+    `answer` is None where what it writes is no answer.
+    """
+
+    answer: str | None
+    correct: bool
+    perplexity: float
+
+
+@dataclass(frozen=True)
 class Metric:
     """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
 
     `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
     those of training until then. What is validated stands in the line of that step, and so does
-    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`.
+    `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`. `named`
+    are the answers to named problems at a checkpoint, by the problem.
     """
 
     step: int
@@ -115,3 +145,4 @@ class Metric:
     validation_exact_match: float | None = None
     validation_token_accuracy: float | None = None
     evaluated: dict[str, float] = field(default_factory=dict)
+    named: dict[str, NamedAnswer] = field(default_factory=dict)

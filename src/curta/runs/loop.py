@@ -5,7 +5,7 @@ that these depend on is fetched by all; process 0 alone has a `Record` that keep
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -16,11 +16,11 @@ from jaxtyping import Float
 
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
-from curta.evaluation import during, scoring
+from curta.evaluation import during, sampling, scoring
 from curta.layouts import Layout
-from curta.problems.problem import Problem
+from curta.problems.problem import Problem, answer_text, parse
 from curta.runs import embedding_history
-from curta.runs.info import Metric, RunInfo
+from curta.runs.info import Metric, NamedAnswer, RunInfo
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
 from curta.runs.record import NoRecord, Progress
@@ -73,14 +73,14 @@ class Loop:
             rows = _rows(found, step, seconds, self.stopped)
             step += count
             state, rows = self._validate(state, step, rows)
-            rows = self._watch(state, step, rows)
+            rows = self._name(state, step, self._watch(state, step, rows))
             self.record.rows(rows)
             status = self._status(step)
             self._keep_vectors(state, step, status)
             if status is not None or self._is_due(step, self.settings.checkpoint_every):
                 self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
-            self.record.progress(self._progress(step, seconds, found, rate))
+            self.record.progress(self._progress(step, seconds, found, rate, rows))
         return status
 
     def _status(self, step: int) -> Ending | None:
@@ -137,6 +137,29 @@ class Loop:
             for row in rows
         ]
 
+    def _name(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
+        """Adds the answers to named problems to the last row of each member, at a checkpoint."""
+        due = self._is_due(step, self.settings.checkpoint_every) or step >= self.end
+        if not (self.settings.named_at_checkpoints and due):
+            return rows
+        models, problems = self._models_at(state), self._named
+        answers = sampling.answers_of_all(models, problems)
+        perplexities = sampling.perplexities(models, problems)
+
+        def of(member: int) -> dict[str, NamedAnswer]:
+            mine = {}
+            for problem, every, costs in zip(problems, answers, perplexities, strict=True):
+                one, truth = every[member], answer_text(problem.truth, problem.answer_base)
+                mine[str(problem)] = NamedAnswer(one.answer, one.answer == truth, costs[member])
+            return mine
+
+        return [
+            replace(row, named=of(row.member))
+            if row.step == step and row.member not in self.stopped
+            else row
+            for row in rows
+        ]
+
     def _models_at(self, state: Member) -> scoring.Models:
         """The members as they are now; of earlier ones only weights are replaced."""
         model = processes.local(state.model)
@@ -170,9 +193,16 @@ class Loop:
     def _watched(self) -> dict[str, list[list[Problem]]]:
         return during.asked(self.recipe, self.layout, self.seeds)
 
-    def _progress(self, step: int, seconds: float, found: Metrics, rate: float) -> Progress:
+    @cached_property
+    def _named(self) -> list[Problem]:
+        return [parse(text) for text in self.recipe.evaluation.named]
+
+    def _progress(
+        self, step: int, seconds: float, found: Metrics, rate: float, rows: Sequence[Metric]
+    ) -> Progress:
         loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in found)
-        return Progress(step, self.settings.steps, seconds, loss, exact_match, self.stopped, rate)
+        steps, named = self.settings.steps, {row.member: row.named for row in rows if row.named}
+        return Progress(step, steps, seconds, loss, exact_match, self.stopped, rate, named)
 
 
 def _until_boundary(step: int, settings: Training) -> int:

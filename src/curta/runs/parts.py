@@ -56,6 +56,12 @@ def kept(path: Path, given: Any) -> Iterator[Kept]:
     path.unlink(missing_ok=True)
 
 
+def newest(path: Path) -> list[Part]:
+    """What the evaluation that wrote the last part has found so far; empty without one."""
+    parts = list(_read(path))
+    return [part for part in parts if part.of == parts[-1].of]
+
+
 def _read(path: Path) -> Iterator[Part]:
     """Whole lines only: one that is torn or damaged is found again."""
     where = f"{str(path)!r}"

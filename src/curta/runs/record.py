@@ -1,7 +1,7 @@
 """What is kept of a training while it goes on: in the run's folder, by trackers, on the screen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jaxtyping import PyTree
 
@@ -10,13 +10,16 @@ from curta.config.recipe import Recipe
 from curta.runs import checkpoints, embedding_history, metrics
 from curta.runs.embedding_history import Vectors
 from curta.runs.folders import Folder
-from curta.runs.info import Metric
+from curta.runs.info import Metric, NamedAnswer
 from curta.runs.trackers import Tracker
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after a chunk of steps; an example is a problem, or under a window that."""
+    """What is known after a chunk of steps; an example is a problem, or under a window that.
+
+    `named` are each member's answers to named problems, at a checkpoint where they are written.
+    """
 
     step: int
     steps: int
@@ -25,6 +28,7 @@ class Progress:
     exact_match: list[float]
     stopped: dict[int, int]
     examples_per_second: float
+    named: Mapping[int, Mapping[str, NamedAnswer]] = field(default_factory=dict)
 
 
 Show = Callable[[Progress], None]

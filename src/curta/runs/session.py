@@ -178,8 +178,10 @@ class Session:
         self, names: Sequence[str], step: int
     ) -> AbstractContextManager[Sequence[Tracker]]:
         """What else than the folder keeps what is known of the run, from that step on."""
-        created, settings = self.folder.read_info().created, as_table(self.recipe)
-        run = Tracked(self.name, created, self.folder.path, self.seeds, settings, step)
+        info, settings = self.folder.read_info(), as_table(self.recipe)
+        run = Tracked(
+            self.name, info.created, self.folder.path, self.seeds, settings, step, info.tracking
+        )
         return trackers.opened(names, run)
 
     def _conclude(self, found: Findings) -> None:
@@ -241,6 +243,7 @@ class Session:
         progress: Callable[[str], None] = lambda what: None,
         member: int | None = None,
         step: int | None = None,
+        show_grid: suite.ShowGrid = lambda grid: None,
         **changes: Any,
     ) -> Evaluation:
         """Evaluates all members; keyword arguments change the recipe's evaluation section.
@@ -248,20 +251,22 @@ class Session:
         Returns what evaluation.json holds, and writes the summary anew. One with changes, with
         another number of recurrences, or of the checkpoint of an earlier `step`, is kept beside it
         (see `evaluations.py`). With a `member` only that one is evaluated, and nothing is written.
+        `show_grid` is called with each grid as it fills, after every row.
         """
         self._make_known()
         models, at = self._evaluated_at(step)  # first: a run without a checkpoint is refused
         settings = suite.settings_of(self.recipe, self.layout, changes)
         self.accept(settings.named)
         if member is not None:
-            return self._evaluation(models.only(self._member(member)), settings, progress, member)
+            alone = models.only(self._member(member))
+            return self._evaluation(alone, settings, progress, show_grid, member)
         changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
         changed |= {} if at == self.step else {"step": at}
         states.check_recipe(self.folder, self.recipe)
         stage = life.beside(self.folder) if changed else life.stage(self.folder, "evaluating")
         with stage, self._parts(settings, changed, at) as kept:
             shared = self._shared(kept, settings, models, at)
-            found = self._evaluation(models, settings, progress, None, *shared)
+            found = self._evaluation(models, settings, progress, show_grid, None, *shared)
             found = replace(found, changes=changed, step=at)
             self.folder.save_evaluation(found)
             if not changed:
@@ -300,6 +305,7 @@ class Session:
         models: scoring.Models,
         settings: sections.Evaluation,
         progress: Callable[[str], None],
+        show_grid: suite.ShowGrid,
         member: int | None = None,
         keep: suite.Keep = suite.fresh,
         drop: suite.Say = lambda name: None,
@@ -310,7 +316,7 @@ class Session:
         with expected.compiling() as compiled:
             pace = self._pace(models, settings, compiled)
             say = interrupts.checked(pace.added(progress))
-            found = suite.evaluate(self.recipe, models, settings, say, keep, drop)
+            found = suite.evaluate(self.recipe, models, settings, say, keep, drop, show_grid)
         found = replace(found, num_recurrences=self.num_recurrences)
         if not settings.named:
             return found

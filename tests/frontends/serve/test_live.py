@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from rich.console import ConsoleDimensions
 
+from curta.evaluation.results import Grid
 from curta.frontends.api import train
+from curta.frontends.cli.display import grid_map
 from curta.frontends.serve import made
 from curta.runs.record import Progress
 from tests import tiny
@@ -237,3 +240,42 @@ def test_what_is_watched_has_charts_of_its_own(
     before = size.locator(".median").get_attribute("points")
     tab.get_by_label("logarithmic").check()
     expect(size.locator(".median")).not_to_have_attribute("points", str(before))
+
+
+def test_named_problems_and_a_grid_appear_as_they_are_answered(
+    runs_folder: Path, server: Served, tab: Page
+) -> None:
+    """Every member's answers at each checkpoint, and a grid on the page while it is evaluated."""
+    named = {
+        "training__named_at_checkpoints": True, "evaluation__named": ["12+34", "999+1"],
+        "evaluation__grid": 3, "evaluation__grid_count": 4,
+    }  # fmt: skip
+    run = train("addition", 2, run="seen", overrides=tiny.overrides(**named), evaluate=False)
+    rows = [row for row in run.folder.read_metrics() if row.named]
+    assert [(row.step, row.member) for row in rows] == [(10, 0), (10, 1), (20, 0), (20, 1)]
+    for row in rows[2:]:
+        for problem, one in row.named.items():
+            answer = run.ask(problem, row.member)
+            assert one.answer == (None if answer is None else str(answer))
+            assert one.correct == (answer == sum(map(int, problem.split("+"))))
+            assert one.perplexity >= 1
+    tab.goto(f"{server.address}runs/seen/live.html")
+    expect(tab.locator("#answers tr")).to_have_count(4)
+    first = tab.locator("#answers tr").first
+    expect(first.locator("th")).to_have_text("12+34")
+    expect(first.locator("td").last).to_have_text("20")
+    seen: list[str] = []
+
+    def look(grid: Grid) -> None:
+        filled = len(grid.exact_match[0])
+        seen.append(grid_map(grid, ConsoleDimensions(80, 24)).plain)
+        expect(tab.locator("#grids rect")).to_have_count(3 * filled)
+        text = tab.locator("#grids figcaption").text_content() or ""
+        assert f"{filled} of 3 rows" in text
+        assert ("left" in text) == (filled == 2)
+
+    found = run.evaluate(show_grid=look)
+    assert [len(text.splitlines()) for text in seen] == [5, 5, 5]
+    assert [text.splitlines()[1].strip() for text in seen[:2]] == ["3", "3"]  # not yet there
+    assert len(seen[2].splitlines()[1].strip()) > 1
+    assert found.grids[0].digits == [1, 2, 3]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -81,6 +82,49 @@ def test_a_tracker_keeps_what_the_run_does(
         "validation_exact_match", *WATCHED.values(),
     }  # fmt: skip
     assert READERS[name](run) == pytest.approx(expected)
+
+
+def test_wandb_has_the_users_project_team_and_tags_in_every_stage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`wandb.init` is replaced by one that remembers: nothing is sent."""
+    wandb = pytest.importorskip("wandb", reason="pip install 'curta[wandb]'")
+    asked: list[dict[str, Any]] = []
+
+    def init(**given: Any) -> Any:
+        asked.append(given)
+        return MagicMock()
+
+    monkeypatch.setattr(wandb, "init", init)
+    monkeypatch.setenv("WANDB_PROJECT", "of the environment")
+    overrides = tiny.overrides(evaluation__certificate=0)
+    mine = {"project": "us/sums", "tags": ["k=4", "first"], "online": True}
+    curta.train("addition", run="mine", overrides=overrides, track="wandb", evaluate=False, **mine)
+    curta.load("mine").evaluate()
+    usual = curta.train("addition", run="usual", overrides=overrides, track="wandb", evaluate=False)
+    names = ("mode", "project", "entity", "tags", "dir")
+    told = ("online", "sums", "us", ("k=4", "first"), str(curta.load("mine").folder.path))
+    assert [tuple(given[name] for name in names) for given in asked] == [
+        told, told, ("offline", "of the environment", None, None, str(usual.folder.path)),
+    ]  # fmt: skip
+    assert len({given["id"] for given in asked}) == 2
+
+
+def test_wandb_that_refuses_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wandb = pytest.importorskip("wandb", reason="pip install 'curta[wandb]'")
+
+    def refuse(**given: Any) -> Any:
+        raise wandb.Error("api_key not configured (no-tty)\ncall wandb.login()")
+
+    monkeypatch.setattr(wandb, "init", refuse)
+    few = ["--training.steps", "20", "--training.problems", "100"]
+    assert main(["train", "addition", "--track", "wandb", "--online", *few]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "curta: wandb: api_key not configured (no-tty)"
+    assert main(["train", "addition", "--track", "trackio", "--tags", "a", *few]) == 2
+    assert capsys.readouterr().err == "curta: --tags is for --track wandb\n"
 
 
 class Remembering(trackers.Tracker):

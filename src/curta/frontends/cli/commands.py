@@ -27,6 +27,9 @@ SUMS = ("7+8", "999999999999999999999999+1", "31415926535897932384+2718281828459
 @click.option("--run", metavar="NAME", help="Name of the run (the recipe's, numbered).")
 @click.option("--seeds", type=options.SEEDS, default=1, metavar="N", help=options.SEEDS_HELP)
 @click.option("--track", metavar="T,U", help="Trackers, of tensorboard, wandb, trackio.")
+@click.option("--project", default="", metavar="[TEAM/]NAME", help="Project of wandb or trackio.")
+@click.option("--tags", default="", metavar="A,B", help="Tags that wandb gives the run.")
+@click.option("--online", is_flag=True, help="Let wandb send while the run goes on.")
 @click.option("--no-evaluation", is_flag=True, help="Do not evaluate what was learned.")
 @shared
 @takes_on
@@ -35,6 +38,9 @@ def train(
     run: str | None,
     seeds: int | list[int],
     track: str | None,
+    project: str,
+    tags: str,
+    online: bool,
     no_evaluation: bool,
     on: On | None,
     **overrides: Any,
@@ -44,8 +50,11 @@ def train(
     RECIPE is its name or path, or a program's file, such as gcd.py.
     """
     from curta.frontends.api import begin
+    from curta.runs.info import Tracking
 
-    return _complete(begin(recipe, seeds, run, overrides, track or (), not no_evaluation), on)
+    tracking = Tracking(project, tuple(filter(None, tags.split(","))), online)
+    begun = begin(recipe, seeds, run, overrides, track or (), not no_evaluation, tracking)
+    return _complete(begun, on)
 
 
 def _complete(run: "Run", on: On | None) -> int:
@@ -166,7 +175,7 @@ def evaluate(
     changes: dict[str, Any] = {"digits": options.sizes(digits), **sizes}
     changes = {name: value for name, value in changes.items() if value is not None}
     with Status() as status:
-        made = found.evaluate(status.say, member, step, **changes)
+        made = found.evaluate(status.say, member, step, status.show_grid, **changes)
     if as_json:
         print(json.dumps(to_json(made)))
         return 0 if agrees(made.lengths) else 1

@@ -1,11 +1,13 @@
 """What is printed: live progress on a terminal, plain lines elsewhere."""
 
+import re
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -17,6 +19,8 @@ from curta.frontends.cli.screen import console as console
 from curta.frontends.cli.screen import notice as notice
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleDimensions
+
     from curta.config.recipe import Recipe
     from curta.evaluation.results import Grid, WholeTable
     from curta.export.dataset import Summary
@@ -95,7 +99,9 @@ class Learning:
                 else (now.seconds / now.step)
             )
             console().print(f"{line}  {(now.steps - now.step) * taken:.0f} s left")
-            sys.stdout.flush()
+        for text in _named_lines(now):
+            console().print(text)
+        sys.stdout.flush()
 
 
 SILENT = 10.0
@@ -107,6 +113,7 @@ class Status:
 
     def __init__(self, doing: str = "evaluating") -> None:
         self.doing, self.said = doing, time.monotonic()
+        self.grid: Grid | None = None
         self.status = Screen(stderr=True).status(Text(f"{doing} ..."))
 
     def __enter__(self) -> "Status":
@@ -119,10 +126,65 @@ class Status:
 
     def say(self, what: str) -> None:
         line = printable(f"{self.doing} {what} ...")
-        self.status.update(Text(line))
+        if self.grid is not None and not what.startswith(f"grid of {self.grid.operator}: "):
+            self.grid = None
+        heat = [] if self.grid is None else [grid_map(self.grid, self.status.console.size)]
+        self.status.update(Group(Text(line), *heat))
         if not sys.stderr.isatty() and time.monotonic() - self.said > SILENT:
             print(line, file=sys.stderr, flush=True)
             self.said = time.monotonic()
+
+    def show_grid(self, grid: "Grid") -> None:
+        """Shows a grid as far as it is filled, below the line that says what is done now."""
+        self.grid = grid
+
+
+def _named_lines(now: "Step") -> Iterator[Text]:
+    """For each named problem what members answer at a checkpoint: `12+34 = 47  WRONG`.
+
+    Of several members the first wrong one is shown, and how many are right.
+    """
+    from curta.report.tables.evaluation import short
+
+    members = list(now.named.values())
+    for problem in members[0] if members else ():
+        answers = [named[problem] for named in members]
+        shown = next((one for one in answers if not one.correct), answers[0])
+        verdict = ("  right", "green") if shown.correct else ("  WRONG", "bold red")
+        right = sum(one.correct for one in answers)
+        seeds = f" (right in {right} of {len(answers)} seeds)" if len(answers) > 1 else ""
+        text = "invalid" if shown.answer is None else short(shown.answer)
+        perplexity = f", perplexity of the right answer {shown.perplexity:,.4g}"
+        asked = re.sub(r"[0-9]+", lambda number: short(number[0]), problem)
+        yield Text.assemble(f"  {asked} = ", (text, "bold"), verdict, seeds, perplexity)
+
+
+SHADES = ("·", "-", "░", "▒", "▓", "█")
+"""A cell of a grid on the screen, by its band: below 25 %, from 25, 50, 75 and 90 %, 100 %."""
+
+
+def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
+    """A grid as a heat map of letters, its first row below, as far as it is filled.
+
+    Where the screen is too small a letter stands for the mean of several cells. Two letters are as
+    wide as one is high.
+    """
+    from curta.report.figures import BANDS, band, median_cells
+
+    cells, size = median_cells(grid.exact_match), grid.max_digits
+    step = max(1, -(-size // max(1, min(room.height - 6, (room.width - 8) // 2))))
+    lines = [
+        Text(f"  {grid.operator}, exact match by digits of both operands, median of the seeds")
+    ]
+    for first in reversed(range(0, size, step)):
+        line = Text(f"{first + 1:>4} ")
+        for second in range(0, size, step):
+            part = [v for row in cells[first : first + step] for v in row[second : second + step]]
+            level = band(statistics.fmean(part)) if part else 0
+            line.append(2 * SHADES[level] if part else "  ", "blue")
+        lines.append(line)
+    legend = "  ".join(f"{shade} {name}" for shade, (_, name, _) in zip(SHADES, BANDS, strict=True))
+    return Text("\n").join([*lines, Text(f"     {legend}")])
 
 
 def data_lines(summary: "Summary", out: str, seconds: float) -> list[str]:

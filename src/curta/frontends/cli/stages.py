@@ -78,7 +78,7 @@ def _evaluate(run: "Run") -> int:
     from curta.frontends.cli.display import Status
 
     with Status() as status:
-        found = run.evaluate(status.say, report=False)
+        found = run.evaluate(status.say, show_grid=status.show_grid, report=False)
     show_evaluation(found, run.seeds)
     return 0 if agrees(found.lengths) else 1
 

@@ -1,14 +1,17 @@
-"""The metrics of a run as they are written: what is new since the last question."""
+"""The metrics of a run as they are written, and its grids as they fill: what is new to a page."""
 
 import math
 import time
+import typing
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from curta.runs import metrics
+from curta.evaluation import exact_match
+from curta.report.figures import band, median_cells
+from curta.runs import metrics, parts
 from curta.runs.folders import Folder
-from curta.runs.info import Metric
+from curta.runs.info import Metric, NamedAnswer
 
 COLUMNS = (
     "step", "member", "loss", "exact_match", "seconds", "validation_loss",
@@ -17,6 +20,24 @@ COLUMNS = (
 
 WATCHED = "evaluated "
 """Begins the columns of what is watched."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A member's answers to named problems at a checkpoint, by the problem."""
+
+    step: int
+    member: int
+    answers: dict[str, NamedAnswer]
+
+
+@dataclass(frozen=True)
+class FillingGrid:
+    """A grid of `size` rows as far as it is evaluated: the band of each cell's median, by row."""
+
+    operator: str
+    size: int
+    bands: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -39,6 +60,8 @@ class News:
     anew: bool
     more: bool
     ended: int | None = None
+    named: list[Named] = field(default_factory=list)
+    grids: list[FillingGrid] = field(default_factory=list)
 
 
 def since(path: Path, cursor: str) -> News:
@@ -59,7 +82,23 @@ def since(path: Path, cursor: str) -> News:
         anew=part.anew,
         more=part.more,
         ended=info.ended,
+        named=[Named(row.step, row.member, row.named) for row in part.rows if row.named],
+        grids=_grids(path) if info.status == "evaluating" else [],
     )
+
+
+def _grids(folder: Path) -> list[FillingGrid]:
+    """The grids of an evaluation that goes on, from what it has kept by now."""
+    found: dict[str, FillingGrid] = {}
+    for part in parts.newest(folder / parts.FILE):
+        place = exact_match.grid_place(part.name)
+        if place is not None:
+            operator, _, size = place
+            cells = typing.cast(exact_match.Cells, part.rows)
+            (row,) = median_cells([[member] for member in cells])
+            grid = found.setdefault(operator, FillingGrid(operator, size, []))
+            grid.bands.append([band(share) for share in row])
+    return list(found.values())
 
 
 def _idle(folder: Path) -> float:

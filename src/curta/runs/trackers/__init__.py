@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from curta.config.errors import UserError, notify, unknown
 from curta.config.optional import module
+from curta.runs.info import AS_USUAL, Tracking
 from curta.runs.trackers.base import Findings, Tracked, Tracker
 from curta.runs.trackers.tensorboard import TensorBoard
 from curta.runs.trackers.trackio import Trackio
@@ -20,8 +21,11 @@ TRACKERS: dict[str, type[Tracker]] = {
 __all__ = ["TRACKERS", "Findings", "Tracked", "Tracker", "checked", "installed", "opened"]
 
 
-def checked(names: str | Sequence[str]) -> list[str]:
-    """Names of trackers, in one text or several; UserError if one is unknown or not installed."""
+def checked(names: str | Sequence[str], tracking: Tracking = AS_USUAL) -> list[str]:
+    """Names of trackers, in one text or several; UserError if one is unknown or not installed.
+
+    It is one, too, if none of them knows what `tracking` sets.
+    """
     parts = names.split(",") if isinstance(names, str) else list(names)
     for name in parts:
         if name not in TRACKERS:
@@ -29,6 +33,10 @@ def checked(names: str | Sequence[str]) -> list[str]:
         if parts.count(name) > 1:
             raise UserError(f"tracker {name!r} is named twice")
         module(TRACKERS[name].library, name)
+    for field, value in vars(tracking).items():
+        knowing = [name for name, tracker in TRACKERS.items() if field in tracker.takes]
+        if value and not {*knowing} & {*parts}:
+            raise UserError(f"--{field} is for --track {' or '.join(knowing)}")
     return parts
 
 

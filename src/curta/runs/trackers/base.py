@@ -11,12 +11,12 @@ from typing import Any
 from curta.evaluation.results import SummaryStatistics
 from curta.evaluation.watched import parted
 from curta.problems.operations import OPERATIONS
-from curta.runs.info import Metric
+from curta.runs.info import Metric, Tracking
 
 
 @dataclass(frozen=True)
 class Tracked:
-    """What a tracker is told of a run: `settings` is its recipe, `step` where it begins or goes on.
+    """What a tracker knows of a run: `settings` is its recipe, `step` where it begins or resumes.
 
     `created` is when the run was, by which it is told from an earlier one of its name.
     """
@@ -27,6 +27,7 @@ class Tracked:
     seeds: Sequence[int]
     settings: dict[str, Any]
     step: int
+    tracking: Tracking = Tracking()
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Tracker(ABC):
     name: str
     """On the command line, and of the extra that brings the library."""
     library: str
+    takes: tuple[str, ...] = ()
+    """The fields of `Tracking` that it knows."""
 
     @abstractmethod
     def __init__(self, run: Tracked) -> None:
@@ -69,7 +72,7 @@ def values(row: Metric) -> dict[str, float]:
 
     What was watched has names such as `evaluated/addition/held-out`.
     """
-    known = ("step", "member", "evaluated")
+    known = ("step", "member", "evaluated", "named")
     rest = {name: value for name, value in vars(row).items() if name not in known}
     found = {name: float(value) for name, value in rest.items() if value is not None}
     return found | {_name(name): value for name, value in row.evaluated.items()}

@@ -11,13 +11,18 @@ from curta.runs.trackers.base import Findings, Tracked, Tracker, by_step, flat
 
 class Trackio(Tracker):
     name = library = "trackio"
+    takes = ("project",)
 
     def __init__(self, run: Tracked) -> None:
         self.seeds, self.step = run.seeds, run.step
         self.trackio = module(self.library, self.name)
         with redirect_stdout(sys.stderr):  # it prints lines, and a command's output may be JSON
             self.run = self.trackio.init(
-                project="curta", name=run.name, config=run.settings, resume="allow", embed=False
+                project=run.tracking.project or "curta",
+                name=run.name,
+                config=run.settings,
+                resume="allow",
+                embed=False,
             )
 
     def add(self, rows: Sequence[Metric]) -> None:

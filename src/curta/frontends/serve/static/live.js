@@ -13,16 +13,19 @@ const charts = [
   new Chart(at("charts"), "Exact match on training problems", ["exact_match", "validation_exact_match"], percent, false),
 ];
 const watched = new Map(); // column: its chart
+const named = new Map(); // member: its answers to named problems at the last checkpoint
+const filling = new Map(); // operator: rows of its grid when it was first seen, and that moment
 let curves = new Curves(), cursor = "", told = "", name = document.title;
 
 async function renew() {
   const reply = await fetch(`metrics.json?after=${cursor}`);
   if (!reply.ok) throw new Error(reply.statusText);
   const run = await reply.json();
-  if (run.anew) curves = new Curves();
+  if (run.anew) curves = new Curves(), named.clear();
   for (const values of run.records) {
     curves.add(Object.fromEntries(run.columns.map((column, i) => [column, values[i]])));
   }
+  for (const answers of run.named ?? []) named.set(answers.member, answers);
   cursor = run.cursor;
   if (run.more) return renew();
   if (run.status === "finished" && run.evaluated) location.replace("report.html");
@@ -41,6 +44,53 @@ function show(run) {
   watch();
   for (const chart of [...charts, ...watched.values()]) chart.show(curves, shown(curves.step, steps), at("log").checked);
   members(run);
+  answers(run);
+  grids(run);
+}
+
+// What every member answered to the named problems at its last checkpoint.
+function answers(run) {
+  at("named").hidden = !named.size;
+  const rows = [...named.values()].flatMap(({ step, member, answers }) =>
+    Object.entries(answers).map(([problem, { answer, correct, perplexity }]) => {
+      const row = document.createElement("tr");
+      const texts = [problem, answer ?? "invalid", correct ? "right" : "wrong", figure(perplexity), run.seeds[member], step.toLocaleString("en")];
+      for (const [i, text] of texts.entries()) {
+        const cell = row.appendChild(document.createElement(i ? "td" : "th"));
+        if (!i) cell.scope = "row";
+        if (i === 2 && !correct) cell.className = "miss";
+        cell.textContent = text;
+      }
+      return row;
+    }),
+  );
+  at("answers").replaceChildren(...rows);
+}
+
+// Every grid as far as it is evaluated, its first row below, and the time that is left of it.
+function grids(run) {
+  const now = performance.now() / 1000, space = "http://www.w3.org/2000/svg";
+  const maps = (run.grids ?? []).map(({ operator, size, bands }) => {
+    if (!filling.has(operator)) filling.set(operator, { rows: bands.length, moment: now });
+    const { rows, moment } = filling.get(operator), pace = (now - moment) / (bands.length - rows);
+    const box = document.createElement("figure"), svg = box.appendChild(document.createElementNS(space, "svg"));
+    const left = bands.length > rows && bands.length < size ? `, about ${duration(pace * (size - bands.length))} left` : "";
+    const text = `Exact match of ${operator} by the digits of both operands: ${bands.length} of ${size} rows${left}`;
+    svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", text);
+    for (const [row, cells] of bands.entries()) {
+      for (const [column, band] of cells.entries()) {
+        const cell = svg.appendChild(document.createElementNS(space, "rect"));
+        const place = { class: `band-${band}`, x: column, y: size - 1 - row, width: 1, height: 1 };
+        for (const [key, value] of Object.entries(place)) cell.setAttribute(key, value);
+      }
+    }
+    box.appendChild(document.createElement("figcaption")).textContent = text;
+    return box;
+  });
+  at("grids").replaceChildren(...maps);
+  at("bands").hidden = !maps.length;
 }
 
 // A chart for what is watched: problems of training beside held-out ones, and each size.
