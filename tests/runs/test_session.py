@@ -293,9 +293,7 @@ def test_what_is_held_out_is_evaluated_and_the_split_is_counted(shared_runs: Sha
     run = shared_runs.trained(**table())
     found = run.evaluate(held_out=10, report=False)
     rows = [row for row in found.lengths if row.slice_name == "held out"]
-    assert [(row.size, row.count, row.digits) for row in rows] == [
-        ("0..9", 9, 1)
-    ]  # half a pair is left out
+    assert [(row.size, row.count, row.digits) for row in rows] == [("0..9", 10, 1)]
     assert all(value >= 1 for value in rows[0].perplexity)
     (split,) = found.splits
     assert replace(split, answers=()) == tasks.Split("+", training=60, held_out=40, overlap=0)
