@@ -6,6 +6,7 @@ at any length, so its export stops at `DIGITS` digits, or where texts become too
 
 import random
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from curta.config.errors import UserError
@@ -19,7 +20,8 @@ from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
-from curta.programs.machine.sampling import draw
+from curta.programs.machine.sampling import RefusedError, draw, refused
+from curta.programs.machine.survey import Recorder
 from curta.programs.machine.writing import limit_of
 from curta.programs.user.kept import StoredTexts, stored
 
@@ -29,8 +31,11 @@ DIGITS = 1_000
 TOKENS = 20_000
 """Tokens of a program's completion beyond which operands are no longer than those evaluated."""
 
-SPARE = 4
-"""How much longer a program's completion may be than the longest of the few that are recorded."""
+SPARE = 2
+"""How much longer a program's completion may be than the longest that `longest` records."""
+
+DRAWN = 64
+"""Digits of which problems of each shape are drawn: short texts differ more from one another."""
 
 
 class Room(NamedTuple):
@@ -58,7 +63,8 @@ def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
         digits = _bisected(model, operator, count, 0, most + 1)
         return Room(digits, count, _completion(model, operator, count, digits) or 0)
     if layout.recorder is None or isinstance(layout.recorder, StoredTexts):
-        return Room(evaluated, count, SPARE * _longest_stored(layout, operator, evaluated * count))
+        longest_kept = _longest_stored(layout, operator, evaluated * count)
+        return Room(evaluated, count, 2 * SPARE * longest_kept)  # of few problems, not the largest
     digits, tokens = evaluated, _completion(model, operator, count, evaluated)
     if tokens is None:
         digits = _bisected(model, operator, count, 0, evaluated)
@@ -89,17 +95,34 @@ def _completion(model: Transformer, operator: str, count: int, digits: int) -> i
         layout.accept(operator, size)
         bounds = layout.bounds(operator, size)
         model.positions.check(bounds)
-        if not isinstance(layout, ProgramLayout) or layout.recorder is None:
+        recorder = layout.recorder if isinstance(layout, ProgramLayout) else None
+        if not isinstance(recorder, Recorder):
             return bounds.completion
-        # of a program the largest operands need not have the longest text: gcd(999, 999) has not
-        program, rng = layout.recorder.programs[operator], random.Random(digits)
-        texts = [
-            layout.recorder.record(operator, draw(program, Sizes.exactly(size), rng))
-            for _ in range(4)
-        ]
+        return max(bounds.completion, longest(recorder, operator, size))
     except UserError:
         return None
-    return max(bounds.completion, *(len(tokens) - prompt for tokens, prompt in texts))
+
+
+def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
+    """Return the tokens of the longest completion among problems up to a size.
+
+    The largest operands need not have the longest text: 9//1 has a longer one than 99//99, and
+    gcd(999, 999) a short one. So operands of which one is half as long or a single digit are
+    recorded, too, and the program's rare cases. Raises UserError for one that is too long.
+    """
+    program, rng = recorder.programs[operator], random.Random(size[0])
+    shapes = {size: None}
+    for shorter in {1: None, -(-size[-1] // 2): None} if len(size) > 1 else ():
+        shapes |= {(*size[:-1], shorter): None, (shorter, *size[1:]): None}
+    problems = [case(rng, *size) for case in program.cases.values()]
+    for shape in [*shapes] * max(1, DRAWN // max(1, size[0])):
+        with suppress(RefusedError):
+            problems.append(draw(program, Sizes.exactly(shape), rng))
+    if not problems:
+        raise RefusedError(f"{program.title} has no problems of such a size")
+    accepted = [operands for operands in problems if not refused(program, operands)]
+    texts = [recorder.record(operator, operands) for operands in accepted]
+    return max((len(tokens) - prompt for tokens, prompt in texts), default=0)
 
 
 def _longest_stored(layout: ProgramLayout, operator: str, digits: int) -> int:

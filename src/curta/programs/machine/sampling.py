@@ -14,6 +14,10 @@ TRIES = 1_000
 """Draws after which a program is given up that refuses them all."""
 
 
+class RefusedError(UserError):
+    """A program that has no problems of some size."""
+
+
 def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
     """A problem of these sizes: digit counts uniform and independent, digits uniform."""
     for _ in range(TRIES):
@@ -21,7 +25,7 @@ def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
         if not refused(program, values):
             return values
     drawn = f"all of {TRIES:,} random problems of {spanned(sizes.first, 'digit')}"
-    raise UserError(f"{program.title} refused {drawn}: change sizes= or refuse=")
+    raise RefusedError(f"{program.title} refused {drawn}: change sizes= or refuse=")
 
 
 def propose(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
