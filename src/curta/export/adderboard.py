@@ -36,7 +36,7 @@ IMPORT_CHECKED = "\nfrom curta.export.huggingface.asking_curta import checked\n"
 TYPING = "from typing import Any\n"
 
 DIGITS = 100
-"""The most digits of an operand: with every token the file calculates the whole text anew."""
+"""The most digits of an operand: the file recomputes the whole text for every token."""
 
 NEEDED = {
     "embedding": ("table",),
@@ -190,7 +190,7 @@ def _tricks(model: Transformer) -> list[str]:
 
 
 def _tensors(model: Transformer) -> dict[str, np.ndarray]:
-    """All that is learned, each once; what a design does without is not there."""
+    """Return each learned weight once, without those that the design leaves out."""
     found = {
         "tokens": model.tokens,
         "roles": model.roles,

@@ -44,7 +44,7 @@ def table(run: "Carried") -> dict[str, Any]:
 
 
 def operation(machine: Machine, task: Task) -> dict[str, Any]:
-    """How problems of a task look, what it was trained on, and whether its truth is known."""
+    """Describe a task: an example, the trained sizes, and whether Curta knows the truth."""
     known = OPERATIONS.get(task.operator)
     form = machine.formats[task.operator]
     plain = known is not None and (known.base is not None or _bases(form) == {10})

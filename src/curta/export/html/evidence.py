@@ -1,4 +1,4 @@
-"""What a page can say is right of a program of one's own, whose code it has not.
+"""The correct answers that a page shows for a user's program, whose code it does not contain.
 
 The run's certificate has the right token after every window that occurs, and with it a page writes
 the right text of any problem. The problems that the run has kept have their truths.

@@ -54,7 +54,7 @@ class CurtaAdapter(ArchitectureAdapter):
     supports_compatibility_mode = False  # weights are not folded into one another
 
     def prepare_model(self, model: CurtaForCausalLM) -> None:
-        """Rewrites the model so that every value has a place of its own, and maps its modules."""
+        """Rewrite the model so that every value has its own module, and map these modules."""
         settings = model.config.model
         model.model.tokens, model.model.spelling = _vectors(model), Spelling(_plain(model.config))
         model.model.blocks = _unrolled(model.model.blocks, settings["num_recurrences"])

@@ -38,7 +38,7 @@ class PositionsHooks(GeneralizedComponent):
 
 
 class FeedForwardHooks(MLPBridge):
-    """`hook_pre` is what the activation is given, and with a gate `hook_pre_linear` the rest."""
+    """`hook_pre` is the activation's input; with a gate, `hook_pre_linear` is the other factor."""
 
     def __init__(self, name: str, config: Any, submodules: dict[str, GeneralizedComponent]) -> None:
         super().__init__(name, config, submodules=submodules)
@@ -62,7 +62,7 @@ class BlockHooks(BlockBridge):
 
 
 class OutHooks(LinearBridge):
-    """The out matrix; under `use_attn_result` as the sum of what each head adds."""
+    """Apply the output matrix; under `use_attn_result`, head by head, so that each has a hook."""
 
     _per_head: Callable[[Tensor], Tensor] | None = None
 

@@ -69,7 +69,7 @@ def _recur(model: Transformer, context: BlockContext, past: list[KV]) -> tuple[F
 
 
 def _attend(model: Transformer, block: Block, x: Flat, context: BlockContext, past: KV) -> Attended:
-    """New tokens attend to all so far, themselves included; what is found are all of these."""
+    """Let new tokens attend to all tokens so far, themselves included; return all of these."""
     pairs = zip(past, model.keys_values(block, x, context), strict=True)
     keys, values = (jnp.concatenate(pair, axis=1) for pair in pairs)
     return x, context, model.heads(block, x, context, keys, values), (keys, values)

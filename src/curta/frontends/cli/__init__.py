@@ -65,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of the process, which then ends."""
     if arguments is not None:
         return _run(arguments)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # or XLA tells users to file slow compiles
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # XLA logs its note on slow compiles as an error, and only this level hides it. What XLA cannot
+    # do reaches the user all the same: JAX raises it.
     gc.set_threshold(50_000, 20, 50)  # each collection walks all of JAX: a tenth of a demo's time
     _open_streams()
     code = _run(sys.argv[1:], last=True)

@@ -1,4 +1,4 @@
-"""Puts the page of one member together that sees whole texts."""
+"""Assemble the page of one member of a model over whole texts."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ SHARED = (
     "numbers.js", "elements.js", "asking.js", "pacing.js", "machine.js", "compound.js",
     "problems.js", "rights.js",
 )  # fmt: skip
-"""What pages under a window have too."""
+"""Scripts that pages under a window use as well."""
 
 MODULES = SHARED + tuple(
     f"whole/{name}.js"

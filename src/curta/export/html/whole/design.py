@@ -1,4 +1,4 @@
-"""What a page must know of a model over whole texts besides its weights, written as JSON."""
+"""The settings of a model over whole texts that its page needs besides the weights, as JSON."""
 
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ def _operation(layout: Layout, task: Task) -> dict[str, Any]:
 
 
 def _layout(recipe: Recipe, layout: Layout) -> dict[str, Any]:
-    """How texts are followed; of a published layout also how prompts and answers are written."""
+    """The rules for roles and positions; for a published layout, prompts and answers as well."""
     table = layout_table(layout) | {
         "axes": layout.axes,
         "characters": list(layout.characters),
@@ -66,14 +66,14 @@ def _layout(recipe: Recipe, layout: Layout) -> dict[str, Any]:
 
 
 def _longest(layout: Layout) -> int | None:
-    """Tokens of a completion where its length is its end."""
+    """Length of a completion that has no end sign; None if it has one."""
     if layout.end_sign:
         return None
     return layout.bounds(layout.operators[0], (1, 1)).completion
 
 
 def _forms(recipe: Recipe, layout: Layout) -> dict[str, Any]:
-    """Prompt and answer of each operator as data, as far as they are."""
+    """The form of each operator's prompt and answer, where the layout has it as data."""
     return {
         task.operator: {
             "mark": OPERATIONS[task.operator].mark,
@@ -85,7 +85,7 @@ def _forms(recipe: Recipe, layout: Layout) -> dict[str, Any]:
 
 
 def _formats(recipe: Recipe, layout: Layout) -> dict[str, Any]:
-    """What operands there are, as a machine's formats say it, for `problems.js`."""
+    """The operands of each operator in the form of a machine's formats, for `problems.js`."""
     return {task.operator: _format(layout, task.operator) for task in recipe.tasks}
 
 
