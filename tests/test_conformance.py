@@ -25,6 +25,7 @@ from curta.config.positions import Positions
 from curta.evaluation.generation import completions
 from curta.evaluation.memo import Memo
 from curta.export import EXPORTERS
+from curta.export.html.assembled import Carried, render_page
 from curta.layouts import ShapeBounds, Text
 from curta.layouts.batches import padded
 from curta.model import precision
@@ -43,6 +44,7 @@ GRAPHS = """
 import sys
 from pathlib import Path
 from curta.export import EXPORTERS
+from curta.export.html.assembled import Carried, render_page
 from tests.designs import design
 for name in sys.argv[2:]:
     EXPORTERS["onnx"].write(design(name).exported, Path(sys.argv[1]) / f"{name}.onnx")
@@ -252,37 +254,25 @@ def adderboard(of: Design, tools: Tools) -> Found:
 
 
 def page(of: Design, tools: Tools) -> Found:
-    """The page over whole texts, in Chromium."""
-    from curta.export.html.whole import render_page
-
-    path = tools.folder / f"{of.name}.html"
-    path.write_text(render_page(of.recipe, of.model, "mine", 0), encoding="utf-8")
+    """In Chromium: on squared paper for models under a window, over whole texts for others."""
+    run, path = Carried("mine", of.recipe, of.layout, [of.weights]), tools.folder / "page.html"
+    path.write_text(render_page(run, 0), encoding="utf-8")
     tools.tab.goto(path.as_uri())
-    asked = json.dumps([tokens for tokens, _ in of.texts])
-    logits = evaluated(
-        tools.tab, f"{asked}.map((t) => curta.sites(t).logits.map((row) => [...row]))"
-    )
-    asked = json.dumps(list(map(str, of.problems)))
-    written = evaluated(tools.tab, f"{asked}.map((p) => curta.write(p, {{}}, {of.most}))")
+    problems = json.dumps(list(map(str, of.problems)))
+    if run.refused() is None:
+        asked = json.dumps([rows.tolist() for rows in of.windows])
+        look = "(rows) => rows.map((row) => [...curta.look(row).logits])"
+        write = f"(problem) => curta.write(problem, {of.most})"
+    else:
+        asked = json.dumps([tokens for tokens, _ in of.texts])
+        look = "(text) => curta.sites(text).logits.map((row) => [...row])"
+        most = of.most if of.causal else room(of).total  # all of an answer at once
+        write = f"(problem) => curta.write(problem, {{}}, {most})"
+    logits = [np.array(rows) for rows in evaluated(tools.tab, f"{asked}.map({look})")]
+    written = evaluated(tools.tab, f"{problems}.map({write})")
     if not of.causal:
         written = [text[:prompt] for text, (_, prompt) in zip(written, of.texts, strict=True)]
-    return list(map(np.array, logits)), written
-
-
-def page_of_windows(of: Design, tools: Tools) -> Found:
-    """The page on squared paper."""
-    from curta.export.html.assembled import render_page
-
-    path = tools.folder / f"{of.name}, windows.html"
-    path.write_text(render_page(of.recipe, of.model, "mine", 0), encoding="utf-8")
-    tools.tab.goto(path.as_uri())
-    asked = json.dumps([rows.tolist() for rows in of.windows])
-    look = "(row) => [...curta.look(row).logits]"
-    logits = evaluated(tools.tab, f"{asked}.map((rows) => rows.map({look}))")
-    asked = json.dumps(list(map(str, of.problems)))
-    return list(map(np.array, logits)), evaluated(
-        tools.tab, f"{asked}.map((p) => curta.write(p, {of.most}))"
-    )
+    return logits, written
 
 
 def evaluated(tab: Any, expression: str) -> Any:
@@ -313,7 +303,6 @@ WAYS: dict[str, Way] = {
     "TransformerLens": Way(transformer_lens, NO_TORCH, slow=True),
     "ONNX": Way(onnx, slow=True),
     "page": Way(page, slow=True),
-    "page of windows": Way(page_of_windows, [*OTHERS, "window, arc"], slow=True),
 }
 
 
