@@ -20,7 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from curta.config.recipe import Recipe
 from curta.frontends import api, measuring
 from curta.layouts.texts import layout_of
-from curta.model import blocks, model_cost
+from curta.model import model_cost, transformer
 from curta.problems import tasks
 from curta.training import devices, processes, records, trainer
 from docs.shared import on_one_core
@@ -51,7 +51,8 @@ def profiled(size: str, way: str, rounds: int, steps: int) -> dict[str, Any]:
 
     `rounds` times so many `steps` are timed, after one that is not.
     """
-    with mock.patch.object(blocks, "UNROLLED", blocks.UNROLLED if way == "written out" else 1):
+    unrolled = transformer.UNROLLED if way == "written out" else 1
+    with mock.patch.object(transformer, "UNROLLED", unrolled):
         of = one_step(api.resolve(RECIPE, design(size)))
         tracing, lowered = timed(lambda: of.program.lower(of.member, jnp.int32(0)))
     before = peak_bytes()
@@ -76,7 +77,7 @@ def one_step(recipe: Recipe) -> Step:
     layout, mesh = layout_of(recipe), trainer.training_mesh(recipe, 1)
     data, bounds = records.recorded(recipe, layout, [0])
     written = trainer.Written(layout, bounds)
-    first = blocks.index_tree(trainer.init(recipe, layout, jnp.array([0])), 0)
+    first = transformer.index_tree(trainer.init(recipe, layout, jnp.array([0])), 0)
     one = partial(trainer.step, recipe, written, mesh.shape["batch"])
     everywhere = PartitionSpec()
     sharded = jax.shard_map(

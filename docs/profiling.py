@@ -1,8 +1,9 @@
 """What a step of the ladder's last rung costs at four sizes: `make results-profiling`.
 
 The sizes are those of `docs.sizes`, with the recipe's own 256 problems a step; layers written out
-one after the other, as the model has them, or in a loop (`blocks.UNROLLED` 1). Each is measured on
-one core and on all, in processes of their own (`docs.profiled`) that compile anew, several times.
+one after the other, as the model has them, or in a loop (`transformer.UNROLLED` 1). Each is
+measured on one core and on all, in processes of their own (`docs.profiled`) that compile anew,
+several times.
 
 machine    the product of two large matrices, and a triad of large arrays: the roofs
 0.5M ...   seconds of tracing, compiling and a step; memory; operations and bytes of a step

@@ -18,10 +18,9 @@ from jaxtyping import Array, Float, Int
 
 from curta.evaluation.memo import in_blocks
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import index_tree
 from curta.model.layers import ACTIVATIONS
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, index_tree
 
 UNIT = 2.0**-24
 """Largest relative error of one rounding."""

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.blocks import Attended, Block, BlockContext, index_tree
 from curta.model.layers import Flat
 from curta.model.states import KVHeads, Logits, Slots, Tokens
 from curta.model.transformer import Transformer
@@ -42,30 +41,27 @@ def decode_step(
     index = model.positions.insert(cache.index, where)
     context, count = model.context(tokens, where, index), model.config.num_recurrences
 
+    slots = jnp.arange(len(tokens))[:, None]
+
     def recur(number: Array | int, now: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
-        x, (keys, values, index) = now
-        attend = partial(_attend, model, number=number)
-        layers = [partial(attend, past=past) for past in zip(keys, values, strict=True)]
-        x, found = model.in_turn(x, context, layers)
-        keys, values = zip(*found, strict=True)
-        return x, Cache(keys, values, index)
+        x, cache = now
+
+        def store(
+            past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
+        ) -> tuple[Array, Array, tuple[Slots, Slots]]:
+            """All that is cached, the new tokens included, and the longer past."""
+            spot = (number, slots, where.index)
+            past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
+            return past[0][number], past[1][number], past
+
+        attends = [
+            partial(model.attend, store=partial(store, past))
+            for past in zip(cache.keys, cache.values, strict=True)
+        ]
+        x, kept = model.in_turn(x, context, attends)
+        keys, values = zip(*kept, strict=True)
+        return x, Cache(keys, values, cache.index)
 
     now = model.begin(context.entry), cache._replace(index=index)
     x, cache = recur(0, now) if count == 1 else jax.lax.fori_loop(0, count, recur, now)
     return cache, model.logits(x, where.index)
-
-
-def _attend(
-    model: Transformer,
-    block: Block,
-    x: Flat,
-    context: BlockContext,
-    past: tuple[Slots, Slots],
-    number: Array | int,
-) -> Attended:
-    """Tokens of `x` attend to all that is cached, themselves included; with the longer past."""
-    keys, values = model.keys_values(block, x, context)
-    spot = (number, jnp.arange(len(keys))[:, None], context.where.index)
-    past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
-    now: tuple[KVHeads, KVHeads] = index_tree(past, number)
-    return x, context, model.heads(block, x, context, *now), past

@@ -24,7 +24,7 @@ and no input is injected between the two. MLP-only layers have neither attention
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -33,8 +33,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from curta.layouts import ShapeBounds, TokenPositions
-from curta.model.blocks import Attended, Block, BlockContext
-from curta.model.layers import Flat
 from curta.model.states import Logits, Tokens
 from curta.model.taps import Tap, below, untouched
 from curta.model.transformer import Transformer
@@ -122,37 +120,12 @@ def all_logits(
     context = model.context(tokens, where, model.positions.index(where, bounds))
     context = context._replace(entry=tap("embedding", context.entry))
     x = model.begin(context.entry)
-    for prefix in _prefixes(model.config.num_recurrences):
-        x = _blocks(model, x, context, below(tap, prefix))
+    count = model.config.num_recurrences
+    for number in range(count):
+        here = below(tap, f"recurrence.{number}.") if count > 1 else tap
+        attends = [
+            partial(model.attend, tap=below(here, f"layer.{layer}."))
+            for layer in range(model.config.num_attention_layers)
+        ]
+        x, _ = model.in_turn(x, context, attends, here)
     return model.logits(x, tokens, tap)
-
-
-def _prefixes(num_recurrences: int) -> Iterator[str]:
-    """What names of sites begin with in each recurrence: nothing if there is one."""
-    for number in range(num_recurrences):
-        yield f"recurrence.{number}." if num_recurrences > 1 else ""
-
-
-def _blocks(model: Transformer, x: Flat, context: BlockContext, tap: Tap) -> Flat:
-    """All blocks, one after the other."""
-    x = model.entered(x, context.entry)
-    for number in range(model.config.num_layers):
-        here = below(tap, f"layer.{number}.")
-        attends = number < model.config.num_attention_layers
-        x, _ = model.block(number)(
-            x, context, partial(_attend, model, here) if attends else None, here
-        )
-    return x
-
-
-def _attend(model: Transformer, tap: Tap, block: Block, x: Flat, context: BlockContext) -> Attended:
-    """As `Transformer.attend`; with a tap, its weights are written out."""
-    if tap is untouched:
-        return model.attend(block, x, context)
-    query = tap("attention.queries", model.query(block, x, context))
-    keys, values = map(model.repeat_kv, model.keys_values(block, x, context))
-    keys, values = tap("attention.keys", keys), tap("attention.values", values)
-    seen = context.visible_keys
-    weights = tap("attention.weights", model.positions.weights(block.positions, seen, query, keys))
-    heads = jnp.einsum("bhqk,bkhe->bqhe", weights.astype(values.dtype), values)
-    return x, context, heads.reshape(x.shape), None

@@ -1,20 +1,19 @@
-"""The transformer: token and role embeddings, attention layers, MLP-only layers, head.
+"""The transformer: embeddings, blocks of attention and MLP, head.
 
-What a block does stands in `blocks.Block`, how the model is trained and asked here. The other
-ways through the blocks differ in how an attention layer attends: token by token with a cache
-(`decoding`), over windows (`windows`), and looking inside (`inspection`).
+It reads from top to bottom: `Block` is one layer, `Transformer.attend` is attention, and
+`Transformer.__call__` puts them together. Decoding with a cache (`decoding`), windows (`windows`)
+and looking inside (`inspection`) run the same blocks.
 
-Shapes: activations are kept two-dimensional, (tokens, width), through every
-linear layer and get their batch axis back only for attention; XLA on CPU copies
-whole layouts otherwise. Only what is scored is computed: after the keys of the
-last attention layer of the last recurrence, nothing but the queries goes on.
+Shapes: activations stay two-dimensional, (tokens, width) with tokens = batch * time, through every
+linear layer and have a batch axis in attention only; XLA on CPU copies whole layouts otherwise.
+Only what is scored is computed: after the keys of the last attention layer of the last recurrence,
+the queries alone go on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,18 +23,106 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from curta.config.model import ModelConfig
 from curta.config.positions import Positions
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model import arc, blocks, dropout, first_weights, layers, recurrence, sharing
-from curta.model.blocks import Attend, Attended, Block, BlockContext, Going
+from curta.model import arc, dropout, first_weights, layers, sharing
 from curta.model.deferred_init import Weight, draw, normal
-from curta.model.dropout import Dropout
-from curta.model.layers import MLP, Attention, Flat
+from curta.model.dropout import Dropout, DropoutMask, dropped
+from curta.model.layers import MLP, Attention, Flat, feedforward, linear, normed, plus_bias
 from curta.model.positions import build as build_positions
 from curta.model.positions.base import Encoding, Shape, VisibleKeys
-from curta.model.states import Heads, KVHeads, Logits, Queries, States, Tokens, pick, rows_of
-from curta.model.taps import Tap, untouched
+from curta.model.states import KVHeads, Logits, Queries, States, Tokens, pick, rows_of
+from curta.model.taps import Tap, below, untouched
 
-Asked = tuple[Queries, VisibleKeys]
+ActiveTokens = Float[Array, "active width"]  # tokens that go on after an attention layer
+ScoredQueries = tuple[Queries, VisibleKeys]
 Key = PRNGKeyArray | None
+
+UNROLLED = 8
+"""Blocks written out one after the other in the compiled program, at most.
+
+A loop copies each block's weights and activations: four blocks of width 64 took 98 ms
+a step in a loop and 73 ms written out.
+"""
+
+
+class BlockContext(NamedTuple):
+    """Where a block's tokens stand and what they see; over windows, the embedded input alone."""
+
+    where: Any  # TokenPositions
+    visible_keys: Any  # VisibleKeys
+    entry: Flat  # the embedded input
+
+
+class AttentionOutput(NamedTuple):
+    """What attention hands back to its block."""
+
+    x: ActiveTokens
+    context: BlockContext
+    heads: ActiveTokens
+    """What the heads take, side by side, before the out matrix."""
+    kept: Any
+    """For the caller: a cache, or the context of the tokens that go on."""
+
+
+Attend = Callable[["Block", Flat, BlockContext], AttentionOutput]
+
+
+class Block(eqx.Module):
+    """One layer, or several, stacked along a leading axis."""
+
+    mlp: MLP
+    attention: Any  # Attention; None in an MLP-only layer
+    positions: Any  # what the encoding learns for each attention layer
+    dropout: Dropout
+    config: ModelConfig = eqx.field(static=True)
+
+    def __call__(
+        self, x: Flat, context: BlockContext, attend: Attend | None = None, tap: Tap = untouched
+    ) -> tuple[ActiveTokens, Any]:
+        """x + attention(norm(x)), then x + mlp(norm(x)); also what `attend` keeps.
+
+        `attend` is `Transformer.attend`, or the same over windows; None in an MLP-only layer.
+        """
+        x, kept = tap("before", self._inject(x, context, "block")), None
+        if attend is not None:
+            x, context, heads, kept = attend(self, x, context)
+            change = tap("attention.output", self._out(heads, tap))
+            x = self._add(x, change, self.attention, index_tree(self.dropout.output, 0))
+            x = tap("middle", self._inject(x, context, "sublayer"))
+        h = self.sublayer_input(x, self.mlp, context)
+        change = feedforward(self.config, self.mlp, h, self.dropout.mlp, tap)
+        change = tap("mlp.output", change)
+        x = self._add(x, change, self.mlp, index_tree(self.dropout.output, 1))
+        return tap("after", x), kept
+
+    def sublayer_input(self, x: Flat, layer: Attention | MLP, context: BlockContext) -> Flat:
+        """norm(x), where the norm stands before the sub-layer, plus the input where injected."""
+        if self.config.norms_before:
+            x = normed(self.config, x, layer.gain, layer.gain_bias)
+        return x + context.entry if self.config.input_injection == "normed" else x
+
+    def _out(self, heads: ActiveTokens, tap: Tap) -> ActiveTokens:
+        """What attention adds to the state; with a tap, as the sum of what each head adds.
+
+        Two heads of one feature, [2, 3], and the rows [1, 0] and [0, 1]: [2, 0] and [0, 3].
+        """
+        weight, bias = self.attention.out, self.attention.out_bias
+        if tap is untouched:
+            return linear(heads, weight, bias)
+        parts = heads.reshape(len(heads), self.config.heads, -1)
+        rows = weight.reshape(self.config.heads, -1, weight.shape[-1])
+        each = tap("attention.heads", jnp.einsum("the,hew->thw", parts, rows))
+        return plus_bias(jnp.sum(each, axis=1), bias)
+
+    def _add(self, x: Flat, change: Flat, layer: Attention | MLP, mask: DropoutMask) -> Flat:
+        """x + dropout(change); normalised itself where the norm stands after the sub-layer."""
+        x = x + dropped(self.config, change, mask)
+        if not self.config.norms_after:
+            return x
+        return normed(self.config, x, layer.after, layer.after_bias)
+
+    def _inject(self, x: Flat, context: BlockContext, before: str) -> Flat:
+        """Add the embedded input, if the config has it before a block or another sub-layer."""
+        return x + context.entry if self.config.input_injection in (before, "sublayer") else x
 
 
 class Transformer(eqx.Module):
@@ -112,22 +199,33 @@ class Transformer(eqx.Module):
         """
         index = self.positions.index(where, bounds)
         context = self.context(tokens, where, index, dropout_key)
-        dropped = partial(self._dropped, dropout_key, shape=tokens.shape)
         x, before = self.begin(context.entry), (num_recurrences or self.config.num_recurrences) - 1
-        # draws of dropout are slow to compile: not written out
-        written_out = 0 if dropout_key is not None else blocks.UNROLLED // self.config.num_layers
 
-        def loop(tree: tuple[Transformer, BlockContext], x: Flat, number: Array) -> Flat:
-            return tree[0]._loop(x, tree[1], dropped(number))
+        def recur(
+            model: Transformer, context: BlockContext, x: Flat, number: Array | int
+        ) -> ActiveTokens:
+            return model._recurrence(x, context, model._dropped(dropout_key, number, tokens.shape))
 
-        def read(x: Flat) -> Going | None:
-            return pick(x, queries) if each else None
+        if not isinstance(no_grad_recurrences, int) or no_grad_recurrences:
+            still, start = jax.lax.stop_gradient(((self, context), x))
+            after = jax.lax.fori_loop(
+                0, no_grad_recurrences, lambda number, x: recur(*still, x, number), start
+            )
+            x = jnp.where(no_grad_recurrences == 0, x, after)  # gradients reach x if there are none
 
-        tree, numbers = (self, context), no_grad_recurrences + jnp.arange(before)
-        x = recurrence.without_gradient(loop, tree, x, no_grad_recurrences)
-        x, earlier = recurrence.followed(loop, tree, x, numbers, read, written_out)
+        def followed(x: Flat, number: Array) -> tuple[Flat, ActiveTokens | None]:
+            x = recur(self, context, x, number)
+            return x, pick(x, queries) if each else None
+
+        earlier = None
+        if before:
+            # Draws of dropout are slow to compile: not written out.
+            unroll = 1 if dropout_key is not None else UNROLLED // self.config.num_layers
+            numbers = no_grad_recurrences + jnp.arange(before)
+            x, earlier = jax.lax.scan(followed, x, numbers, unroll=min(before, max(1, unroll)))
         last = (queries, self._visible_keys(index, pick(where, queries)))
-        return States(earlier, self._loop(x, context, dropped(no_grad_recurrences + before), last))
+        dropped = self._dropped(dropout_key, no_grad_recurrences + before, tokens.shape)
+        return States(earlier, self._recurrence(x, context, dropped, last))
 
     def logits(self, state: Flat, queries: Queries, tap: Tap = untouched) -> Logits:
         """Logits for the tokens that follow `queries`, from their states."""
@@ -172,14 +270,15 @@ class Transformer(eqx.Module):
         return dropout.dropped(self.config, x, mask)
 
     def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
-        look = self.positions.visible_keys if self.config.causal else self.positions.everyone
-        return look(index, queries)
+        if self.config.causal:
+            return self.positions.visible_keys(index, queries)
+        return self.positions.bidirectional_mask(index, queries)
 
     def begin(self, entry: Flat) -> Flat:
         """The state before the first block, to which an injected input is still to be added."""
         return jnp.zeros_like(entry) if self.config.injects_into_state else entry
 
-    def entered(self, x: Flat, entry: Flat) -> Flat:
+    def inject_input(self, x: Flat, entry: Flat) -> Flat:
         """The state with which a recurrence begins: with the embedded input, if it is added here.
 
         Of [1, 2] and the input [3, 4]: [4, 6] with `recurrence`, and [1, 2] otherwise.
@@ -199,103 +298,127 @@ class Transformer(eqx.Module):
         positions = self.positions.layers if attends else None
         dropped = dropped if attends else dropped.without_attention()
         stacked = Block(model.mlp, attention, positions, dropped, self.config)
-        return blocks.index_tree(stacked, which)
+        return index_tree(stacked, which)
 
-    def _loop(
-        self, x: Flat, context: BlockContext, dropped: Dropout, last: Asked | None = None
-    ) -> Going:
+    def _recurrence(
+        self, x: Flat, context: BlockContext, dropped: Dropout, last: ScoredQueries | None = None
+    ) -> ActiveTokens:
         """All blocks; if `last` are given, only they go on after the last keys and values."""
         num_attention_layers = self.config.num_attention_layers
-        count, x = num_attention_layers - (last is not None), self.entered(x, context.entry)
-        x = blocks.scan_blocks(self.block(slice(count), dropped), x, context, self.attend)
-        rest = slice(num_attention_layers, None)
+        count, x = num_attention_layers - (last is not None), self.inject_input(x, context.entry)
+        x = scan_blocks(self.block(slice(count), dropped), x, context, self.attend)
         if last is not None:
             dropped = dropped.of(last[0])
-            attend = partial(self._attend_last, asked=last)
+
+            def attend(block: Block, x: Flat, context: BlockContext) -> AttentionOutput:
+                return self.attend(block, x, context, queries=last)
+
             x, context = self.block(count, dropped)(x, context, attend)
-        return blocks.scan_blocks(self.block(rest, dropped), x, context)
+        return scan_blocks(self.block(slice(num_attention_layers, None), dropped), x, context)
 
     def in_turn(
-        self, x: Flat, context: BlockContext, attends: Iterable[Attend]
-    ) -> tuple[Flat, Any]:
-        """All blocks, written out one after the other, and what each attention layer found."""
-        x, found = self.entered(x, context.entry), []
+        self, x: Flat, context: BlockContext, attends: Iterable[Attend], tap: Tap = untouched
+    ) -> tuple[Flat, list[Any]]:
+        """All blocks, written out one after the other, and what each attention layer keeps."""
+        x, kept = self.inject_input(x, context.entry), []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
-            x, one = self.block(number)(x, context, attend)
-            found.append(one)
-        return x, found[: self.config.num_attention_layers]
+            x, one = self.block(number)(x, context, attend, below(tap, f"layer.{number}."))
+            kept.append(one)
+        return x, kept[: self.config.num_attention_layers]
 
-    def attend(self, block: Block, x: Flat, context: BlockContext) -> Attended:
-        """Every token of `x` attends to the tokens of `x` that it sees."""
-        keys, values = self.keys_values(block, x, context)
-        return x, context, self.heads(block, x, context, keys, values), None
+    def attend(
+        self,
+        block: Block,
+        x: Flat,
+        context: BlockContext,
+        *,
+        queries: ScoredQueries | None = None,
+        store: Callable[[KVHeads, KVHeads], tuple[KVHeads, KVHeads, Any]] | None = None,
+        tap: Tap = untouched,
+    ) -> AttentionOutput:
+        """Each token of `x` attends to those it sees: project, turn, score, mix.
 
-    def _attend_last(self, block: Block, x: Flat, context: BlockContext, asked: Asked) -> Attended:
-        """As `attend`; only the tokens that are asked for have queries, and go on."""
-        (queries, seen), (keys, values) = asked, self.keys_values(block, x, context)
-        x = pick(x, queries)
-        context = BlockContext(seen.queries, seen, pick(context.entry, queries))
-        return x, context, self.heads(block, x, context, keys, values), context
-
-    def heads(
-        self, block: Block, x: Flat, context: BlockContext, keys: KVHeads, values: KVHeads
-    ) -> Flat:
-        """What the tokens of `x` take from keys and values, head beside head."""
-        query, seen, mask = self.query(block, x, context), context.visible_keys, block.dropout
-        keys, values = self.repeat_kv(keys), self.repeat_kv(values)
-        if mask.attention is not None:
-            ones = jnp.ones(mask.attention.shape)
-            seen = seen._replace(factors=dropout.dropped(self.config, ones, mask.attention))
-        return self.positions.attend(block.positions, seen, query, keys, values).reshape(x.shape)
-
-    def query(self, block: Block, x: Flat, context: BlockContext) -> Heads:
-        """The queries of all tokens of `x`."""
-        where = context.where
-        (query,) = self.project(block, self.located(x, where), context, "query")
-        return self.scaled(self.rotated(query, where))
-
-    def keys_values(self, block: Block, x: Flat, context: BlockContext) -> tuple[KVHeads, KVHeads]:
-        """Keys and values of all tokens of `x`."""
-        where = context.where
-        if self.config.qk_input == "state":
-            keys, values = self.project(block, x, context, "key", "value")
-        else:
-            (keys,) = self.project(block, self.located(x, where), context, "key")
-            (values,) = self.project(block, x, context, "value")
-        return self.rotated(keys, where), values
-
-    def rotated(self, heads: KVHeads, where: TokenPositions) -> KVHeads:
-        """Queries or keys as the encoding turns them, in float32, whatever their dtype."""
-        return self.positions.rotate(heads.astype(jnp.float32), where).astype(heads.dtype)
-
-    def located(self, x: Flat, where: TokenPositions) -> Flat:
-        """What queries and keys are made of: the state, or the vectors of positions alone."""
-        if self.config.qk_input == "state":
-            return x
-        vectors = jnp.zeros((*where.index.shape, 1)) + self.positions.embed(where)
-        return vectors.reshape(x.shape).astype(x.dtype)
-
-    def project(self, block: Block, x: Flat, context: BlockContext, *names: str) -> list[Heads]:
-        """norm(x) times weights of these names, (tokens, width), as (batch, time, heads, features).
-
-        Heads are cut out of the width: [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads. Tokens
-        that stand nowhere, as a vocabulary's, are one text.
+        With `queries`, these tokens alone attend, and go on. `store` puts keys and values into a
+        cache; it returns the keys and values to attend to, and what the caller keeps.
         """
-        h, layer = block.sublayer_input(x, block.attention, context), block.attention
-        shape = (1, len(x)) if context.where is None else context.where.index.shape
-        found = [
-            layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias")) for name in names
-        ]
-        return [part.reshape(*shape, -1, self.config.head_dim) for part in found]
+        config, kept = self.config, None
 
-    def scaled(self, query: Heads) -> Heads:
-        """Encodings divide scores by the root of `head_dim`; queries undo it without a scale."""
-        return query if self.config.attention_scale else query * self.config.head_dim**0.5
+        def inputs(x: Flat, context: BlockContext) -> tuple[Flat, Flat]:
+            """What queries and keys are made of, and values: norm(x), both but for `qk_input`."""
+            h = block.sublayer_input(x, block.attention, context)
+            if config.qk_input == "state":
+                return h, h
+            vectors = self.positions.embed(context.where)
+            vectors = jnp.zeros((*context.where.index.shape, 1)) + vectors
+            vectors = vectors.reshape(x.shape).astype(x.dtype)
+            return block.sublayer_input(vectors, block.attention, context), h
 
-    def repeat_kv(self, heads: KVHeads) -> Heads:
+        def turned(heads: KVHeads, where: TokenPositions) -> KVHeads:
+            """Turned by the encoding, in float32 whatever the dtype."""
+            return self.positions.rotate(heads.astype(jnp.float32), where).astype(heads.dtype)
+
+        located, h = inputs(x, context)
+        shape = context.where.index.shape  # batch time
+        keys = turned(project(block, located, "key", *shape), context.where)
+        values = project(block, h, "value", *shape)  # batch time kv_heads features
+        if store is not None:
+            keys, values, kept = store(keys, values)
+        if queries is not None:
+            picked, seen = queries
+            x = pick(x, picked)
+            context = kept = BlockContext(seen.queries, seen, pick(context.entry, picked))
+        located, _ = inputs(x, context)
+        shape = context.where.index.shape  # batch queries
+        query = turned(project(block, located, "query", *shape), context.where)
+        if not config.attention_scale:  # encodings divide scores by this root
+            query = query * config.head_dim**0.5
+        query = tap("attention.queries", query)
+        keys = tap("attention.keys", self.repeat_kv(keys))
+        values = tap("attention.values", self.repeat_kv(values))
+
+        seen, mask = context.visible_keys, block.dropout.attention
+        if mask is not None:
+            seen = seen._replace(factors=dropped(config, jnp.ones(mask.shape), mask))
+        if tap is untouched:
+            mixed = self.positions.attend(block.positions, seen, query, keys, values)
+        else:
+            shares = self.positions.weights(block.positions, seen, query, keys)
+            shares = tap("attention.weights", shares).astype(values.dtype)
+            mixed = jnp.einsum("bhqk,bkhe->bqhe", shares, values)
+        return AttentionOutput(x, context, mixed.reshape(x.shape), kept)
+
+    def repeat_kv(
+        self, heads: Float[Array, "*tokens kv_heads features"]
+    ) -> Float[Array, "*tokens heads features"]:
         """Keys or values for every head: of [k, l] those of four heads are [k, k, l, l]."""
         shared = self.config.heads // self.config.kv_heads
-        return heads if shared == 1 else jnp.repeat(heads, shared, axis=2)
+        return heads if shared == 1 else jnp.repeat(heads, shared, axis=-2)
+
+
+def project(block: Block, h: Flat, name: str, *shape: int) -> Float[Array, "*shape heads features"]:
+    """`h` times a matrix of attention, (tokens, width), cut into heads: (*shape, heads, features).
+
+    Of one token, [1, 2, 3, 4] is [[1, 2], [3, 4]] in two heads.
+    """
+    layer = block.attention
+    heads = linear(h, getattr(layer, name), getattr(layer, f"{name}_bias"))
+    return heads.reshape(*shape, -1, block.config.head_dim)
+
+
+def scan_blocks(
+    blocks: Block, x: Flat, context: BlockContext, attend: Attend | None = None
+) -> Flat:
+    """`x` through stacked blocks; fewer than two need no loop to be compiled."""
+    count = len(blocks.mlp.up)
+    if count < 2:
+        return index_tree(blocks, 0)(x, context, attend)[0] if count else x
+    each = lambda x, block: block(x, context, attend)
+    return jax.lax.scan(each, x, blocks, unroll=min(count, UNROLLED))[0]
+
+
+def index_tree(tree: Any, which: int | slice | Array) -> Any:
+    """`leaf[which]` of every leaf: one of the stacked blocks, or some of them."""
+    return jax.tree.map(lambda leaf: leaf[which], tree)
 
 
 def parameters(model: Transformer) -> int:

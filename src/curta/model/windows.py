@@ -6,11 +6,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import Attended, Block, BlockContext, scan_blocks
 from curta.model.layers import Flat
 from curta.model.positions.window import WindowEncoding
 from curta.model.taps import Tap, below, untouched
-from curta.model.transformer import Transformer
+from curta.model.transformer import (
+    AttentionOutput,
+    Block,
+    BlockContext,
+    Transformer,
+    project,
+    scan_blocks,
+)
 
 
 def logits_of_windows(
@@ -45,16 +51,19 @@ def _attend(
     x: Flat,
     context: BlockContext,
     rows: Int[Array, "batch cells"],
-) -> Attended:
+) -> AttentionOutput:
     """`x` is the vocabulary; the first token of each window sees the window, and goes on."""
     assert isinstance(model.positions, WindowEncoding)
-    query, keys, values = model.project(block, x, context, "query", "key", "value")
-    tables = model.scaled(query)[0], model.repeat_kv(keys)[0], model.repeat_kv(values)[0]
-    heads = model.positions.of_windows(block.positions, rows, *tables)
+    h = block.sublayer_input(x, block.attention, context)
+    query, keys, values = (project(block, h, name, len(x)) for name in ("query", "key", "value"))
+    if not model.config.attention_scale:
+        query = query * model.config.head_dim**0.5
+    keys, values = model.repeat_kv(keys), model.repeat_kv(values)
+    heads = model.positions.of_windows(block.positions, rows, query, keys, values)
     exact = x.astype(jnp.float32)  # its gradient is a sum over the windows of each token
     x = exact[rows[:, 0]].astype(x.dtype)
     context = context._replace(entry=context.entry[rows[:, 0]])
-    return x, context, heads.reshape(len(rows), -1), context
+    return AttentionOutput(x, context, heads.reshape(len(rows), -1), context)
 
 
 def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:

@@ -89,7 +89,7 @@ def test_alibi_takes_the_slope_times_the_distance_off_each_score(
 def test_alibi_takes_as_much_off_for_tokens_to_the_right() -> None:
     """An encoder sees them too."""
     encoding, where = built(ALiBi()), at(0, 1, 4)
-    found = np.asarray(encoding.bias(encoding.layers, encoding.everyone(where, where)))[0]
+    found = np.asarray(encoding.bias(encoding.layers, encoding.bidirectional_mask(where, where)))[0]
     assert np.array_equal(found, found.swapaxes(1, 2))
     assert (found <= 0).all()
 

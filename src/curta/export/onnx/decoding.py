@@ -13,11 +13,10 @@ from jaxtyping import Array, Float, Int
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.automaton import Automaton
 from curta.layouts.program import ProgramLayout
-from curta.model.blocks import Attended, Block, BlockContext
 from curta.model.inspection import all_logits
 from curta.model.layers import Flat
 from curta.model.states import KVHeads, Logits, Tokens
-from curta.model.transformer import Transformer
+from curta.model.transformer import BlockContext, Transformer
 
 UNBOUNDED = ShapeBounds(0, 0, ())
 """No encoding that goes into a graph needs to know how long texts are."""
@@ -61,18 +60,19 @@ def decode(
 def _recur(model: Transformer, context: BlockContext, past: list[KV]) -> tuple[Flat, list[KV]]:
     """The state after all recurrences, and each layer's keys and values."""
     x, present, count = model.begin(context.entry), list[KV](), model.config.num_attention_layers
+
+    def store(past: KV, keys: KVHeads, values: KVHeads) -> tuple[Array, Array, tuple[Array, Array]]:
+        """Let new tokens attend to all tokens so far, themselves included."""
+        keys = jnp.concatenate([past[0], keys], axis=1)
+        values = jnp.concatenate([past[1], values], axis=1)
+        return keys, values, (keys, values)
+
     for _ in range(model.config.num_recurrences):
         layers = past[len(present) :][:count]
-        x, found = model.in_turn(x, context, [partial(_attend, model, past=kv) for kv in layers])
-        present += found
+        attends = [partial(model.attend, store=partial(store, kv)) for kv in layers]
+        x, kept = model.in_turn(x, context, attends)
+        present += kept
     return x, present
-
-
-def _attend(model: Transformer, block: Block, x: Flat, context: BlockContext, past: KV) -> Attended:
-    """Let new tokens attend to all tokens so far, themselves included; return all of these."""
-    pairs = zip(past, model.keys_values(block, x, context), strict=True)
-    keys, values = (jnp.concatenate(pair, axis=1) for pair in pairs)
-    return x, context, model.heads(block, x, context, keys, values), (keys, values)
 
 
 def followed(

@@ -115,7 +115,7 @@ class Encoding(eqx.Module):
         visible = index.index[:, None, :] <= queries.index[:, :, None]
         return VisibleKeys(queries, index, visible)
 
-    def everyone(self, index: Any, queries: TokenPositions) -> VisibleKeys:
+    def bidirectional_mask(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         """Every key of the text, before the query or after it; padding is none."""
         visible = jnp.broadcast_to(
             index.role[:, None, :] >= 0, (*queries.role.shape, index.role.shape[1])
