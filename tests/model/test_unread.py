@@ -9,7 +9,7 @@ from curta.config.recipe import shipped_names
 from curta.config.sections import Training
 from curta.frontends.api import write_data
 from curta.model import recipes
-from curta.model.unread import NEEDS, unread
+from curta.model.unread import unread
 from curta.runs.comparison_spec import Draft, Entry, resolve
 
 PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
@@ -40,6 +40,7 @@ UNREAD = [
     (WINDOW, "training.validation", 8, "it needs training.validate_every"),
     (WINDOW, "training.evaluate_digits", [8], "it needs training.evaluate_every"),
     (WINDOW, "training.evaluate_count", 8, "it needs training.evaluate_every"),
+    (WINDOW, "training.named_at_checkpoints", True, "it needs evaluation.named"),
     (WINDOW, "training.stop_after", 8, "it needs training.stop_at"),
     (PLAIN, "training.problems", 8, "it needs a program, not a layout"),
     (PLAIN, "training.order", "epochs", "it needs a layout, and task.values or task.rows"),
@@ -57,10 +58,6 @@ UNREAD = [
 def test_what_has_no_effect_is_refused(name: str, path: str, value: Any, says: str) -> None:
     with pytest.raises(UserError, match=rf"recipe '{name}': {path} .* has no effect: {says}"):
         recipes.resolve(name, {path: value}, f"recipe {name!r}")
-
-
-def test_every_need_is_here() -> None:
-    assert {path for _, path, _, _ in UNREAD} | {"model.dropout"} == set(NEEDS)
 
 
 def test_dropout_at_no_place_is_refused() -> None:
