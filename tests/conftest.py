@@ -166,6 +166,15 @@ def brief() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def empty_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are saved with nothing on them: to draw them takes most of a report's time."""
+    from matplotlib.figure import Figure
+
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *to, **how: save(Figure(), *to, **how))
+
+
 @pytest.fixture(scope="session")
 def shared_runs(tmp_path_factory: pytest.TempPathFactory) -> made_once.Shared:
     """Runs that many tests begin with; the folder is that of all workers."""

@@ -74,14 +74,6 @@ def test_every_recipe_has_a_help(capsys: pytest.CaptureFixture[str], name: str) 
     assert "--evaluation.digits VALUE" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("field", ["evaluation.digits", "task.digits"])
-def test_a_list_without_brackets_is_named(
-    capsys: pytest.CaptureFixture[str], runs_folder: Path, field: str
-) -> None:
-    line = refused(capsys, "train", "addition", f"--{field}", "5,10")
-    assert f"{field} should be a list, such as [1, 2], not" in line
-
-
 @pytest.mark.parametrize(("command", "forms"), [("export", EXPORTERS), ("import", IMPORTERS)])
 def test_help_names_every_form(
     capsys: pytest.CaptureFixture[str], command: str, forms: dict[str, object]
@@ -138,95 +130,6 @@ def test_what_fields_are_is_read_for_a_help_alone(
     assert "training.steps must be" in refused(capsys, "train", "--training.steps", "0")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["trian"], "unknown command 'trian': did you mean 'train'?"),
-        (["train", "additoin"], "did you mean 'addition'"),
-        (
-            ["train", "--trainig.steps", "3"],
-            "unknown field 'trainig.steps': did you mean 'training.steps'?",
-        ),
-        (["train", "--training.steps", "abc"], "training.steps"),
-        (["train", "--training.steps", "0"], "training.steps"),
-        (["train", "--layout", "reversd"], "did you mean 'reversed'"),
-        (["train", "--positions.name", "windw"], "did you mean 'window'"),
-        (["train", "--task.operator", "?"], "unknown operator '?': choose from"),
-        (["train", "--model.heads", "5"], "model.heads 5"),
-        (["train", "--seeds", "0"], "'--seeds': it counts seeds: seed 0 alone is `--seeds 0,`"),
-        (["train", "--seeds", "201"], "write `--seeds 0-200`, for seed 201 alone `--seeds 201,`"),
-        (["train", "--seeds", "7-3"], "a range has 1 to 10,000 seeds, such as 0-63"),
-        (["train", "--seeds", "x"], "'--seeds': must be a whole number (got 'x')"),
-        (["train", "--sedes", "3"], "unknown option '--sedes': did you mean '--seeds'?"),
-        (["train", "--training.steps=-3"], "training.steps must be"),
-        (["train", "--training.steps", "-3"], "training.steps must be"),
-        (["train", "--training.steps", "0", "addition-reversed"], "recipe 'addition-reversed': "),
-        (["train", "--training.steps"], "Option '--training.steps' requires an argument."),
-        (["train", "--no-evaluatoin"], "did you mean '--no-evaluation'?"),
-        (["delete"], "unknown command 'delete': `curta --help` lists all"),
-        (["train", "--gpu", "1"], "unknown option '--gpu': `curta train --help` lists all"),
-        (["train", "--steps", "1"], "did you mean '--training.steps'?"),
-        (["runs", "-q"], "unknown option '-q': choose from --csv, --evaluation, --help"),
-        (["train", "--training.epochs", "1"], "'training.epochs': `curta train --help` lists all"),
-        (["train", "transformer"], "unknown recipe 'transformer': `curta recipes` lists all"),
-        (["compare", "--model.width", "3"], "--model.width is of no recipe"),
-        (["compare", "--seeds", "3"], "--seeds is of no recipe"),
-        (["compare", "--json"], "--json is of no recipe"),
-        (["probe", "mine", "--json"], "--member and --json need a probe"),
-        (["show", "addition", "--window", "--layers"], "three different views: choose one"),
-        (["show", "addition", "--window", "1+2"], "leave out the problem"),
-        (["show", "addition", "--window", "--trust"], "'addition' is a recipe"),
-        (["data", "addition", "--rows", "1", "--out", "x", "--model.width", "3"], "unknown field"),
-        (["train", "--task.operator", "-1"], "task.operator should be a valid string, not -1"),
-        (["sweep", "addition", "--model.width", "-8,32"], "width=-8': model.width must be"),
-        (["train", "missing.toml"], "No such file"),
-        (["ask", "nothing", "1+1"], "nothing"),
-        (["show", "addition", "1.5+2"], "every number needs a point"),
-        (["show", "addition", "12+"], "operand is missing"),
-        (
-            ["show", "addition", "5-3"],
-            "the recipe's program has no '-': it takes +",
-        ),
-        (["show", "addition", "1+2+3"], "the recipe's program takes 2 operands of + (got 3)"),
-        (["show", "division", "12//0"], "division by zero has no answer"),
-        (["show", "subtraction", "3--4"], "operands are whole numbers from 0 up"),
-        (["show", "sums", "1+2-3"], "one operation at a time"),
-        (["show", "calculator", "12/3"], "did you mean '//'?"),
-        (["show", "sorting", "srt 3,1"], "unknown operation 'srt': did you mean 'sort'?"),
-        (["check", "addition-plian"], "did you mean 'addition-plain'?"),
-        (["show", "base-61"], "did you mean 'base-16'?"),
-        (["recipes", "additoin"], "unknown recipe 'additoin': did you mean 'addition'?"),
-        (
-            ["show", "addition", "--layers", "5-3"],
-            "the recipe's program has no '-': it takes +",
-        ),
-        (["train", "--evaluation.named", "['12+']"], "evaluation.named: cannot read '12+': an op"),
-        (["evaluate", "nothing", "--cout", "3"], "did you mean '--count'?"),
-        (["compare", "addition"], "'addition' is one recipe: a comparison takes two"),
-        (["compare", "encoding"], "unknown comparison 'encoding': did you mean 'encodings'?"),
-        (["compare", "addition", "sums model.widht=3"], "did you mean 'model.width'"),
-        (["compare", "addition", "addition"], "two entries are called 'addition'"),
-        (
-            ["compare", "addition", "sums", "--model.widht", "3"],
-            "unknown field 'model.widht': did you mean 'model.width'?",
-        ),
-        (["compare", "addition", "sums", "--task.digits", "[1,0]"], "'addition': task.digits must"),
-        (["compare", "encodings", "--seeds", "0"], "'--seeds': it counts seeds: seed 0"),
-        (["compare", "addition", "sums", "--run", "a/b"], "'a/b' is no name for a run"),
-        (["sweep", "addition"], "nothing is swept: give a field several values"),
-        (["sweep", "addition", "--model.width", "32"], "nothing is swept"),
-        (["sweep", "addition", "--model.width", "32,x"], "width=x': model.width"),
-        (["sweep", "addition", "--model.width", "32,32"], "two entries are called 'width=32'"),
-        (["sweep"], "Missing argument 'RECIPE'. (see `curta sweep --help`)"),
-        (["recipes", "addition", "extra"], "Got unexpected extra argument (extra)"),
-    ],
-)
-def test_a_mistake_is_one_line_that_names_it(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
-) -> None:
-    assert says in refused(capsys, *arguments)
-
-
 def test_an_interrupted_command_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,13 +139,6 @@ def test_an_interrupted_command_says_so(
     monkeypatch.setattr("curta.runs.folders.find", interrupted)
     assert main(["ask", "mine", "1+2"]) == 130
     assert capsys.readouterr().err == "curta: interrupted\n"
-
-
-@pytest.mark.parametrize("text", ["", "12+", "1.5+2", "12+-3", "x+1", "1" * 100_001 + "+1"])
-def test_what_is_no_problem_is_refused(
-    trained: Path, capsys: pytest.CaptureFixture[str], text: str
-) -> None:
-    assert len(refused(capsys, "ask", str(trained), text)) < 250
 
 
 def test_training_writes_a_whole_run_folder(trained: Path) -> None:
@@ -271,24 +167,6 @@ def test_a_member_can_be_chosen_before_the_problem(
         "0 to 1"
         in (capsys.readouterr(), refused(capsys, "ask", str(trained), "1+2", "--member", "2"))[1]
     )
-
-
-def test_a_bad_line_of_a_file_is_named(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "sums.txt"
-    for line, says in {
-        "3*4": "'3*4': run ",
-        "12+34+5": "'12+34+5': run ",
-        "3 4": "cannot read '3 4'",
-        "0x1+0x2": "in base 10 only (got base 16)",
-    }.items():
-        file.write_text(f"\ufeff1+2\n{line}\n", "utf-8")
-        said = refused(capsys, "ask", str(trained), "--file", str(file))
-        assert "line 2 of " in said
-        assert says in said
-    file.write_text("\n")
-    assert "is empty" in refused(capsys, "ask", str(trained), "--file", str(file))
 
 
 def test_show_says_that_it_takes_the_recipe_where_a_run_has_its_name(
@@ -395,41 +273,6 @@ def test_probe_prints_json_that_its_file_and_the_report_hold(
     assert all(word in text for word in ("entropy", "57+68", "75+86=521$", "Report:"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["commutativty"], "unknown probe 'commutativty': did you mean 'commutativity'?"),
-        (["longer", "--cuont", "3"], "unknown option '--cuont': did you mean '--count'?"),
-        (
-            ["longer", "--problem", "1+2"],
-            "'--problem': choose from --count, --csv, --help",
-        ),
-        (["longer", "--count", "0"], "--count must be at least 1, not 0"),
-        (["longer", "--count", "x"], "--count"),
-        (["longer", "--member", "2"], "no member 2: run 'small' has 0 to 1"),
-        (["top-k", "--problem", "5-3"], "'5-3': run 'small' has no '-': it takes +"),
-        (["top-k", "--problem", "5+"], "operand is missing"),
-        (["top-k", "extra"], "Got unexpected extra argument (extra)"),
-    ],
-)
-def test_a_probe_that_cannot_be_put_is_refused_in_one_line(
-    trained: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
-) -> None:
-    assert says in refused(capsys, "probe", str(trained), *arguments)
-
-
-def test_a_probe_of_another_operation_is_refused_before_anything_is_loaded(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The run has no checkpoint either, which would be said next."""
-    api.begin("subtraction", 1, "differences", {})
-    assert (
-        "probe 'commutativity' does not apply to run 'differences': it examines operations of two"
-        " numbers whose order makes no difference, and the run has -"
-    ) in refused(capsys, "probe", "differences", "commutativity")
-    assert "no checkpoint yet" in refused(capsys, "probe", "differences", "single-digits")
-
-
 def test_runs_lists_broken_folders_too(
     trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,15 +284,6 @@ def test_runs_lists_broken_folders_too(
     text = capsys.readouterr().out
     assert "small" in text
     assert "damaged" in text
-
-
-def test_an_existing_run_is_not_touched(
-    trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = (trained / "run.json").read_bytes()
-    monkeypatch.setenv("CURTA_RUNS", str(trained.parent))
-    assert "exists already" in refused(capsys, "train", "addition", "--run", "small")
-    assert (trained / "run.json").read_bytes() == before
 
 
 def test_a_place_that_cannot_be_written_is_one_line(
@@ -543,11 +377,6 @@ def test_compare_prints_its_table_as_json_and_nothing_else(
     )
 
 
-def test_compare_without_arguments_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare"]) == 0
-    assert capsys.readouterr().out.startswith("encodings ")
-
-
 def test_compare_help_shows_values_that_the_recipes_share(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -566,14 +395,3 @@ def test_a_thread_that_is_still_at_work_does_not_crash_the_end() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert "addition" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [(["recipes", "addition"], "curta train addition"), (["show", "sorting"], "sort 2")],
-)
-def test_a_recipe_alone_is_enough(
-    capsys: pytest.CaptureFixture[str], words: list[str], says: str
-) -> None:
-    assert main(words) == 0
-    assert says in capsys.readouterr().out

@@ -12,7 +12,6 @@ import tomli_w
 
 from curta.config.printable import letters, printable
 from curta.frontends.cli import display, main, screen
-from curta.runs import folders
 from tests.made_once import Shared
 from tests.runs.test_folders import change
 
@@ -101,15 +100,6 @@ def test_runs_shows_foreign_names_as_letters(
         assert "has letters that cannot be shown" in text
 
 
-@pytest.mark.parametrize("name", ["\x1b]0;evil\x07", "two\nlines"])
-def test_a_name_that_cannot_be_read_is_refused_in_a_line(
-    copy: Copy, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy(name)
-    for words in (["resume", name], ["ask", name, "1+2"], ["report", name]):
-        assert "has letters that cannot be shown" in said(capsys, *words, code=2)
-
-
 def test_a_summary_that_cannot_be_read_is_refused_in_a_line(
     copy: Copy, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,12 +159,6 @@ def test_what_is_wrong_with_foreign_files_is_told_as_letters(
     change(folder / "run.json", status=EVIL, **{EVIL: 1})
     assert "damaged" in said(capsys, "runs")
     assert "damaged" in said(capsys, "resume", "mine", code=2)
-
-
-def test_new_runs_have_names_that_can_be_read() -> None:
-    for name in ("\x1b]0;evil\x07", "two\nlines", "\u202e", ""):
-        with pytest.raises(folders.UserError, match="is no name for a run"):
-            folders.checked(name)
 
 
 def _pipe(path: Path) -> None:

@@ -46,11 +46,6 @@ def test_runs_are_filtered(
     assert listed(capsys, *words) == names
 
 
-def test_no_match_is_said(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "--status", "finished"]) == 0
-    assert "no such runs" in capsys.readouterr().out
-
-
 def test_rm_asks_first(
     three: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,12 +118,3 @@ def test_seeds_are_a_count_or_themselves(given: str, seeds: list[int]) -> None:
     from curta.frontends.cli.options import SEEDS
 
     assert folders.seeds_of(SEEDS.convert(given, None, None)) == seeds
-
-
-@pytest.mark.parametrize("given", ["3,3", "0", "1,,2", "a,b", "1.5", "99999999999,1"])
-def test_seeds_that_cannot_be_are_refused(
-    given: str, runs_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", "addition", "--seeds", given, "--run", "x"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert not runs_folder.exists() or not list(runs_folder.iterdir())

@@ -10,8 +10,6 @@ from curta.frontends.run import Run
 from curta.probes.inside.activations import Activations
 from tests.made_once import Shared
 
-from .test_cli import refused
-
 
 @pytest.fixture
 def run(shared_runs: Shared) -> Run:
@@ -54,24 +52,3 @@ def test_without_interventions_no_answer_is_asked_for(
     assert [line.split()[0] for line in text.splitlines()[2:]] == [
         "layer.0.mlp.inner", "layer.0.mlp.output",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([], "Missing argument"),
-        (["1+2", "--sites", "layer.0.mlp.iner"], "did you mean 'layer.0.mlp.inner'?"),
-        (["1+2", "--zero", "layer.0.attention.head"], "did you mean 'layer.0.attention.heads'?"),
-        (["1+2", "--zero", "final:feature=99"], "final has feature 0 to 15, not 99"),
-        (["1+2", "--patch", "final"], "write SITE=PROBLEM"),
-        (["1+2", "--patch", "final=1+"], "operand is missing"),
-        (["1+2", "--resample", "final"], "give several problems"),
-        (["5-3"], "has no '-'"),
-        (["1+2", "--member", "2"], "no member 2"),
-        (["1+2", "--mena", "final"], "did you mean '--mean'?"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    run: Run, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
-) -> None:
-    assert says in refused(capsys, "activations", "mine", *arguments)

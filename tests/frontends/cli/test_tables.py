@@ -66,34 +66,6 @@ def test_all_tables_are_written(
     assert again == out(capsys, "tables", "both", "seeds", "--csv")
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["tables", "both", "statistic"], "unknown table 'statistic': did you mean 'statistics'?"),
-        (["tables", "both", "seeds", "--out", "x"], "--out writes all tables: leave out 'seeds'"),
-        (["tables", "both", "--csv", "--latex"], "--csv and --latex: give one of them"),
-        (["tables", "both", "--json", "--csv"], "--json and --csv: give one of them"),
-        (
-            ["tables", "both", "--evaluation", "no"],
-            "unknown evaluation of run 'both' 'no': there is none yet",
-        ),
-        (["tables", "both", "--out", __file__], "cannot write"),
-        (["tables", "bth"], "did you mean 'both'"),
-        (["paired", "both", "bth"], "did you mean 'both'"),
-        (["show", "addition", "1+2", "--csv"], "--csv is of tables: give --steps or --layers"),
-        (["compare", "--csv"], "--csv is of no recipe"),
-    ],
-)
-def test_mistakes_are_one_line(
-    run: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert says in told.err
-
-
 def test_a_comparison_has_tables(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs_folder.mkdir()
     sample.write_comparison(runs_folder / "three")

@@ -1,0 +1,210 @@
+"""What people read: the terminal, errors and pages, as tests/snapshots holds them.
+
+A transcript has a line `$ curta ...` for each command, and below it what the command prints and
+an exit code that is not 0. To add a command, or an error, add its line; `UPDATE=1` in the
+environment writes the rest anew. Times, paths and what is learnt are masked.
+"""
+
+import html
+import io
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curta.export.html.assembled import Carried, render_page
+from curta.frontends import api
+from curta.frontends.cli import main
+from tests.designs import design
+from tests.made_once import Shared
+
+pytestmark = pytest.mark.usefixtures("empty_pictures")
+
+KEPT = Path(__file__).with_name("snapshots")
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+
+
+def same(name: str, now: str) -> None:
+    """Require the text that is kept by this name; with UPDATE=1, keep this one."""
+    path = KEPT / f"{name}.txt"
+    if os.environ.get("UPDATE"):
+        path.write_text(now, "utf-8")
+    assert now == path.read_text("utf-8")
+
+
+def masked(text: str, folder: Path) -> str:
+    """Return a text without what is of the day, the machine or the processor."""
+    text = text.replace(str(folder), "FOLDER")
+    for pattern, instead in (
+        (r"\b\d[\d.]* ?(s|ms|us|seconds?|minutes?)\b", r"# \1"),
+        (r"20\d\d-\d\d-\d\d[T ][0-9:+-]*", "DATE"),
+        (r"[\d,]+ tokens a second", "# tokens a second"),
+        (r"(?m)^(Command|Code|Versions|Device) .*", r"\1 ..."),
+        (r"(?m)^invalid: .*", "invalid: ..."),
+        (r"(?s)\nmember \d+ writes .*?(\nand \d+ more|\nReport)", r"\nmember ... writes ...\1"),
+        (r"[ \t]+\n", "\n"),
+    ):
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+@pytest.fixture(scope="module")
+def place(brief: None, shared_runs: Shared, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to work in, with runs and files of all sorts."""
+    folder = tmp_path_factory.mktemp("place")
+    (folder / "runs").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(folder / "runs"))
+        shared_runs.finished("small")
+        api.begin("addition", 1, "begun", {})
+        api.begin("subtraction", 1, "minus", {})
+        api.begin("addition-reversed", 1, "rope", {})
+    for name, content in FILES.items():
+        (folder / name).write_text(content, "utf-8")
+    (folder / "bytes.toml").write_bytes(b"\xff\xfe")
+    for name in ("digit_sum.py",):
+        shutil.copy(EXAMPLES / name, folder)
+    for name, file, content in DAMAGED:
+        shutil.copytree(folder / "runs" / "small", folder / "runs" / name)
+        (folder / "runs" / name / file).write_text(content, "utf-8")
+    return folder
+
+
+FILES = {
+    "sums.txt": "1+2\n30+4\n",
+    "empty.txt": "\n",
+    "products.txt": "1+2\n3*4\n",
+    "mixed.txt": "1+2\n0x1+0x2\n",
+    "wrong.toml": "a",
+    "field.toml": 'program = "addition"\n[training]\nstep = 3\n',
+    "number.toml": 'program = "addition"\n[training]\nsteps = ' + "7" * 5_000,
+    "none.py": "x = 1\n",
+    "syntax.py": "def\n",
+}
+DAMAGED = (
+    ("torn", "run.json", "{"),
+    ("newer", "run.json", '{"format": 99}'),
+    ("listed", "evaluation.json", "[]"),
+    ("other", "recipe.toml", "a"),
+)
+
+
+def told(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what a command prints, and its exit code if that is not 0."""
+    try:
+        code: Any = main(shlex.split(command)[1:])
+    except Exception as error:
+        code = repr(error)
+    out, err = capsys.readouterr()
+    return out + err + (f"[{code}]\n" if code else "")
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in KEPT.glob("*.txt") if "page" not in p.stem))
+def test_transcript(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("CURTA_RUNS", "runs")
+    monkeypatch.setattr("sys.stdin", io.StringIO("1+2\n"))
+    if name == "errors":
+        nothing_is_trained(monkeypatch)
+    kept = (KEPT / f"{name}.txt").read_text("utf-8")
+    commands = re.findall(r"^\$ (.*)$", kept, re.MULTILINE)
+    mask = without_numbers if name == "learnt" else masked
+    said = (f"$ {command}\n{mask(told(command, capsys), place)}" for command in commands)
+    same(name, "".join(said))
+
+
+def without_numbers(text: str, folder: Path) -> str:
+    """Return a text of what was learnt: as `masked`, with nothing that depends on numbers."""
+    text = re.sub(r"[-+]?(#|\d)[\d,.#]*(e[-+]\d+)?", "#", masked(text, folder))
+    return re.sub(r" *[─━┃│╇┡┩┏┓└┘┴┬┼═]+ *|  +", " ", text)
+
+
+def nothing_is_trained(patch: pytest.MonkeyPatch) -> None:
+    """What is not refused fails."""
+    for work in ("runs.session.Session.train", "frontends.serve.serve"):
+        patch.setattr(f"curta.{work}", None)
+
+
+PAGES: dict[str, Callable[[Path], Path]] = {
+    "report": lambda place: api.load("small").write_report(place / "report"),
+    "page": lambda place: api.load("small").write_page(out=place / "page.html"),
+    "whole page": lambda place: whole_page(place / "whole.html"),
+}
+
+
+def whole_page(path: Path) -> Path:
+    """The page of a model over whole texts, with random weights."""
+    of = design("llama")
+    run = Carried("mine", of.recipe, of.layout, [of.weights])
+    path.write_text(render_page(run, 0), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line once; rows of figures, and what a member does wrong, are left out."""
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("CURTA_RUNS", "runs")
+    lines = without_numbers(visible(PAGES[name](place)), place).splitlines()
+    left_out = r"#|Member # writes|\W*\w{0,2}\W*$|[\w=+ ]{1,20}( #| yes| —)+$"
+    told = dict.fromkeys(line for line in lines if not re.match(left_out, line))
+    same(f"page of {name}", "\n".join(told) + "\n")
+
+
+STRANGE = (
+    "", " ", "a\0b", "n" * 300, "n" * 5_000, "7" * 5_000, "[" * 5_000 + "1" + "]" * 5_000, "a\ab",
+    "a\nb", "\x1b[31mred", "a\u202eb", "a\udcffb", "-1", "nan", "1e3", "1.5", str(10**30),
+    "\u0663x",
+)  # fmt: skip
+PLACES = """
+train X|check X|resume X|ask X 1+2|ask small X|evaluate X|certify X|probe X|probe small X|report X
+page X|export X --to onnx|export small --to X|show addition X+|compare X addition-plain|sweep X
+import huggingface X|train --positions.name X|train --task.operator X|train --layout X
+train --track=X,|train --training.steps X|train --model.X=3
+train --evaluation.named=X|train --positions.neighbours X|train --seeds X|train --X.width=3
+compare addition=X|compare addition gcd --model.X=3|data addition-plain --rows X --out x
+ask small 1+2 --member X|ask small --file X|evaluate small --digits X|evaluate small --count X
+probe small longer --count X|probe small top-k --problem X+|serve --port X|page small --member X
+train strange.toml|compare strange.toml|ask small --file strange.txt
+"""
+"""Where a command may be given anything: in its words, and in files."""
+
+
+def test_what_makes_no_sense_is_refused_in_one_line(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("CURTA_RUNS", "runs")
+    nothing_is_trained(monkeypatch)
+    wrong = []
+    for word in STRANGE:
+        for name in ("strange.toml", "strange.txt"):
+            Path(name).write_text(f"{word}\n1+", "utf-8", "surrogatepass")
+        for words in re.split(r"[|\n]", PLACES.strip()):
+            given = [part.replace("X", word) for part in words.split()]
+            try:
+                code: Any = main(given)
+            except Exception as error:
+                code = repr(error)
+            out, err = capsys.readouterr()
+            line = err.removesuffix("\n")
+            if (code, out) != (2, "") or not line.isprintable() or len(line) > 300:
+                wrong.append((words, word[:20], code, err[:80]))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def visible(page: Path) -> str:
+    """Return the text of a page that a reader sees, a line for each block."""
+    text = page.read_text("utf-8")
+    text = re.sub(r"(?s)<(script|style|svg|head)\b.*?</\1>", "", text)
+    blocks = "p|h[1-6]|li|tr|div|section|figure|table|option|button|summary|details|pre"
+    text = re.sub(rf"</?({blocks})\b[^>]*>", "\n", text)
+    lines = (html.unescape(re.sub(r"<[^>]+>", " ", line)) for line in text.split("\n"))
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines))) + "\n"
