@@ -2,6 +2,7 @@
 # make test      the quick tests; ISA=SSE4_2, or AVX2, with the kernels of an older processor
 # make test-all  the tests marked slow: pages in Chromium, exports, benchmarks, long trainings, and
 #                every extra in an environment of its own
+# make kept      writes anew what tests/golden.json and tests/snapshots hold: look at the difference
 # make lint      style and types
 # make bench     the benchmarks; writes docs/results/benchmarks.json and benchmarks/RESULTS.md
 # make pictures  the pictures of README and docs; writes docs/images
@@ -22,7 +23,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PARTS = pyproject.toml constraints.txt
 
-.PHONY: demo test test-all lint bench pictures results faults tables clean
+.PHONY: demo test test-all kept lint bench pictures results faults tables clean
 
 demo: $(VENV)/base
 	$(BIN)/curta demo
@@ -32,6 +33,9 @@ test: $(VENV)/dev
 
 test-all: $(VENV)/dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m slow
+
+kept: $(VENV)/dev
+	UPDATE=1 $(BIN)/python -m pytest tests/test_golden.py tests/test_snapshots.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
