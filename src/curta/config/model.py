@@ -55,20 +55,23 @@ class ModelConfig:
     biases: Annotated[tuple[Bias, ...], MaxLen(5)] = ()
     """What has a bias: queries, keys and values (qkv), attention's out, the mlp, norms, the head.
 
-    They begin at zero, except with `init` torch.
+    They begin at zero, except with `init` torch and, outside of attention, torch_encoder.
     """
     attention_scale: bool = True
     """Whether scores are divided by the root of a head's width.
 
     If not, queries begin smaller by as much instead.
     """
-    init: Literal["fan_in", "normal", "gpt2", "torch"] = "fan_in"
+    init: Literal["fan_in", "normal", "gpt2", "torch", "torch_encoder", "ladder"] = "fan_in"
     """How weights are drawn before the first step.
 
     fan_in: normal, with deviation 1 for embeddings and the root of 1 / inputs for matrices;
     normal: all with deviation `init_std`; gpt2: the same, but for matrices that add to the state,
     which have less by the root of twice the blocks; torch: embeddings with deviation 1, matrices
-    and their biases uniform up to the root of 1 / inputs.
+    and their biases uniform up to the root of 1 / inputs; torch_encoder: the same, but as
+    `nn.TransformerEncoder` draws attention (Xavier for queries, keys and values as one matrix,
+    biases zero), and all blocks alike; ladder: as fan_in, but embeddings with deviation 0.25 and
+    a head of its own with 1.
     """
     init_std: Rate = 0.02
     """Standard deviation of all weights before the first step, with `init` normal or gpt2."""

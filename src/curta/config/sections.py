@@ -71,10 +71,10 @@ class Training:
 
     So they are before the first step and after the last.
     """
-    loss: Literal["answer", "all", "numeric"] = "answer"
-    """Of which tokens: answer (the completion), all (prompt too), numeric (far digits cost more).
+    loss: Literal["answer", "all", "padded", "numeric"] = "answer"
+    """Of which tokens: answer (the completion), all (prompt too), padded (and what fills a row up).
 
-    It is the mean over these tokens; `numeric` is over the completion too.
+    It is the mean over these tokens. `numeric` is over the completion, and far digits cost more.
     """
     validate_every: StepsOrNever = 0
     """Every so many steps all members answer validation problems; 0: never.
@@ -110,10 +110,11 @@ class Training:
     """How many problems of each are watched."""
     problems: Problems = 3000
     """How many problems of a program each member learns from, all tasks together."""
-    order: Literal["drawn", "epochs"] = "drawn"
-    """How problems of a finite set come: drawn, with repetition, or in epochs.
+    order: Literal["drawn", "epochs", "fixed"] = "drawn"
+    """How problems of a finite set come: drawn, with repetition, in epochs, or in fixed batches.
 
-    In an epoch each comes once, in a random order; a layout has such a set by task.values or
+    In an epoch each comes once, in a random order. Fixed batches come in the same order all the
+    time, without the last ones that fill none. A layout has a finite set by task.values or
     task.rows.
     """
     sampling: Literal["uniform", "frequency"] = "uniform"

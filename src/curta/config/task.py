@@ -37,6 +37,8 @@ class Task:
 
     +, sort and order take several numbers of them.
     """
+    zero: bool = True
+    """Whether an operand of one digit may be 0; false: it is 1 to 9."""
     special: Rate = 0.25
     """Share of rare problems in training, such as carry chains or equal operands; 0: none.
 

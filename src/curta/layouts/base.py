@@ -151,7 +151,7 @@ class Layout(ABC):
 
     def read(self, operator: str, completion: str) -> Answer | None:
         """The answer in what a model wrote after the prompt; None if malformed."""
-        text, end, _ = completion.partition(END)
+        text, end, _ = completion.partition(self.end_sign)
         numbers = self.answer_pattern(operator).read(text) if end else None
         return None if numbers is None else OPERATIONS[operator].value(numbers)
 

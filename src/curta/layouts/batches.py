@@ -55,8 +55,19 @@ def padded(text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bo
     return Batch(text.tokens[:, :-1], where, queries, goals, scored, scored)
 
 
-def whole(text: Text, where: TokenPositions) -> Batch:
+def scored_batch(
+    loss: str, text: Text, where: TokenPositions, bounds: ShapeBounds, *, causal: bool = True
+) -> Batch:
+    """The batch whose scored tokens are those of a `training.loss`."""
+    if loss in ("all", "padded"):
+        return whole(text, where, padding=loss == "padded")
+    return padded(text, where, bounds, causal=causal)
+
+
+def whole(text: Text, where: TokenPositions, *, padding: bool = False) -> Batch:
     """Every text in its own row; each token but the first is asked of the one before it.
+
+    With `padding`, what fills a row up is scored as well.
 
     >>> text = Text(jnp.array([[1, 2, 3, 4]]), jnp.array([2]), jnp.array([4]))
     >>> batch = whole(text, TokenPositions(*jnp.zeros((2, 1, 4), int), jnp.zeros((1, 4, 1), int)))
@@ -64,8 +75,9 @@ def whole(text: Text, where: TokenPositions) -> Batch:
     ([[2, 3, 4]], [[False, True, True]])
     """
     queries = jnp.broadcast_to(jnp.arange(text.tokens.shape[1] - 1), text.tokens[:, 1:].shape)
-    scored = queries + 1 < text.lengths[:, None]
-    judged = scored & (queries + 1 >= text.prompts[:, None])
+    written = queries + 1 < text.lengths[:, None]
+    judged = written & (queries + 1 >= text.prompts[:, None])
+    scored = jnp.ones_like(written) if padding else written
     where = _cut(where, slice(None, -1))
     return Batch(text.tokens[:, :-1], where, queries, text.tokens[:, 1:], scored, judged)
 

@@ -94,9 +94,9 @@ class DirectLayout(RuledLayout):
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         answer = self._fit(result.numbers, widest + 1)
         work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
-        stop = self._sign(END, len(operands.digits))
+        stop = self._sign(self.end_sign, len(operands.digits))
         prompt = self._prompt(operator, operands, bounds)
-        return join(prompt, [*work, stop], bounds.total, self.code(END))
+        return join(prompt, [*work, stop], bounds.total, self.end)
 
     def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         """The prompts, piece by piece."""
@@ -113,7 +113,7 @@ class DirectLayout(RuledLayout):
         if character.isdecimal():
             return Entry((part, True), 2 * part, onward)
         move = self.sign_move(character, onward)
-        if character == END:
+        if character == self.end_sign:
             return Entry(state, FINISH, move)
         after = 2 if character == "=" else max(part, 1)
         between = SIGN if part == 2 and len(self.roles) > SIGN else OPERATOR

@@ -1,10 +1,10 @@
-"""`123*  45=+501302501500000000$`: every text equally long, every character in its field.
+"""`123*  45=+501302501500000000`: every text equally long, every character in its field.
 
 Operands of at most three digits are set to the right of three characters, the operator
 to the left of two. The answer is a sign and six groups of a digit, least significant
 first, and a carry of two: that which a column of a multiplication on paper passes on, 00
-for every other operation. Source: a decoder for five operations of three digits (there
-without an end sign: its texts end where the fields do).
+for every other operation. Texts end where the fields do. Source: a decoder for five operations
+of three digits.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import END, Role, RuledLayout, ShapeBounds, Text
+from curta.layouts.base import Role, RuledLayout, ShapeBounds, Text
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.decimals import to_int, to_text
@@ -23,13 +23,14 @@ from curta.programs.machine.tokens import HOME
 
 WIDTH, GROUPS = 3, 6
 PROMPT, COMPLETION = 2 * WIDTH + 3, 1 + 3 * GROUPS
-FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, FINISH, BLANK = range(9)
+FIRST, OPERATOR, SECOND, EQUALS, SIGN, ANSWER, CARRY, BLANK = range(8)
 
 
 class Fields(RuledLayout):
     name = "fields"
     summary = "fields of fixed width, the answer with carries between; place as coordinate"
-    characters = "0123456789 +-*%/=" + END
+    characters = "0123456789 +-*%/="
+    end_sign = ""
     roles = (
         Role("first", digit=True),
         Role("operator"),
@@ -38,7 +39,6 @@ class Fields(RuledLayout):
         Role("sign"),
         Role("answer", digit=True),
         Role("carry", digit=True),
-        Role("end"),
         Role("blank"),
     )
     axes = ("place",)
@@ -59,15 +59,14 @@ class Fields(RuledLayout):
         return "+-"[answer < 0] + "".join(f"{digit}{carry:02}" for digit, carry in groups)
 
     def read(self, operator: str, completion: str) -> Answer | None:
-        text, end, _ = completion.partition(END)
-        digits = text[1::3]
-        if not end or len(text) != COMPLETION or text[0] not in "+-" or not digits.isdecimal():
+        digits = completion[1::3]
+        if len(completion) != COMPLETION or completion[0] not in "+-" or not digits.isdecimal():
             return None
-        return to_int(digits[::-1]) * (-1 if text[0] == "-" else 1)
+        return to_int(digits[::-1]) * (-1 if completion[0] == "-" else 1)
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:
         self.accept(operator, digits)
-        return ShapeBounds(PROMPT, COMPLETION + 1, ((-1, GROUPS),))
+        return ShapeBounds(PROMPT, COMPLETION, ((-1, GROUPS - 1),))
 
     def tokens(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> Text:
         batch = len(operands.digits)
@@ -80,9 +79,9 @@ class Fields(RuledLayout):
         groups = jnp.stack([answer, carries // 10, carries % 10], axis=-1).reshape(batch, -1)
         sign = jnp.where(result.negative, self.code("-"), self.code("+"))[:, None]
         mark = self._given(f"{operator:<2}", batch)
-        equals, end = self._given("=", batch), self._given(END, batch)
-        tokens = jnp.concatenate([first, mark, second, equals, sign, groups, end], axis=1)
-        lengths = jnp.full(batch, PROMPT + COMPLETION + 1)
+        equals = self._given("=", batch)
+        tokens = jnp.concatenate([first, mark, second, equals, sign, groups], axis=1)
+        lengths = jnp.full(batch, PROMPT + COMPLETION)
         return Text(tokens.astype(jnp.int32), jnp.full(batch, PROMPT), lengths)
 
     def rule(self, state: State, character: str) -> Entry:
@@ -136,8 +135,8 @@ def _fitted(digits: Int[Array, "*batch width"], width: int) -> Int[Array, "*batc
 
 
 def _spots() -> list[tuple[int, int]]:
-    """Role and place of each character of a text, from the first to the end sign."""
+    """Role and place of each character of a text."""
     below = [WIDTH - 1 - i for i in range(WIDTH)]
     prompt = [(FIRST, p) for p in below] + [(OPERATOR, -1)] * 2 + [(SECOND, p) for p in below]
     groups = [(role, p) for p in range(GROUPS) for role in (ANSWER, CARRY, CARRY)]
-    return [*prompt, (EQUALS, -1), (SIGN, -1), *groups, (FINISH, GROUPS)]
+    return [*prompt, (EQUALS, -1), (SIGN, -1), *groups]

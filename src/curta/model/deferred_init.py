@@ -23,6 +23,12 @@ class Normal:
     shape: tuple[int, ...]
     scale: float
     uniform: bool = False
+    alike: bool = False
+    """Whether all along the first axis, which is that of blocks, get the same numbers."""
+
+    @property
+    def drawn_shape(self) -> tuple[int, ...]:
+        return self.shape[1:] if self.alike else self.shape
 
 
 if TYPE_CHECKING:
@@ -47,7 +53,7 @@ def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
     leaves, structure = jax.tree.flatten(tree, is_leaf=is_normal)
     if not leaves:
         return tree
-    sizes = [int(np.prod(leaf.shape)) if is_normal(leaf) else 0 for leaf in leaves]
+    sizes = [int(np.prod(leaf.drawn_shape)) if is_normal(leaf) else 0 for leaf in leaves]
     values = jnp.split(jax.random.normal(key, (sum(sizes),)), np.cumsum(sizes)[:-1])
     filled = [
         _scaled(leaf, part) if is_normal(leaf) else jnp.asarray(leaf)
@@ -63,7 +69,7 @@ def _scaled(leaf: Normal, values: Float[Array, " size"]) -> Float[Array, "..."]:
     """
     if leaf.uniform:
         values = 3**0.5 * jax.lax.erf(values * 2**-0.5)  # from -1 to 1, times the root of 3
-    return leaf.scale * values.reshape(leaf.shape)
+    return jnp.broadcast_to(leaf.scale * values.reshape(leaf.drawn_shape), leaf.shape)
 
 
 def is_normal(leaf: object) -> bool:

@@ -20,7 +20,8 @@ def described(model: "Transformer") -> "Transformer":
     """A model whose weights are still to be drawn, described as its recipe has them.
 
     Source of gpt2: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, as
-    in transformers' `GPT2PreTrainedModel`; of torch: the defaults of `nn.Linear`, `nn.Embedding`.
+    in transformers' `GPT2PreTrainedModel`; of torch: the defaults of `nn.Linear`, `nn.Embedding`;
+    of torch_encoder: `nn.TransformerEncoder`, which copies its first layer.
     """
     describe, config = _DESCRIBED[model.config.init], model.config
 
@@ -53,9 +54,28 @@ def _torch(config: ModelConfig, name: str, leaf: Any) -> Any:
     return Normal(leaf.shape, deviation, uniform=True) if name.endswith("_bias") else leaf
 
 
+def _torch_encoder(config: ModelConfig, name: str, leaf: Any) -> Any:
+    """Xavier of a packed matrix of width x 3 width: its deviation is the root of 2 / (4 width)."""
+    if name.startswith(".attention") and name.endswith("_bias"):
+        return leaf
+    found = _torch(config, name, leaf)
+    if not is_normal(found) or not name.startswith((".attention", ".mlp")):
+        return found
+    if name in (".attention.query", ".attention.key", ".attention.value"):
+        found = replace(found, scale=(2 * config.width) ** -0.5)
+    return replace(found, alike=True)
+
+
+def _ladder(config: ModelConfig, name: str, leaf: Any) -> Any:
+    scale = {".tokens": 0.25, ".head": 1.0}.get(name)
+    return replace(leaf, scale=scale) if scale and is_normal(leaf) else leaf
+
+
 _DESCRIBED: dict[str, Callable[[ModelConfig, str, Any], Any]] = {
     "fan_in": _as_they_are,
     "normal": _alike,
     "gpt2": _gpt2,
     "torch": _torch,
+    "torch_encoder": _torch_encoder,
+    "ladder": _ladder,
 }

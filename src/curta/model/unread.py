@@ -31,6 +31,10 @@ def _is_finite(recipe: Recipe) -> bool:
     return any(task.held_out or (task.rows and not task.values) for task in recipe.tasks)
 
 
+def _is_table(recipe: Recipe) -> bool:
+    return any(task.values for task in recipe.tasks)
+
+
 def _is_watched(recipe: Recipe) -> bool:
     return recipe.training.evaluate_every > 0
 
@@ -54,6 +58,7 @@ VECTORS = (
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
     "task.second": Need("an operator of several operands", _has_second, whole=True),
+    "task.zero": Need("a layout, and no task.values", lambda r: not r.programs and not _is_table(r)),
     "task.special_until": Need(
         "problems drawn anew in every step: a layout, no program, and no task.rows",
         lambda r: not r.programs and not any(t.rows for t in r.tasks),

@@ -85,6 +85,15 @@ def in_turn(task: Task, order: UInt[Array, ""], batch: int, step: Int[Array, ""]
     return numbered(task, shuffled(turns % count, count, seeds))
 
 
+def fixed_batch(task: Task, batch: int, step: Int[Array, ""] | int) -> Numbers:
+    """A batch of a finite set cut into batches once, which come in turn; the remainder never.
+
+    Of 7,200 problems 28 batches of 256 come, and the last 32 problems do not.
+    """
+    batches = trained_count(task) // batch
+    return numbered(task, step % batches * batch + jnp.arange(batch))
+
+
 def numbered(task: Task, numbers: Int[Array, " batch"]) -> Numbers:
     """The problems with these numbers, from 0 on, of a finite set that is trained on."""
     if task.values:
@@ -110,7 +119,8 @@ def _from_bits(
     operands, (few, many) = sizes.shape[1], counts(task)
     there = jnp.arange(operands)[None] < few + below(bits[:, :1], many - few + 1)
     cases = _draw_cases(task.operator, special, bits[:, 1])
-    return _drawn(task.operator, jnp.where(there, sizes, 0), bits[:, 2 + operands :], cases)
+    lengths = jnp.where(there, sizes, 0)
+    return _drawn(task.operator, lengths, bits[:, 2 + operands :], cases, task.zero)
 
 
 def table(task: Task) -> Table:
@@ -222,16 +232,20 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
 def validation(task: Task, count: int) -> list[Problem]:
     """Problems to watch the training by.
 
-    Of a table the first ones held out, if any are; of a fixed set (`task.rows`) others than it has,
-    if there are others. In all other cases they are drawn as those of training are, of a task whose
-    rare problems fade as those at its end.
+    Of a table the first ones held out, if any are. For a fixed set (`task.rows`) they are another
+    such set: drawn alike, with all sizes in turn, whether or not a problem is in the first one. In
+    all other cases they are drawn as those of training are, of a task whose rare problems fade as
+    those at its end.
     """
     if task.special_until:
         task = dataclasses.replace(task, special=0.0, special_until=0)
     if task.held_out:
         return held_out(task, range(count))
-    fresh = fresh_problems(task, count) if task.rows and not task.values else []
-    return fresh or sample(dataclasses.replace(task, smallest_of=1), count)
+    if task.rows and not task.values:
+        other = dataclasses.replace(task, split=task.split + 1)
+        found = _ints(numbered(other, jnp.arange(count)))
+        return [Problem(task.operator, operands) for operands in found]
+    return sample(dataclasses.replace(task, smallest_of=1), count)
 
 
 def split(task: Task, known: Bool[np.ndarray, " rows"] | None = None) -> Split:
@@ -354,11 +368,18 @@ def _drawn(
     lengths: Int[Array, "batch operands"],
     bits: UInt[Array, "batch bits"],
     cases: Int[Array, " batch"],
+    zero: bool = True,
 ) -> Numbers:
-    """Problems from random bits: two for each digit, its value and noise for special cases."""
+    """Problems from random bits: two for each digit, its value and noise for special cases.
+
+    Without `zero`, operands of one digit are 1 to 9.
+    """
     arithmetic = ARITHMETIC[operator]
     values, noise = jnp.split(bits.reshape(*lengths.shape, -1), 2, axis=-1)
-    plain = cut(Numbers(below(values, 10), lengths))
+    digits = below(values, 10)
+    if not zero:
+        digits = jnp.where(lengths[..., None] == 1, 1 + below(values, 9), digits)
+    plain = cut(Numbers(digits, lengths))
     found = plain
     for number, case in enumerate(arithmetic.cases.values(), 1):
         mine = cases == number

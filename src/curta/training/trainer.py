@@ -24,7 +24,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.layouts.batches import Batch, errors, padded, whole
+from curta.layouts.batches import Batch, errors, scored_batch
 from curta.model import precision
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
@@ -219,6 +219,8 @@ def _text(
     layout, bounds = written
     if recipe.training.order == "epochs":
         drawn = tasks.in_turn(task, keys.order, share, keys.step)
+    elif recipe.training.order == "fixed":
+        drawn = tasks.fixed_batch(task, share, keys.step)
     else:
         drawn = tasks.draw(task, keys.problems, share, keys.step)
     drawn = _share(drawn, shards)
@@ -227,10 +229,8 @@ def _text(
 
 
 def _batch(model: Transformer, recipe: Recipe, text: Text, bounds: ShapeBounds) -> Batch:
-    where = model.layout.where(text)
-    if recipe.training.loss == "all":
-        return whole(text, where)
-    return padded(text, where, bounds, causal=recipe.model.causal)
+    where, loss = model.layout.where(text), recipe.training.loss
+    return scored_batch(loss, text, where, bounds, causal=recipe.model.causal)
 
 
 def step(
