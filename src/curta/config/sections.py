@@ -84,6 +84,11 @@ class Training:
     """
     validation: Problems = 256
     """How many problems of each task a validation asks."""
+    fresh_validation: bool = False
+    """Whether each validation draws others of the held-out problems; its means are over all alike.
+
+    Otherwise it asks the same all the time, and tasks count by their weights.
+    """
     keep: Literal["last", "best", "best-tokens"] = "last"
     """Which models are the run's: those of the last step, or of the best validation.
 

@@ -104,8 +104,11 @@ class Scores(NamedTuple):
     hits: Int[np.ndarray, "members problems"]
     """Tokens of the completion that are the most likely ones."""
     losses: Float[np.ndarray, "members problems"]
-    """Cross entropy in nats, summed over the tokens of the completion."""
+    """Cross entropy in nats, summed over the scored tokens."""
     tokens: Int[np.ndarray, " problems"]
+    """How many tokens the completion has."""
+    scored: Int[np.ndarray, " problems"]
+    """How many tokens are scored: those of the completion, unless another loss was chosen."""
 
     @property
     def exact_match(self) -> Bool[np.ndarray, "members problems"]:
@@ -114,13 +117,13 @@ class Scores(NamedTuple):
 
     @property
     def token_accuracy(self) -> Float[np.ndarray, " members"]:
-        """The share of right ones among all scored tokens."""
+        """The share of right ones among the tokens of all completions."""
         return self.hits.sum(axis=1) / self.tokens.sum()
 
     @property
     def loss(self) -> Float[np.ndarray, " members"]:
         """Mean cross entropy of a scored token."""
-        return self.losses.sum(axis=1) / self.tokens.sum()
+        return self.losses.sum(axis=1) / self.scored.sum()
 
     def part(self, problems: slice) -> "Scores":
         """Those of some problems."""
@@ -135,9 +138,15 @@ def exact_match(
 
 
 def scores(
-    models: Models, problems: Sequence[Problem], bounds: ShapeBounds | None = None
+    models: Models,
+    problems: Sequence[Problem],
+    bounds: ShapeBounds | None = None,
+    loss: str = "answer",
 ) -> Scores:
-    """Every member's scores; `bounds` may be one that fits. All problems are of one operation."""
+    """Every member's scores; `bounds` may be one that fits. All problems are of one operation.
+
+    `loss` is a `training.loss`: it says which tokens are scored, not which are judged.
+    """
     if models.memo is not None:
         parts = [_looked_up(models, models.memo, part) for part in _parts(models, problems)]
         return _joined(parts)
@@ -146,7 +155,7 @@ def scores(
     models = replace(models, stacked=shard(models.stacked, models.mesh(size)))
     starts = range(0, len(problems), size)
     cut = (problems[start : start + size] for start in starts)
-    return _joined([_scored(models, part, bounds, size) for part in cut])
+    return _joined([_scored(models, part, bounds, size, loss) for part in cut])
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:
@@ -179,17 +188,24 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
         np.stack([np.bincount(recalled.text, one[recalled.window], count) for one in column])
         for column in (right.astype(np.float64), loss)
     )
-    return Scores(hits.astype(np.int64), losses, np.bincount(recalled.text, minlength=count))
+    tokens = np.bincount(recalled.text, minlength=count)
+    return Scores(hits.astype(np.int64), losses, tokens, tokens)
 
 
-def _scored(models: Models, problems: Sequence[Problem], bounds: ShapeBounds, size: int) -> Scores:
+def _scored(
+    models: Models, problems: Sequence[Problem], bounds: ShapeBounds, size: int, loss: str
+) -> Scores:
     written = [right_text(models.layout, problem) for problem in problems]
     spare = [([0], 1)] * (size - len(problems))
-    text = padded_texts([*written, *spare], bounds.total, 0)
+    text = padded_texts([*written, *spare], bounds.total, max(0, models.layout.end))
     mesh = models.mesh(size)
-    found = compiled(models.layout, bounds, mesh)(models.stacked, shard(text, mesh, "batch"))
+    call = compiled(models.layout, bounds, mesh, loss)
+    found = call(models.stacked, shard(text, mesh, "batch"))
     hits, losses = (part[:, : len(problems)] for part in processes.fetch(found))
-    return Scores(hits, losses, np.array([len(tokens) - prompt for tokens, prompt in written]))
+    tokens = np.array([len(tokens) - prompt for tokens, prompt in written])
+    whole = np.array([len(tokens) - 1 for tokens, _ in written])
+    every = {"all": whole, "padded": np.full(len(written), bounds.total - 1)}
+    return Scores(hits, losses, tokens, every.get(loss, tokens))
 
 
 def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from optax import softmax_cross_entropy_with_integer_labels
 
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
-from curta.layouts.batches import padded
+from curta.layouts.batches import scored_batch
 from curta.model.transformer import Transformer
 
 BUDGET = 1 << 17
@@ -33,13 +33,14 @@ def batch_size(stacked: Transformer, bounds: ShapeBounds, count: int) -> int:
 
 @lru_cache(maxsize=64)
 def compiled(
-    layout: Layout, bounds: ShapeBounds, mesh: Mesh
+    layout: Layout, bounds: ShapeBounds, mesh: Mesh, loss: str = "answer"
 ) -> Callable[[Transformer, Text], tuple[Array, Array]]:
     """The pass of stacked members over a batch, sharded over members and texts; see `_pass`."""
 
     def local(models: Transformer, text: Text) -> tuple[Array, Array]:
         where = layout.where(text)
-        return jax.lax.map(partial(_pass, text=text, where=where, bounds=bounds), models)
+        one = partial(_pass, text=text, where=where, bounds=bounds, loss=loss)
+        return jax.lax.map(one, models)
 
     member, batch = PartitionSpec("member"), PartitionSpec("batch")
     both = PartitionSpec("member", "batch")
@@ -50,29 +51,30 @@ def compiled(
 
 
 def _pass(
-    model: Transformer, text: Text, where: TokenPositions, bounds: ShapeBounds
+    model: Transformer, text: Text, where: TokenPositions, bounds: ShapeBounds, loss: str
 ) -> tuple[Int[Array, " batch"], Float[Array, " batch"]]:
-    """How many scored tokens are the most likely ones, and the sum of their cross entropies.
+    """How many judged tokens are the most likely ones; the sum of all scored cross entropies.
 
     Long completions go block by block.
     """
-    batch = padded(text, where, bounds, causal=model.config.causal)
-    blocks = -(-bounds.completion // BLOCK)
-    size = -(-bounds.completion // blocks)
-    spare = blocks * size - bounds.completion
+    batch = scored_batch(loss, text, where, bounds, causal=model.config.causal)
+    length = batch.queries.shape[1]
+    blocks = -(-length // BLOCK)
+    size = -(-length // blocks)
+    spare = blocks * size - length
 
     def split(part: Array) -> Array:
         filled = jnp.pad(part, ((0, 0), (0, spare)))
         return jnp.moveaxis(filled.reshape(len(part), blocks, size), 1, 0)
 
-    def one(part: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        queries, goals, scored = part
+    def one(part: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
+        queries, goals, scored, judged = part
         logits = model(batch.tokens, batch.where, queries, bounds)
         losses = softmax_cross_entropy_with_integer_labels(logits, goals)
-        hits = jnp.sum((logits.argmax(-1) == goals) & scored, axis=1)
+        hits = jnp.sum((logits.argmax(-1) == goals) & judged, axis=1)
         return hits, jnp.sum(jnp.where(scored, losses, 0.0), axis=1)
 
-    parts = (batch.queries, batch.goals, batch.scored)
+    parts = (batch.queries, batch.goals, batch.scored, batch.judged)
     if blocks == 1:
         return one(parts)
     hits, losses = jax.lax.map(one, jax.tree.map(split, parts))

@@ -31,6 +31,8 @@ class Filled(DirectLayout):
     axes = ("index",)
     operators = ("+", "-", "*", "//")
     most = 2
+    linear = False
+    """Bounds are those of the numbers: rounded up, there would be more padding to score."""
     reverse = reverse_operands = False
 
     def bounds(self, operator: str, digits: Sequence[int]) -> ShapeBounds:

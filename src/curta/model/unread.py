@@ -97,6 +97,10 @@ NEEDS = {
         "other positions than 'window'", lambda r: not isinstance(r.positions, Window)
     ),
     "training.validation": Need("training.validate_every", lambda r: r.training.validate_every > 0),
+    "training.fresh_validation": Need(
+        "training.validate_every, and task.held_out of every task",
+        lambda r: r.training.validate_every > 0 and all(t.held_out for t in r.tasks),
+    ),
     "training.evaluate_digits": Need("training.evaluate_every", _is_watched),
     "training.evaluate_count": Need("training.evaluate_every", _is_watched),
     "training.named_at_checkpoints": Need("evaluation.named", lambda r: bool(r.evaluation.named)),

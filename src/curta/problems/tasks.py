@@ -204,6 +204,14 @@ def held_out(task: Task, places: range) -> list[Problem]:
     return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
 
 
+def held_out_drawn(task: Task, count: int, seed: int) -> list[Problem]:
+    """Different held-out problems of a table, drawn evenly; a function of `seed`."""
+    rng = np.random.default_rng([task.split, seed])
+    places = rng.choice(task.held_out, count, replace=False)
+    pairs = np.asarray(table(task).pairs(jnp.asarray(places)))
+    return [Problem(task.operator, tuple(pair)) for pair in pairs.tolist()]
+
+
 def trained_problems(task: Task, count: int) -> list[Problem]:
     """Some of the problems of a finite set that is trained on, always the same ones."""
     total = trained_count(task)

@@ -131,7 +131,8 @@ class Metric:
     """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
 
     `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
-    those of training until then. What is validated stands in the line of that step, and so does
+    those of training until then. What is validated stands in the line of that step, with the
+    exact match of each operator where there are several, and so does
     `evaluated`: exact match of what is watched, by names such as `+ held out` and `+ 20`. `named`
     are the answers to named problems at a checkpoint, by the problem.
     """
@@ -144,5 +145,6 @@ class Metric:
     validation_loss: float | None = None
     validation_exact_match: float | None = None
     validation_token_accuracy: float | None = None
+    validation_by_operator: dict[str, float] = field(default_factory=dict)
     evaluated: dict[str, float] = field(default_factory=dict)
     named: dict[str, NamedAnswer] = field(default_factory=dict)

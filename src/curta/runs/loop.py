@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,25 +17,18 @@ from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.evaluation import during, sampling, scoring
 from curta.layouts import Layout
+from curta.problems import tasks
 from curta.problems.problem import Problem, answer_text, parse
 from curta.runs import embedding_history
 from curta.runs.info import Metric, NamedAnswer, RunInfo
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
-from curta.runs.record import NoRecord, Progress
-from curta.training import processes, records, trainer
+from curta.runs.record import NoRecord, Progress, Validated
+from curta.training import optimizers, processes, records, trainer
 from curta.training.trainer import CHUNK, Member, Metrics
 
 BUCKET = 10
 """Steps that one line of metrics averages over."""
-
-
-class Validation(NamedTuple):
-    """Mean loss of a scored token, exact match, share of right tokens, of every member."""
-
-    loss: Float[np.ndarray, " members"]
-    exact_match: Float[np.ndarray, " members"]
-    token_accuracy: Float[np.ndarray, " members"]
 
 
 class Loop:
@@ -72,7 +64,7 @@ class Loop:
             self.stopped |= _failures(found, processes.fetch(state.alive), step, self.stopped)
             rows = _rows(found, step, seconds, self.stopped)
             step += count
-            state, rows = self._validate(state, step, rows)
+            state, rows, validated = self._validate(state, step, rows)
             rows = self._name(state, step, self._watch(state, step, rows))
             self.record.rows(rows)
             status = self._status(step)
@@ -80,7 +72,7 @@ class Loop:
             if status is not None or self._is_due(step, self.settings.checkpoint_every):
                 self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
-            self.record.progress(self._progress(step, seconds, found, rate, rows))
+            self.record.progress(self._progress(step, seconds, found, rate, rows, validated))
         return status
 
     def _status(self, step: int) -> Ending | None:
@@ -106,23 +98,24 @@ class Loop:
 
     def _validate(
         self, state: Member, step: int, rows: list[Metric]
-    ) -> tuple[Member, list[Metric]]:
+    ) -> tuple[Member, list[Metric], Validated | None]:
         """Adds what the validation finds to each member's last row, and ends here if it is enough.
 
         The end is noted before the checkpoint is written, so a run killed in between
         ends at the same step.
         """
         if not self.settings.validate_every or step % self.settings.validate_every:
-            return state, rows
-        found, goal = self._evaluated(state), self.settings.stop_at
-        enough = goal is not None and _is_enough(found.exact_match, goal)
+            return state, rows, None
+        found, goal = self._evaluated(state, step), self.settings.stop_at
+        enough = goal is not None and _is_enough(np.float32(found.exact_match), goal)
         if enough and step >= self.settings.stop_after:
             self.end = step
             self.record.end(step)
         rows = [_validated(row, found) if row.step == step else row for row in rows]
         by_tokens = self.settings.keep == "best-tokens"
         score = found.token_accuracy if by_tokens else found.exact_match
-        return trainer.improved(state, found.loss, score), rows
+        state = trainer.improved(state, np.float32(found.loss), np.float32(score))
+        return state, rows, found
 
     def _watch(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
         """Adds exact match of what is watched to the last row of each member that is trained."""
@@ -171,19 +164,27 @@ class Loop:
         )
         return self._models
 
-    def _evaluated(self, state: Member) -> Validation:
-        """Over the tasks, each at its share."""
-        models = self._models_at(state)
-        found = [scoring.scores(models, problems) for problems in self._validation]
-        shares = np.array(self.recipe.shares)[:, None] / self.settings.batch
+    def _evaluated(self, state: Member, step: int) -> Validated:
+        """Over the tasks, each at its share, or alike where the problems are fresh ones."""
+        models, settings, of = self._models_at(state), self.settings, self.recipe.tasks
+        if settings.fresh_validation:
+            sets = [tasks.held_out_drawn(task, settings.validation, step) for task in of]
+            shares = np.full((len(of), 1), 1 / len(of))
+        else:
+            sets = self._validation
+            shares = np.array(self.recipe.shares)[:, None] / settings.batch
+        found = [scoring.scores(models, problems, loss=settings.loss) for problems in sets]
+        exact_match = np.array([score.exact_match.mean(axis=1) for score in found])
         columns = (
-            [score.loss for score in found],
-            [score.exact_match.mean(axis=1) for score in found],
-            [score.token_accuracy for score in found],
+            np.array([score.loss for score in found]),
+            exact_match,
+            np.array([score.token_accuracy for score in found]),
         )
-        return Validation(
-            *(np.sum(np.array(c) * shares, axis=0).astype(np.float32) for c in columns)
-        )
+        means = (np.sum(column * shares, axis=0).astype(np.float32).tolist() for column in columns)
+        each = dict(zip([task.operator for task in of], exact_match.tolist(), strict=True))
+        optimizer = self.recipe.optimizer
+        factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends)
+        return Validated(*means, each if len(of) > 1 else {}, optimizer.learning_rate * float(factor))
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:
@@ -198,11 +199,18 @@ class Loop:
         return [parse(text) for text in self.recipe.evaluation.named]
 
     def _progress(
-        self, step: int, seconds: float, found: Metrics, rate: float, rows: Sequence[Metric]
+        self,
+        step: int,
+        seconds: float,
+        found: Metrics,
+        rate: float,
+        rows: Sequence[Metric],
+        validated: Validated | None,
     ) -> Progress:
         loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in found)
-        steps, named = self.settings.steps, {row.member: row.named for row in rows if row.named}
-        return Progress(step, steps, seconds, loss, exact_match, self.stopped, rate, named)
+        named = {row.member: row.named for row in rows if row.named}
+        steps, stopped = self.settings.steps, self.stopped
+        return Progress(step, steps, seconds, loss, exact_match, stopped, rate, named, validated)
 
 
 def _until_boundary(step: int, settings: Training) -> int:
@@ -249,12 +257,14 @@ def _rows(found: Metrics, first: int, seconds: float, stopped: Mapping[int, int]
     return rows
 
 
-def _validated(row: Metric, found: Validation) -> Metric:
+def _validated(row: Metric, found: Validated) -> Metric:
     """The row with what was validated of its member."""
-    values = [round(float(column[row.member]), 6) for column in found]
     return replace(
         row,
-        validation_loss=values[0],
-        validation_exact_match=values[1],
-        validation_token_accuracy=values[2],
+        validation_loss=round(found.loss[row.member], 6),
+        validation_exact_match=round(found.exact_match[row.member], 6),
+        validation_token_accuracy=round(found.token_accuracy[row.member], 6),
+        validation_by_operator={
+            operator: round(values[row.member], 6) for operator, values in found.by_operator.items()
+        },
     )

@@ -15,6 +15,17 @@ from curta.runs.trackers import Tracker
 
 
 @dataclass(frozen=True)
+class Validated:
+    """What a validation finds of each member, and the learning rate of the next step."""
+
+    loss: list[float]
+    exact_match: list[float]
+    token_accuracy: list[float]
+    by_operator: dict[str, list[float]]
+    learning_rate: float
+
+
+@dataclass(frozen=True)
 class Progress:
     """What is known after a chunk of steps; an example is a problem, or under a window that.
 
@@ -29,6 +40,7 @@ class Progress:
     stopped: dict[int, int]
     examples_per_second: float
     named: Mapping[int, Mapping[str, NamedAnswer]] = field(default_factory=dict)
+    validated: Validated | None = None
 
 
 Show = Callable[[Progress], None]

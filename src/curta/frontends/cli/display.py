@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from curta.problems.sizes import Split
     from curta.runs.comparison_spec import Row
     from curta.runs.record import Progress as Step
+    from curta.runs.record import Validated
     from curta.runs.session import Session
 
 
@@ -83,6 +84,8 @@ class Learning:
 
     def show(self, now: "Step") -> None:
         line = _progress_line(now)
+        if now.validated is not None:
+            console().print(_validation_line(now, now.validated), markup=False, highlight=False)
         self.bar.update(self.task, total=now.steps, completed=now.step, description=line)
         moment = time.monotonic()
         if self.warm is None:
@@ -255,6 +258,18 @@ def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     right = answer == problem.truth
     verdict = ("  right", "green") if right else ("  WRONG", "bold red")
     return Text.assemble(f"{asked} = ", (given, "bold"), verdict)
+
+
+def _validation_line(now: "Step", found: "Validated") -> str:
+    """Medians over members of what a validation found."""
+    middle = statistics.median
+    each = "".join(f"  {name} {cell(middle(one))}" for name, one in found.by_operator.items())
+    return (
+        f"validation at step {now.step:,}: loss {middle(found.loss):.4f}"
+        f" (training {middle(now.loss):.4f})  tokens {cell(middle(found.token_accuracy))}"
+        f"  exact match {cell(middle(found.exact_match))}{each}"
+        f"  learning rate {found.learning_rate:.2g}  {now.seconds:.0f} s"
+    )
 
 
 def _progress_line(now: "Step") -> str:
