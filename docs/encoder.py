@@ -1,8 +1,9 @@
 """An encoder that writes all digits at once, as its source has it: `make results-encoder`.
 
-Three seeds of each recipe, three epochs of 200,000 fixed problems, of products and of sorting nine:
-token accuracy on 1,000 test problems after each epoch, on the training set scored again, and the
-source's probes. Runs are trained in the runs folder, or gone on with.
+Three epochs of 200,000 fixed problems, of each seed in a run of its own: token accuracy on the
+source's 800 test problems after each epoch, on the training set scored again, and the source's
+probes. Test problems are drawn independently of training, so some of them are in the training set:
+how many is counted. Runs are trained in the runs folder, or gone on with.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,20 +11,16 @@ from functools import partial
 from typing import Any
 
 from docs.evidence import RESULTS, Results, arguments
-from docs.shared import finished, markdown, recipe_fields, spread
+from docs.shared import finished_seeds, markdown, recipe_fields, side_by_side, spread
 
-NAME, SEEDS = "encoder", 3
-RECIPES = (
-    "digit-encoder",
-    "digit-encoder-post-norm",
-    "digit-encoder-multiplication",
-    "digit-encoder-sorting-small",
-)
-LONGER: dict[str, dict[str, Any]] = {
-    name: {"training.steps": 9 * 6250}
-    for name in ("digit-encoder-multiplication", "digit-encoder-sorting-small")
+NAME = "encoder"
+RECIPES = {
+    "digit-encoder": 3,
+    "digit-encoder-post-norm": 3,
+    "digit-encoder-multiplication": 3,
+    "digit-encoder-sorting-small": 3,
 }
-"""What three epochs say nothing of."""
+"""The recipes, and how many seeds of each are trained."""
 AGAIN = 20_000
 """Problems of the training set that are scored again."""
 SHOWN = {
@@ -44,9 +41,9 @@ SHOWN = {
 def main() -> None:
     options = arguments(__doc__, RECIPES)
     for name in options.names:
-        fields = recipe_fields(f"sources/{name}", LONGER.get(name, {}))
-        settings = {"recipe": fields, "again": AGAIN}
-        RESULTS.keep(NAME, name, partial(measured, name), range(SEEDS), settings, options)
+        seeds = range(RECIPES[name])
+        settings = {"recipe": recipe_fields(f"sources/{name}", {}), "again": AGAIN}
+        RESULTS.keep(NAME, name, partial(measured, name, seeds), seeds, settings, options)
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
@@ -58,20 +55,30 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return {"encoder": markdown(head, _rows([known[name] for name in told]))}
 
 
-def measured(name: str) -> dict[str, Any]:
+def measured(name: str, seeds: Iterable[int]) -> dict[str, Any]:
+    runs = finished_seeds(f"{NAME}-{name}", f"sources/{name}", seeds)
+    found: dict[str, Any] = side_by_side([of_run(run) for run in runs])
+    return found
+
+
+def of_run(run: Any) -> dict[str, Any]:
+    """What a trained run has learned, by member."""
     from curta.evaluation.scoring import scores
     from curta.problems import tasks
 
-    run = finished(f"{NAME}-{name}", f"sources/{name}", SEEDS, LONGER.get(name))
     models, (task,), info = run.load_models(), run.recipe.tasks, run.folder.read_info()
     again = scores(models, tasks.trained_problems(task, AGAIN))
+    split = tasks.set_split(task, tasks.validation(task, run.recipe.training.validation))
     probed = ("single-digits", "patterns", "longer") if task.operator == "+" else ()
     return {
         "parameters": info.parameters,
-        "seconds of training": info.training_seconds,
+        "seconds of training": [info.training_seconds],
+        "test problems": split.held_out,
+        "test problems in training": split.overlap,
         "epochs": _epochs(run),
         "training set again": again.token_accuracy.round(4).tolist(),
         "probes": {name: _probe(run, name) for name in probed},
+        "sums of 1 to 9": sums_of_digits(models, range(1, 10)) if probed else None,
         "both orders": both_orders(models) if probed else None,
         "sizes": {
             f"{row.size}, {row.slice_name}": row.exact_match
@@ -81,11 +88,13 @@ def measured(name: str) -> dict[str, Any]:
 
 
 def _epochs(run: Any) -> list[dict[str, Any]]:
-    """What each validation found, of every member."""
+    """What each validation found, of every member, and the loss of the ten steps before it."""
     lines = [one for one in run.folder.read_metrics() if one.validation_loss is not None]
     return [
         {
             "step": step,
+            "training loss": [o.loss for o in lines if o.step == step],
+            "test loss": [o.validation_loss for o in lines if o.step == step],
             "token accuracy": [o.validation_token_accuracy for o in lines if o.step == step],
             "exact match": [o.validation_exact_match for o in lines if o.step == step],
         }
@@ -93,10 +102,26 @@ def _epochs(run: Any) -> list[dict[str, Any]]:
     ]
 
 
+KEPT = ("operator", "digits", "problem", "problems", "members", "verdicts")
+"""What is kept of a probe's rows: problems, and what members make of them."""
+
+
 def _probe(run: Any, name: str) -> list[dict[str, Any]]:
     from curta.frontends import api
 
-    return [dict(row) for row in api.probe(run, name)]
+    rows = api.probe(run, name)
+    return [{key: row[key] for key in KEPT if key in row} for row in rows]
+
+
+def sums_of_digits(models: Any, digits: Iterable[int]) -> list[float]:
+    """The share right of all sums of two of these digits."""
+    from curta.evaluation.scoring import exact_match
+    from curta.problems.problem import Problem
+
+    digits = [*digits]
+    asked = [Problem("+", (a, b)) for a in digits for b in digits]
+    found: list[float] = exact_match(models, asked).mean(axis=1).round(4).tolist()
+    return found
 
 
 def both_orders(models: Any) -> list[float]:
@@ -112,18 +137,19 @@ def both_orders(models: Any) -> list[float]:
 
 def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
     yield ["parameters", *(f"{of['parameters']:,}" for of in known)]
+    yield ["seeds", *(str(len(of["training set again"])) for of in known)]
+    yield ["test problems", *(f"{of['test problems']:,}" for of in known)]
+    yield ["of these in the training set", *(str(of["test problems in training"]) for of in known)]
     for number in range(3):
         shares = [spread(of["epochs"][number]["token accuracy"]) for of in known]
         yield [f"token accuracy on test problems, epoch {number + 1}", *shares]
-    yield ["epochs", *(str(len(of["epochs"])) for of in known)]
-    last = (spread(of["epochs"][-1]["token accuracy"]) for of in known)
-    yield ["token accuracy after the last", *last]
     yield ["exact match after the last", *(spread(of["epochs"][-1]["exact match"]) for of in known)]
     yield [
         f"token accuracy, {AGAIN:,} problems of the training set again",
         *(spread(of["training set again"]) for of in known),
     ]
     yield ["all 100 single-digit sums", *(_or_none(_singles(of["probes"])) for of in known)]
+    yield ["the 81 of them without a 0", *(_or_none(of["sums of 1 to 9"]) for of in known)]
     yield ["single-digit pairs in both orders", *(_or_none(of["both orders"]) for of in known)]
     yield ["the five named patterns", *(_or_none(_patterns(of["probes"])) for of in known)]
     for shown, name in SHOWN.items():
@@ -153,8 +179,8 @@ def _or_none(values: list[float] | None) -> str:
     return "" if values is None else spread(values)
 
 
-def _each(seconds: float) -> str:
-    return f"{seconds / SEEDS:,.0f}"
+def _each(seconds: list[float]) -> str:
+    return f"{sum(seconds) / len(seconds):,.0f}"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,10 @@ small, seed 2, on    the same run, trained on to 60,000 steps, and then to 100,0
 full                 `sources/five-operations`, as far as one core comes in an hour: with the small
                      one's batch, and a learning rate that falls to its end within these steps
 
+pairs shared, seed 0 to 2, and pairs separate   quotients and remainders of numbers up to 99 alone, in
+                     two layers: what it is worth whether the pairs held out of `%` are held out of
+                     `//` as well, or others, as the source has it
+
 The tables have the full design trained to its end, too, which docs/gpu.py does on a GPU.
 
 Held-out problems are marked twice: the whole text to the letter, and the result's digits in what
@@ -19,6 +23,8 @@ from functools import partial
 from itertools import pairwise
 from statistics import median
 from typing import Any
+
+import numpy as np
 
 from docs.evidence import RESULTS, Results, arguments
 from docs.shared import (
@@ -53,14 +59,34 @@ def course(end: int) -> dict[str, Any]:
 
 ON = course(ENDS[-1])
 
+PAIRS = {"shared": (45, 45), "separate": (45, 46)}
+"""Seeds of the random orders of quotients and remainders: of one seed the same pairs are held out."""
+
+
+def pairs_changes(kind: str) -> dict[str, Any]:
+    """What is changed of the small one: few problems, a fifth of them held out, seen often."""
+    tasks = [
+        {"operator": operator, "values": [0, 99], "held_out": 2000, "split": split, "special": 0.0}
+        for operator, split in zip(("//", "%"), PAIRS[kind], strict=True)
+    ]
+    return {
+        "task": tasks, "model.num_layers": 2, "model.num_attention_layers": 2,
+        "training.steps": 2000, "training.validate_every": 500, "evaluation.named": [],
+        "evaluation.held_out": 1800, "evaluation.generated": 1, "evaluation.digits": [2],
+    }  # fmt: skip
+
 
 def main() -> None:
     small = {f"small, seed {seed}": seed for seed in SEEDS}
     longer = {f"{name}, on": seed for name, seed in small.items()}
-    options = arguments(__doc__, [*small, *longer, "full"])
+    pairs = {f"pairs {kind}, seed {seed}": (kind, seed) for kind in PAIRS for seed in SEEDS}
+    options = arguments(__doc__, [*small, *longer, "full", *pairs])
     on_one_core()
     for name in options.names:
-        if name == "full":
+        if name in pairs:
+            kind, seed = pairs[name]
+            _keep(name, SMALL, pairs_changes(kind), seed, partial(of_pairs, kind, seed), options)
+        elif name == "full":
             _keep(name, FULL, PART, 0, full, options)
         elif name in longer:
             _keep(name, SMALL, ON, longer[name], partial(on, longer[name]), options)
@@ -150,6 +176,60 @@ def answered(run: Any) -> dict[str, Any]:
     }
 
 
+def of_pairs(kind: str, seed: int) -> dict[str, Any]:
+    """How the held-out quotients and remainders of one training are answered.
+
+    Remainders are told apart by whether the quotient of the same pair was trained on.
+    """
+    from curta.evaluation.scoring import scores
+    from curta.problems import tasks
+
+    run, seconds = trained(f"{NAME}-pairs-{kind}-{seed}", SMALL, pairs_changes(kind), seed)
+    quotients, remainders = run.recipe.tasks
+    known = {p.operands for p in tasks.held_out(quotients, range(quotients.held_out))}
+    models = run.load_models()
+    found: dict[str, Any] = {"seconds": seconds, "parameters": run.folder.read_info().parameters}
+    for task in (quotients, remainders):
+        asked = tasks.held_out(task, range(task.held_out))
+        again = tasks.trained_problems(task, task.held_out)
+        right = scores(models, asked).exact_match[0]
+        found[task.operator] = {
+            "held out": float(right.mean()),
+            "trained on": float(scores(models, again).exact_match[0].mean()),
+        }
+    met = np.array([problem.operands not in known for problem in asked])
+    found["quotient trained on"] = {
+        "problems": int(met.sum()), "right": float(right[met].mean()) if met.any() else None,
+    }  # fmt: skip
+    found["quotient held out"] = {
+        "problems": int((~met).sum()), "right": float(right[~met].mean()),
+    }  # fmt: skip
+    return found
+
+
+def _pairs_rows(known: dict[str, Any]) -> Iterator[list[str]]:
+    """A row for each kind of split, over its seeds."""
+    for kind in PAIRS:
+        found = [*_of(known, f"pairs {kind}")]
+        if not found:
+            continue
+        met = [one["quotient trained on"]["right"] for one in found]
+        yield [
+            kind,
+            str(len(found)),
+            *(spread(one[o][of] for one in found) for o in ("//", "%") for of in PAIRS_OF),
+            spread(met) if None not in met else "none",
+            spread(one["quotient held out"]["right"] for one in found),
+        ]
+
+
+PAIRS_OF = ("trained on", "held out")
+PAIRS_HEAD = (
+    "held-out pairs of `//` and `%`", "seeds", *(f"`{o}` {of}" for o in ("//", "%") for of in PAIRS_OF),
+    "`%` held out, `//` of the pair trained on", "`%` held out, `//` of the pair held out",
+)  # fmt: skip
+
+
 def tables(results: Results) -> dict[str, Iterable[str]]:
     known = results.read(NAME) | _on_a_gpu(results)
     told = {design: [*_of(known, design)] for design in DESIGNS}
@@ -166,6 +246,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     ]
     return {
         "operations": markdown(head, [*rows, *made]),
+        "operations, pairs": markdown(PAIRS_HEAD, _pairs_rows(known)),
         "operations, curve": _curve(told, "full"),
         "operations, whole curve": _curve(told, WHOLE),
     }

@@ -37,6 +37,36 @@ def finished(
     return run
 
 
+def finished_seeds(
+    name: str, recipe: str, seeds: Iterable[int], changes: Mapping[str, Any] | None = None
+) -> list[Any]:
+    """As `finished`, a run for each seed, so that a training broken off loses one seed at most."""
+    return [finished(f"{name}-{seed}", recipe, [seed], changes) for seed in seeds]
+
+
+def evaluated(run: Any) -> Any:
+    """The evaluation in a run's folder, or a new one if there is none."""
+    known = "evaluating" in run.folder.read_info().done
+    return run.folder.read_evaluation() if known else run.evaluate(report=False)
+
+
+def side_by_side(found: Sequence[Any]) -> Any:
+    """The findings of runs of one seed each as those of one run: lists of members are joined.
+
+    >>> side_by_side([{"steps": 9, "right": [0.5]}, {"steps": 9, "right": [1.0]}])
+    {'steps': 9, 'right': [0.5, 1.0]}
+    """
+    first = found[0]
+    if isinstance(first, dict):
+        return {key: side_by_side([one[key] for one in found]) for key in first}
+    if not isinstance(first, list):
+        assert all(one == first for one in found), f"seeds differ in {found}"
+        return first
+    if first and isinstance(first[0], dict):
+        return [side_by_side(rows) for rows in zip(*found, strict=True)]
+    return [value for one in found for value in one]
+
+
 def own_run(
     name: str,
     recipe: str,

@@ -20,7 +20,7 @@ from curta.problems import tasks
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
 from curta.problems.sizes import Split
-from curta.problems.tasks import as_size, split
+from curta.problems.tasks import as_size
 from curta.training import records
 
 Say = Callable[[str], None]
@@ -118,25 +118,27 @@ def evaluate(
         ),
         examples=list(_examples(recipe, models, settings)),
         gaps=tuple(chain.from_iterable(found(_gaps(recipe, models, settings)))),
-        splits=tuple(
-            _split(recipe, models, settings, task) for task in recipe.tasks if task.held_out
-        ),
+        splits=tuple(_splits(recipe, models, settings)),
         unevaluated=tuple(unevaluated),
     )
 
 
-def _split(recipe: Recipe, models: Models, settings: sections.Evaluation, task: Task) -> Split:
-    """How a task's table is divided, and how the answers of its parts lie.
+def _splits(recipe: Recipe, models: Models, settings: sections.Evaluation) -> Iterator[Split]:
+    """How tables are divided and how the answers of their parts lie; what a fixed set is tested by.
 
     Of a program whose seeds are not known, all counts that may be trained on.
     """
-    known = None
-    if models.seeds:
-        known = records.trained_rows(recipe, models.layout, task, models.seeds)
     watched = _watched(recipe)
-    parts = {"training": tasks.trained(task), "validation": range(watched)}
-    parts |= exact_match.held_out_places(task, watched, settings)
-    return replace(split(task, known), answers=tasks.answer_histograms(task, parts, known))
+    for task in recipe.tasks:
+        if task.held_out:
+            seeds = models.seeds
+            known = records.trained_rows(recipe, models.layout, task, seeds) if seeds else None
+            parts = {"training": tasks.trained(task), "validation": range(watched)}
+            parts |= exact_match.held_out_places(task, watched, settings)
+            answers = tasks.answer_histograms(task, parts, known)
+            yield replace(tasks.split(task, known), answers=answers)
+        elif task.rows and not task.values and watched:
+            yield tasks.set_split(task, tasks.validation(task, watched))
 
 
 def parts(recipe: Recipe, models: Models, settings: sections.Evaluation) -> dict[str, Find]:

@@ -6,7 +6,7 @@ bits differs, and that a test problem has exactly the size that was asked for.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -20,7 +20,7 @@ from curta.config.task import Task
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.cases import below
 from curta.problems.arithmetic.digits import Numbers, cut
-from curta.problems.decimals import to_int
+from curta.problems.decimals import to_int, to_text
 from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table, shuffled
@@ -224,17 +224,38 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
 
     Nor is its twin. They are told by a hash, so a few that are not in it are left out, too.
     """
-    endless, total = dataclasses.replace(task, rows=0), trained_count(task)
+    endless = dataclasses.replace(task, rows=0)
     candidates = jax.jit(lambda: draw(endless, jax.random.key(1), 4 * count))()
     hashes = np.asarray(fingerprint(candidates))
     known = np.zeros(len(hashes), bool)
-    for start in range(0, total, AT_ONCE):
-        numbers = jnp.minimum(start + jnp.arange(AT_ONCE), total - 1)
-        known |= np.isin(hashes, np.asarray(_hashed(task, numbers)))
+    for _, trained in _hashes(task):
+        known |= np.isin(hashes, trained)
     _, first = np.unique(hashes, return_index=True)
     chosen = [number for number in np.sort(first).tolist() if not known[number]]
     operands = _ints(candidates)
     return [Problem(task.operator, operands[number]) for number in chosen[:count]]
+
+
+def _hashes(task: Task) -> Iterator[tuple[Int[np.ndarray, " some"], UInt[np.ndarray, " some"]]]:
+    """Numbers and hashes of all problems of a fixed set, some at a time."""
+    total = trained_count(task)
+    for start in range(0, total, AT_ONCE):
+        numbers = np.minimum(start + np.arange(AT_ONCE), total - 1)
+        yield numbers, np.asarray(_hashed(task, jnp.asarray(numbers)))
+
+
+def set_split(task: Task, tested: Sequence[Problem]) -> Split:
+    """How many test problems of a fixed set (`task.rows`) are in it, and of how many the twin is.
+
+    The set is searched by hashes, and what is found is compared exactly.
+    """
+    hashes = np.asarray(fingerprint(as_numbers([problem.operands for problem in tested])))
+    found = [numbers[np.isin(trained, hashes)] for numbers, trained in _hashes(task)]
+    known = {*_ints(numbered(task, jnp.asarray(np.unique(np.concatenate(found)))))}
+    overlap = sum(problem.operands in known for problem in tested)
+    twins = [p.operands[::-1] for p in tested if p.operands != p.operands[::-1]]
+    mirrored = sum(twin in known for twin in twins) if operation(task).commutes else 0
+    return Split(task.operator, trained_count(task), len(tested), overlap, mirrored)
 
 
 def validation(task: Task, count: int) -> list[Problem]:
@@ -421,3 +442,15 @@ def _ints(found: Numbers) -> list[tuple[int, ...]]:
         tuple(to_int(text) for text, length in zip(row, counts, strict=True) if length)
         for row, counts in zip(texts, lengths.tolist(), strict=True)
     ]
+
+
+def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
+    """Operands as arrays of digits."""
+    texts = [[to_text(value) for value in operands] for operands in values]
+    count = max(map(len, texts))
+    every = [text for row in texts for text in (*row, *[""] * (count - len(row)))]
+    width = max(map(len, every))
+    lines = "".join(text.rjust(width, "0") for text in every)
+    found = np.frombuffer(lines.encode(), np.uint8).reshape(len(values), count, width) - 48
+    lengths = np.array([len(text) for text in every]).reshape(len(values), count)
+    return Numbers(jnp.asarray(found[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))

@@ -21,7 +21,6 @@ from curta.export.dataset.splits import (
     TRAIN,
     Recorded,
     Source,
-    as_numbers,
     beyond,
     larger_than_trained,
     sources,
@@ -71,7 +70,7 @@ def of(split: str, seed: int = 0, **task: Any) -> Source:
 
 @given(problems=tiny.batches(5, 25))
 def test_operands_as_arrays_are_their_digits(problems: list[Problem]) -> None:
-    made = as_numbers([problem.operands for problem in problems])
+    made = tasks.as_numbers([problem.operands for problem in problems])
     expected = tiny.numbers(problems, made.digits.shape[-1])
     assert tiny.same(made, expected)
 

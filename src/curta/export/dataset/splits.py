@@ -135,18 +135,6 @@ class Recorded(Source):
             yield [tuple(pair) for pair in pairs.tolist()]
 
 
-def as_numbers(values: Sequence[Sequence[int]]) -> Numbers:
-    """Operands as arrays of digits."""
-    texts = [[to_text(value) for value in operands] for operands in values]
-    count = max(map(len, texts))
-    every = [text for row in texts for text in (*row, *[""] * (count - len(row)))]
-    width = max(map(len, every))
-    lines = "".join(text.rjust(width, "0") for text in every)
-    found = np.frombuffer(lines.encode(), np.uint8).reshape(len(values), count, width) - 48
-    lengths = np.array([len(text) for text in every]).reshape(len(values), count)
-    return Numbers(jnp.asarray(found[..., ::-1], jnp.int32), jnp.asarray(lengths, jnp.int32))
-
-
 def sources(recipe: Recipe, own: Layout, rows: int, seed: int) -> dict[str, list[Source]]:
     """For each split its sources, a task and a layout each; `rows` in all are to train on.
 

@@ -225,8 +225,8 @@ def split_lines(splits: "Sequence[Split]") -> list[str]:
     """How the problems of each table were divided, counted."""
     return [
         f"split of {one.operator}: {one.training:,} problems trained on,"
-        f" {one.held_out:,} held out, {one.overlap:,} in both; {one.mirrored:,} of those held out"
-        " have their twin (2+1 of 1+2) in training"
+        f" {one.held_out:,} held out or drawn to test, {one.overlap:,} in both; {one.mirrored:,} of"
+        " the latter have their twin (2+1 of 1+2) in training"
         for one in splits
     ]
 
