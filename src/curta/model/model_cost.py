@@ -35,10 +35,21 @@ class Layer(NamedTuple):
     shape: tuple[int, ...]
     parameters: int
     multiply_adds: int
+    inputs: int = 0
+    """Features of a token that go in; 0 where that is the token itself, or its place."""
+    outputs: int = 0
+    """Features of a token that come out."""
+    times: int = 1
+    """How often it is applied: once in each block, and each recurrence."""
 
     @property
     def bytes(self) -> int:
         return BYTES * self.parameters
+
+    @property
+    def activation_bytes(self) -> int:
+        """Memory of what comes out for one token, of all blocks and recurrences; biases add none."""
+        return 0 if self.name.endswith("_bias") else BYTES * self.outputs * self.times
 
 
 class Seen(NamedTuple):
@@ -81,7 +92,7 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     used = _shapes(lambda key: sharing.unshared(init(key=key))) if shares else learned
     rows = [_weight(name, shape, recipe, name in learned) for name, shape in used.items()]
     angles = [
-        Layer(name, shape, math.prod(shape), 0)
+        Layer(name, shape, math.prod(shape), 0, shape[-1], shape[-1])
         for name, shape in learned.items()
         if name not in used
     ]
@@ -98,22 +109,25 @@ def _shapes(make: Callable[[PRNGKeyArray], Transformer]) -> dict[str, tuple[int,
 
 def _weight(name: str, shape: tuple[int, ...], recipe: Recipe, learned: bool) -> Layer:
     size = math.prod(shape)
-    part, _, weight = name.partition(".")
-    added = weight in ("gain", "after") or weight.endswith("_bias")
-    multiplied = part in _PRODUCTS and not added
-    times = recipe.model.num_recurrences if multiplied else int(name == "head")
-    return Layer(name, shape, size * learned, size * times)
+    part, added = name.partition(".")[0], name.endswith(("gain", "after", "_bias"))
+    in_block = part in _PRODUCTS
+    recurrences = recipe.model.num_recurrences if in_block else 1
+    work = size * recurrences if (in_block and not added) or name == "head" else 0
+    looked_up = part in ("tokens", "roles", "positions")
+    inputs = 0 if looked_up else shape[-1] if added else shape[-2]
+    times = recurrences * shape[0] if in_block else 1
+    return Layer(name, shape, size * learned, work, inputs, math.prod(shape[-1:]), times)
 
 
 def _scores(recipe: Recipe, keys: int) -> Layer:
     """Products of each query with its keys, and of the scores with as many values."""
     config = recipe.model
     work = 2 * config.num_attention_layers * keys * config.width * config.num_recurrences
-    return Layer(
-        "attention scores, sums", (config.num_attention_layers, config.heads, keys), 0, work
-    )
+    shape = (config.num_attention_layers, config.heads, keys)
+    times = config.num_attention_layers * config.num_recurrences
+    return Layer("attention scores, sums", shape, 0, work, config.width, config.heads * keys, times)
 
 
 def _tied(recipe: Recipe, layout: Layout) -> Layer:
     shape = (recipe.model.width, len(layout.characters))
-    return Layer("head (characters)", shape, 0, shape[0] * shape[1])
+    return Layer("head (characters)", shape, 0, shape[0] * shape[1], *shape)

@@ -1,4 +1,4 @@
-"""The plane in which vectors vary most, where others lie in it, and the ways of vectors there."""
+"""The plane in which vectors vary most, and the ways of vectors there or in two of their dimensions."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -39,16 +39,14 @@ def principal(table: Table) -> Plane:
 
 
 class Ways(NamedTuple):
-    """The ways of a member's vectors in the plane in which its last ones vary most.
-
-    `share` is how much of their variance the plane holds.
-    """
+    """The ways of a member's vectors in a plane; `share` of the last ones' variance lies in it."""
 
     paths: Float[np.ndarray, "names moments two"]
+    plane: str
     share: float
 
     def title(self, member: int) -> str:
-        return f"member {member}: {self.share:.0%} of variance"
+        return f"member {member}, {PLANES[self.plane]}: {self.share:.0%} of variance"
 
     def panel(self, member: int, names: Sequence[str]) -> Paths:
         return {
@@ -59,7 +57,22 @@ class Ways(NamedTuple):
         }
 
 
-def ways(tables: Float[np.ndarray, "moments names width"]) -> Ways:
-    """The ways of vectors from moment to moment."""
-    plane = principal(tables[-1])
-    return Ways(np.stack([plane.project(table) for table in tables], axis=1), plane.share)
+PLANES = {"dimensions": "dimensions 0 and 1", "principal": "principal components"}
+"""Planes in which ways are drawn, and what they are called."""
+
+
+def ways(tables: Float[np.ndarray, "moments names width"], plane: str = "dimensions") -> Ways:
+    """The ways of vectors from moment to moment: in dimensions 0 and 1, or principal components.
+
+    >>> tables = np.array([[[0.0, 0, 0], [4, 0, 0]], [[1, 0, 0], [4, 3, 4]]])
+    >>> ways(tables).paths.tolist(), round(ways(tables).share, 2), ways(tables, "principal").share
+    ([[[0.0, 0.0], [1.0, 0.0]], [[4.0, 0.0], [4.0, 3.0]]], 0.53, 1.0)
+    """
+    last = tables[-1]
+    if plane == "principal":
+        found = principal(last)
+        paths = [found.project(table) for table in tables]
+        return Ways(np.stack(paths, axis=1), plane, found.share)
+    variance = last.var(axis=0)
+    two = np.pad(tables, ((0, 0), (0, 0), (0, 1)))[..., :2]
+    return Ways(np.swapaxes(two, 0, 1), plane, float(variance[:2].sum() / variance.sum()))

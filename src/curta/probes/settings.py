@@ -276,6 +276,13 @@ class Tokens(Options):
     name: ClassVar[str] = "tokens"
     summary: ClassVar[str] = "the vectors of digits and signs in a plane, and how they moved"
 
+    plane: str = option("dimensions", "dimensions (0 and 1), or principal (components)", kind=str)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.plane not in ("dimensions", "principal"):
+            raise UserError(f"--plane must be dimensions or principal, not {self.plane!r}")
+
 
 @dataclass(frozen=True)
 class EverySum(Options):

@@ -1,8 +1,9 @@
 """Where the vectors of digits and signs lie, and the way they came.
 
-The last vectors are projected onto the two directions in which they vary most (principal
-components, by singular value decomposition of the centred table); earlier ones, and those
-that training began with, are drawn in the same plane. Each member has a plane of its own.
+By default their first two dimensions are drawn, as the source of the digit encoder draws them.
+With `principal` the last vectors are projected onto the two directions in which they vary most
+(principal components, by singular value decomposition of the centred table); earlier ones, and
+those that training began with, are drawn in the same plane. Each member has a plane of its own.
 They are those of the run's history, if it has one, and else those of the kept checkpoints.
 
 Of a layout these are the digits and the signs of its problems, such as + and =. Of a program they
@@ -10,18 +11,20 @@ are ten tokens of the answer that differ in their digit alone; where embeddings 
 differ just as the vectors of the digits themselves do.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
+from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
-from curta.probes.pca import ways
+from curta.probes.pca import PLANES, ways
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems.operations import OPERATIONS
 from curta.runs import checkpoints, embedding_history
 
 Tables = Float[np.ndarray, "moments members tokens width"]
@@ -35,13 +38,13 @@ class Tokens(settings.Tokens, Probe):
         names = [subject.layout.characters[token] for token in drawn]
         rows, panels = list[Row](), list[Panel]()
         for number, member in enumerate(subject.members):
-            mine = ways(tables[:, number])
+            mine = ways(tables[:, number], self.plane)
             rows += _rows(member, steps, names, mine.paths)
             panels.append(mine.panel(member, names))
         of = "digits" if len(names) == len(subject.layout.digits) else "digits and signs"
         shows = (
-            f"The vectors of the {of} in the plane in which those at step {steps[-1]:,} vary most,"
-            f" each from its random start over {len(steps) - 1:,} later moments of training."
+            f"The vectors of the {of}, {PLANES[self.plane]}, each from its random start over"
+            f" {len(steps) - 1:,} later moments of training."
         )
         return Finding(COLUMNS, rows, {"shows": shows, "panels": panels})
 
@@ -51,10 +54,14 @@ COLUMNS = ("member", "step", "token", "x", "y")
 
 def shown(subject: Subject) -> list[int]:
     """The tokens whose vectors are drawn."""
-    layout = subject.layout
-    if isinstance(layout, ProgramLayout):
-        return layout.digits
-    marks = [tasks.operation(task).mark for task in subject.tasks]
+    if isinstance(subject.layout, ProgramLayout):
+        return subject.layout.digits
+    return digits_and_signs(subject.layout, [task.operator for task in subject.tasks])
+
+
+def digits_and_signs(layout: Layout, operators: Iterable[str]) -> list[int]:
+    """The tokens of the digits, of these operators, and of `=`, where a layout has them."""
+    marks = [OPERATIONS[operator].mark for operator in operators]
     signs = [sign for sign in dict.fromkeys((*marks, "=")) if sign in layout.characters]
     return layout.digits + [layout.code(sign) for sign in signs]
 

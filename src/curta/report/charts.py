@@ -67,7 +67,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     elif panel["form"] == "stems":
         draw_stems(axes, panel)
     else:
-        _draw_paths(axes, panel)
+        draw_paths(axes, panel)
 
 
 def _stripped(panel: Panel) -> Panel:
@@ -189,7 +189,7 @@ def _known(curve: Sequence[float | None]) -> dict[int, float]:
     return {x: value for x, value in enumerate(curve) if value is not None}
 
 
-def _draw_paths(axes: Axes, panel: Paths) -> None:
+def draw_paths(axes: Axes, panel: Paths) -> None:
     """Thin lines; a red circle at each start, a green diamond and the name at each end."""
     for name, path in zip(panel["names"], panel["paths"], strict=True):
         across, down = zip(*path, strict=True)

@@ -123,7 +123,8 @@ def _figures(shown: Shown) -> dict[str, Figure]:
     for name, grid in heat.named_grids(shown.run).items():
         found[name] = figures.grid(grid, shown.run.trained)
     if shown.trails is not None:
-        found["trails"] = charts.draw(trails.picture(shown.trails))
+        for plane, name in trails.FILES.items():
+            found[name] = trails.figure(shown.trails, shown.run.metrics, plane)
     return found | {f"probes/{name}": plot for name, plot in shown.probes.items()}
 
 

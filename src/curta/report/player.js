@@ -82,7 +82,14 @@ function begin(player) {
   button.addEventListener("click", () => (frame ? stop() : play()));
   slider.addEventListener("input", () => (stop(), show(Number(slider.value))));
   calm.addEventListener("change", stop);
-  controls.append(button, slider, told);
+  // one plane at a time: without a script all are shown, below each other
+  const figures = [...player.querySelectorAll("[data-plane]")];
+  const plane = make("select", { "aria-label": "Plane" });
+  for (const name of new Set(figures.map((figure) => figure.dataset.plane))) plane.append(make("option", {}, name));
+  const choose = () => figures.forEach((figure) => (figure.hidden = figure.dataset.plane !== plane.value));
+  plane.addEventListener("change", choose);
+  choose();
+  controls.append(button, slider, plane, told);
   controls.hidden = false;
   player.classList.add("alive");
   name();

@@ -22,15 +22,22 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
 
     seen = scored(recipe, problem)
     rows = layers(recipe, layout_of(recipe), seen.keys)
-    sums = [sum(column) for column in zip(*map(_costs, rows), strict=True)]
+    costs = [_costs(row, seen.tokens) for row in rows]
+    sums = [sum(column) for column in zip(*costs, strict=True)]
+
+    def sides(shape: tuple[int, ...]) -> str:
+        return " x ".join(f"{side:,}" for side in shape)
+
     columns = [
         Column("layer", words=True, fold=True),
-        Column("shape", text=lambda shape: " x ".join(f"{side:,}" for side in shape)),
-        *(Column(name) for name in ("parameters", "mult-adds a token", "bytes")),
+        *(Column(name, text=sides) for name in ("weight", "input", "output")),
+        *(Column(name) for name in ("parameters", "mult-adds a token", "bytes", "activations")),
     ]
-    view = Table(
-        "", columns, [[row.name, row.shape, *_costs(row)] for row in rows], [["total", (), *sums]]
-    )
+    table = [
+        [row.name, row.shape, *_shapes(row, seen.tokens), *cost]
+        for row, cost in zip(rows, costs, strict=True)
+    ]
+    view = Table("", columns, table, [["total", (), (), (), *sums]])
     which = "this problem" if problem is not None else "the longest in training"
     return Group(
         view,
@@ -38,9 +45,16 @@ def layers_view(recipe: "Recipe", problem: "Problem | None") -> Group:
         f" tokens ({which}), keys that it may not see included.",
         "Multiply-adds are those of matrix products, for a token that goes through everything;"
         " look-ups, norms and what positions calculate are left out. Blocks are stacked along"
-        " the first axis of a shape.",
+        " the first axis of a weight's shape.",
+        "Inputs and outputs are those of one text and one block, tokens x features; activations"
+        " are the bytes that the outputs of all blocks and recurrences take.",
     )
 
 
-def _costs(row: "Layer") -> tuple[int, int, int]:
-    return row.parameters, row.multiply_adds, row.bytes
+def _shapes(row: "Layer", tokens: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What goes in and what comes out, for one text."""
+    return (tokens, row.inputs) if row.inputs else (tokens,), (tokens, row.outputs)
+
+
+def _costs(row: "Layer", tokens: int) -> tuple[int, int, int, int]:
+    return row.parameters, row.multiply_adds, row.bytes, row.activation_bytes * tokens
