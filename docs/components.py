@@ -136,7 +136,7 @@ def floor(high: int, trained: int) -> tuple[float, float, float, float]:
 
 
 def _decodings(ladder: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """What the first seed of each rung writes for the source's seven sums, the wrong ones marked."""
+    """What the first seed of each rung writes for the source's seven sums; wrong ones marked."""
     problems = [one["problem"] for one in next(iter(ladder.values()))["decodings"]]
     rows = [
         [name, *(f"{one['text'][0]}{'' if one['right'][0] else ' (wrong)'}" for one in told)]

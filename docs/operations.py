@@ -5,9 +5,9 @@ small, seed 2, on    the same run, trained on to 60,000 steps, and then to 100,0
 full                 `sources/five-operations`, as far as one core comes in an hour: with the small
                      one's batch, and a learning rate that falls to its end within these steps
 
-pairs shared, seed 0 to 2, and pairs separate   quotients and remainders of numbers up to 99 alone, in
-                     two layers: what it is worth whether the pairs held out of `%` are held out of
-                     `//` as well, or others, as the source has it
+pairs shared, seed 0 to 2, and pairs separate   quotients and remainders of numbers up to 99 alone,
+                     in two layers: what it is worth whether the pairs held out of `%` are held out
+                     of `//` as well, or others, as the source has it
 
 The tables have the full design trained to its end, too, which docs/gpu.py does on a GPU.
 
@@ -60,7 +60,7 @@ def course(end: int) -> dict[str, Any]:
 ON = course(ENDS[-1])
 
 PAIRS = {"shared": (45, 45), "separate": (45, 46)}
-"""Seeds of the random orders of quotients and remainders: of one seed the same pairs are held out."""
+"""Seeds of the random orders of quotients and remainders: one seed holds the same pairs out."""
 
 
 def pairs_changes(kind: str) -> dict[str, Any]:
@@ -225,7 +225,8 @@ def _pairs_rows(known: dict[str, Any]) -> Iterator[list[str]]:
 
 PAIRS_OF = ("trained on", "held out")
 PAIRS_HEAD = (
-    "held-out pairs of `//` and `%`", "seeds", *(f"`{o}` {of}" for o in ("//", "%") for of in PAIRS_OF),
+    "held-out pairs of `//` and `%`", "seeds",
+    *(f"`{operator}` {of}" for operator in ("//", "%") for of in PAIRS_OF),
     "`%` held out, `//` of the pair trained on", "`%` held out, `//` of the pair held out",
 )  # fmt: skip
 

@@ -22,7 +22,6 @@ from curta.config.recipe import (
     with_overrides,
 )
 from curta.model import recipes
-from curta.problems.problem import parse
 from tests import tiny
 
 SEEING = {"positions.name": "rope"}
@@ -194,15 +193,6 @@ def test_a_named_problem_that_cannot_be_asked_is_refused(
     line = refusal(fields | {"evaluation.named": ["1+2", text]})
     assert line.startswith("evaluation.named: ")
     assert says in line
-
-
-@pytest.mark.parametrize("name", ["five-operations", "five-operations-small"])
-def test_the_named_problems_of_the_source_with_five_operations(name: str) -> None:
-    recipe = recipes.load(f"sources/{name}")
-    problems = [parse(text) for text in recipe.evaluation.named]
-    assert len(set(problems)) == 12
-    assert {problem.operator for problem in problems} == {task.operator for task in recipe.tasks}
-    assert max(value for problem in problems for value in problem.operands) == 999
 
 
 # What is dumped can be read again, and says everything.

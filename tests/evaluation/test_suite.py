@@ -39,8 +39,8 @@ HELD_OUT = {"values": [0, 9], "held_out": 10, "special": 0.0}
     ("tasks", "changes", "says"),
     [
         ([HELD_OUT], {"layouts": ["hints"]}, "'hints' has other characters than 'plain'"),
-        ([HELD_OUT], {"layouts": ["begun"] * 11}, "evaluation.layouts makes it 12 sets"),
-        ([{}], {"layouts": ["begun"]}, "evaluation.layouts .* it needs task.held_out"),
+        ([HELD_OUT], {"layouts": ["filled"] * 11}, "evaluation.layouts makes it 12 sets"),
+        ([{}], {"layouts": ["filled"]}, "evaluation.layouts .* it needs task.held_out"),
         ([{}], {"grid_count": 3}, "evaluation.grid_count 3 has no effect"),
     ],
 )

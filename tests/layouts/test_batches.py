@@ -46,13 +46,18 @@ def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() 
     assert asked(batch._replace(scored=batch.judged)) == [(0, *pair) for pair in pairwise("=51$")]
 
 
-def test_a_begin_sign_is_asked_for_the_first_digit() -> None:
-    layout = layout_named("begun")
-    text = tiny.text(layout, [Problem("+", (12, 3))], tiny.bounds(layout, 2).total)
-    batch = whole(text, layout.where(text))
-    first = int(batch.queries[0, 0]), int(batch.tokens[0, 0]), int(batch.goals[0, 0])
-    assert first == (0, layout.characters.index("#"), 1)
-    assert batch.scored[0, 0]
+def test_padding_is_scored_to_the_end_of_thirteen_characters_and_never_judged() -> None:
+    layout = layout_named("filled")
+    text = tiny.text(layout, [Problem("+", (1, 9)), Problem("+", (99, 99))], 13)
+    batch = whole(text, layout.where(text), padding=True)
+    assert tiny.bounds(layout, 2).total == 13
+    assert [layout.decode(row.tolist()) for row in batch.goals] == ["+9=10#######", "9+99=198####"]
+    assert batch.scored.shape == (2, 12)
+    assert batch.scored.all()
+    assert [
+        layout.decode(np.asarray(goals)[np.asarray(judged)].tolist())
+        for goals, judged in zip(batch.goals, batch.judged, strict=True)
+    ] == ["10#", "198#"]
 
 
 def test_without_causality_each_token_is_asked_of_the_prompts_at_once() -> None:

@@ -1,5 +1,6 @@
 """Which problems are drawn: of the sizes, special cases and shares that were asked for."""
 
+import dataclasses
 from collections import Counter
 
 import jax
@@ -304,11 +305,35 @@ def test_in_an_epoch_each_problem_comes_once(task: Task) -> None:
     assert other != turns[:8]
 
 
-def test_problems_to_watch_training_by_are_not_those_of_a_fixed_set() -> None:
-    known = set(as_ints(tasks.numbered(FIXED, jnp.arange(36))))
-    watched = [problem.operands for problem in tasks.validation(FIXED, 200)]
-    assert len(set(watched)) == 200
-    assert not set(watched) & known
+def test_fixed_batches_come_in_one_order_without_the_remainder() -> None:
+    """36 problems are four batches of 8; the last four problems never come."""
+    task = Task(values=(0, 6), held_out=13, special=0.0)
+    batches = [as_ints(tasks.fixed_batch(task, 8, step)) for step in range(8)]
+    assert batches[:4] == batches[4:]
+    whole = as_ints(tasks.numbered(task, jnp.arange(36)))
+    assert [problem for batch in batches[:4] for problem in batch] == whole[:32]
+
+
+def test_a_fixed_set_is_tested_by_another_one_and_what_both_have_is_counted() -> None:
+    task = dataclasses.replace(FIXED, zero=False)
+    tested = tasks.validation(task, 90)
+    sizes = Counter(tuple(len(str(value)) for value in one.operands) for one in tested)
+    assert [*sizes.values()] == [10] * 9
+    assert min(value for one in tested for value in one.operands) == 1
+    known = set(as_ints(tasks.numbered(task, jnp.arange(36))))
+    found = tasks.set_split(task, tested)
+    assert (found.training, found.held_out) == (36, 90)
+    assert found.overlap == sum(one.operands in known for one in tested) > 0
+    twins = [one.operands[::-1] in known and len({*one.operands}) == 2 for one in tested]
+    assert found.mirrored == sum(twins)
+
+
+def test_fresh_held_out_problems_are_others_each_time_and_never_trained_on() -> None:
+    task = Task("%", special=0.0, values=(0, 20), held_out=100)
+    first, again, second = (tasks.held_out_drawn(task, 40, step) for step in (500, 500, 1000))
+    assert first == again != second
+    assert len({*first}) == 40
+    assert {*first, *second} <= {*tasks.held_out(task, range(100))}
 
 
 def test_problems_to_watch_training_by_have_all_divisors_alike() -> None:

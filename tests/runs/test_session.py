@@ -325,7 +325,7 @@ def test_one_member_is_evaluated_alone_and_nothing_is_saved(shared_runs: Shared)
         ({"training__keep": "best"}, "validate_every"),
         ({"training__stop_at": 0.9}, "validate_every"),
         (table(training__validation=40), "the evaluation needs others"),
-        (table(training__validation=39, evaluation__layouts=["begun"]), "1 are left for them"),
+        (table(training__validation=39, evaluation__layouts=["filled"]), "1 are left for them"),
         (table(task__held_out=100), "more than the table's 100 problems"),
         (table(task__special=0.5), "task.special must be 0"),
         (table(task__values=[5, 4]), "a table has 1 to"),

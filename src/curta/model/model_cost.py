@@ -48,7 +48,7 @@ class Layer(NamedTuple):
 
     @property
     def activation_bytes(self) -> int:
-        """Memory of what comes out for one token, of all blocks and recurrences; biases add none."""
+        """Memory of what comes out for one token, all blocks and recurrences; biases add none."""
         return 0 if self.name.endswith("_bias") else BYTES * self.outputs * self.times
 
 

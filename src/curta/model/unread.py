@@ -58,7 +58,9 @@ VECTORS = (
 NEEDS = {
     "task.base": Need("a program: layouts write base 10", _PROGRAM.met),
     "task.second": Need("an operator of several operands", _has_second, whole=True),
-    "task.zero": Need("a layout, and no task.values", lambda r: not r.programs and not _is_table(r)),
+    "task.zero": Need(
+        "a layout, and no task.values", lambda r: not r.programs and not _is_table(r)
+    ),
     "task.special_until": Need(
         "problems drawn anew in every step: a layout, no program, and no task.rows",
         lambda r: not r.programs and not any(t.rows for t in r.tasks),

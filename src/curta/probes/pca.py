@@ -1,4 +1,4 @@
-"""The plane in which vectors vary most, and the ways of vectors there or in two of their dimensions."""
+"""The plane in which vectors vary most, and their ways there or in two of their dimensions."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

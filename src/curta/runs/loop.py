@@ -184,7 +184,9 @@ class Loop:
         each = dict(zip([task.operator for task in of], exact_match.tolist(), strict=True))
         optimizer = self.recipe.optimizer
         factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends)
-        return Validated(*means, each if len(of) > 1 else {}, optimizer.learning_rate * float(factor))
+        return Validated(
+            *means, each if len(of) > 1 else {}, optimizer.learning_rate * float(factor)
+        )
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:

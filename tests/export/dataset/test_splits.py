@@ -27,6 +27,7 @@ from curta.export.dataset.splits import (
 )
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
+from curta.problems import tasks
 from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem
 from curta.problems.problem_table import numbers

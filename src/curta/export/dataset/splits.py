@@ -7,7 +7,7 @@ every draw of it lands there, in this export and in any other.
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from typing import Any, NamedTuple, TypeVar
@@ -28,7 +28,6 @@ from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
 from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem, widths
 from curta.problems.problem_table import Table

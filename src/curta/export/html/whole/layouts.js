@@ -4,7 +4,7 @@
 import { machineOf } from "../machine.js";
 import { Mistake, prompt, read } from "../problems.js";
 
-const FIELD = 3, GROUPS = 6, COLUMN = 11, BEGUN = 9, FRAME = 20;
+const FIELD = 3, GROUPS = 6, COLUMN = 11, PADDED = 8, FRAME = 20;
 
 /** The layout of a design: `prompt` of a problem as tokens, `answer` in what was written after it. */
 export function layoutOf(design) {
@@ -75,7 +75,7 @@ function numbersBy(text, { pattern, turned, drop }) {
 
 /** Prompts that are more than a format. */
 const PROMPTS = {
-  "begun-left": (texts, form) => declared(texts, form).padStart(BEGUN, "#"),
+  "filled-left": (texts, form) => declared(texts, form).padStart(PADDED, "#"),
   columns: (texts) => `${texts.map((text) => `0${ordered(text, true).padEnd(COLUMN, "0")}`).join("")}0`,
   fields: ([first, second], form, layout, operator) =>
     `${first.padStart(FIELD)}${operator.padEnd(2)}${second.padStart(FIELD)}=`,
