@@ -48,9 +48,9 @@ def test_of_a_whole_text_every_token_is_scored_but_only_the_completion_judged() 
 
 def test_padding_is_scored_to_the_end_of_thirteen_characters_and_never_judged() -> None:
     layout = layout_named("filled")
-    text = tiny.text(layout, [Problem("+", (1, 9)), Problem("+", (99, 99))], 13)
+    problems = [Problem("+", (1, 9)), Problem("+", (99, 99))]
+    text = layout.tokens("+", tiny.numbers(problems, 2), tiny.bounds(layout, 2))
     batch = whole(text, layout.where(text), padding=True)
-    assert tiny.bounds(layout, 2).total == 13
     assert [layout.decode(row.tolist()) for row in batch.goals] == ["+9=10#######", "9+99=198####"]
     assert batch.scored.shape == (2, 12)
     assert batch.scored.all()
