@@ -81,9 +81,9 @@ def _ranges() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)
-    ladder = {name: found for name, found in known.items() if name not in RANGES}
-    ranges = {name: known[name] for name in RANGES if name in known}
+    known, earlier = results.read(NAME), results.superseded(NAME)
+    ladder = {_told(name, earlier): known[name] for name in rungs() if name in known}
+    ranges = {_told(name, earlier): known[name] for name in RANGES if name in known}
     found: dict[str, Iterable[str]] = {}
     if ladder:
         found["components"] = markdown(HEAD, [_rung(name, ladder[name]) for name in ladder])
@@ -95,6 +95,10 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
     return found
 
 
+def _told(name: str, earlier: set[str]) -> str:
+    return f"{name} (earlier recipe)" if name in earlier else name
+
+
 FOURTEEN = (
     "of the fourteen sums, trained on either way round", "right of these", "right of the others",
 )  # fmt: skip
@@ -104,6 +108,8 @@ def _range(name: str, of: dict[str, Any]) -> list[str]:
     fourteen = [cell(of[part], part) for part in ("trained on", "right of these", "of the others")]
     return [name, *fourteen, *map(spread, of["shares"].values())]
 
+
+SEVEN = ("72+90", "3+50", "90+68", "5+51", "52+5", "36+24", "46+11")
 
 FLOOR_HEAD = (
     "operands", "nats of the first", "nats of the second", "floor of 12 positions",
@@ -137,12 +143,12 @@ def floor(high: int, trained: int) -> tuple[float, float, float, float]:
 
 def _decodings(ladder: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """What the first seed of each rung writes for the source's seven sums; wrong ones marked."""
-    problems = [one["problem"] for one in next(iter(ladder.values()))["decodings"]]
     rows = [
         [name, *(f"{one['text'][0]}{'' if one['right'][0] else ' (wrong)'}" for one in told)]
         for name, told in ((name, of["decodings"]) for name, of in ladder.items())
+        if told
     ]
-    return ["rung", *problems], rows
+    return ["rung", *SEVEN], rows
 
 
 def of_rung(run: Any) -> dict[str, Any]:
@@ -221,7 +227,7 @@ def _rung(name: str, of: dict[str, Any]) -> list[str]:
         str(_seeds(of)),
         *(cell(of[measure], "loss") for measure in measures),
         spread(of["exact match"]),
-        ", ".join(map(str, right)),
+        ", ".join(map(str, right)) if of["decodings"] else "",
     ]
 
 

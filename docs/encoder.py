@@ -47,11 +47,11 @@ def main() -> None:
 
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
-    known = results.read(NAME)
+    known, earlier = results.read(NAME), results.superseded(NAME)
     if not known:
         return {}
     told = [name for name in RECIPES if name in known]
-    head = ["", *(f"`{name}`" for name in told)]
+    head = ["", *(f"`{name}`{', earlier recipe' * (name in earlier)}" for name in told)]
     return {"encoder": markdown(head, _rows([known[name] for name in told]))}
 
 
@@ -138,18 +138,22 @@ def both_orders(models: Any) -> list[float]:
 def _rows(known: list[dict[str, Any]]) -> Iterator[list[str]]:
     yield ["parameters", *(f"{of['parameters']:,}" for of in known)]
     yield ["seeds", *(str(len(of["training set again"])) for of in known)]
-    yield ["test problems", *(f"{of['test problems']:,}" for of in known)]
-    yield ["of these in the training set", *(str(of["test problems in training"]) for of in known)]
+    yield ["test problems", *(f"{of.get('test problems', 1000):,}" for of in known)]
+    overlap = (str(of.get("test problems in training", 0)) for of in known)
+    yield ["of these in the training set", *overlap]
     for number in range(3):
         shares = [spread(of["epochs"][number]["token accuracy"]) for of in known]
         yield [f"token accuracy on test problems, epoch {number + 1}", *shares]
+    yield ["epochs", *(str(len(of["epochs"])) for of in known)]
+    last = (spread(of["epochs"][-1]["token accuracy"]) for of in known)
+    yield ["token accuracy after the last", *last]
     yield ["exact match after the last", *(spread(of["epochs"][-1]["exact match"]) for of in known)]
     yield [
         f"token accuracy, {AGAIN:,} problems of the training set again",
         *(spread(of["training set again"]) for of in known),
     ]
     yield ["all 100 single-digit sums", *(_or_none(_singles(of["probes"])) for of in known)]
-    yield ["the 81 of them without a 0", *(_or_none(of["sums of 1 to 9"]) for of in known)]
+    yield ["the 81 of them without a 0", *(_or_none(of.get("sums of 1 to 9")) for of in known)]
     yield ["single-digit pairs in both orders", *(_or_none(of["both orders"]) for of in known)]
     yield ["the five named patterns", *(_or_none(_patterns(of["probes"])) for of in known)]
     for shown, name in SHOWN.items():
@@ -179,8 +183,9 @@ def _or_none(values: list[float] | None) -> str:
     return "" if values is None else spread(values)
 
 
-def _each(seconds: list[float]) -> str:
-    return f"{sum(seconds) / len(seconds):,.0f}"
+def _each(seconds: list[float] | float) -> str:
+    """The mean; an earlier result has the sum of three seeds."""
+    return f"{sum(seconds) / len(seconds) if isinstance(seconds, list) else seconds / 3:,.0f}"
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ A study keeps one result after the other, so one that was broken off goes on whe
     for name in options.names:
         RESULTS.keep("programs", name, partial(measured, name), SEEDS, settings(name), options)
 
+A header's field `superseded` says how the recipe has changed since the result was measured. Tables
+mark such a result, and it is measured again when it is asked for.
+
 Some headers have the field `reconstructed`: their results are older than headers, and it says
 what was written down afterwards. What others report has `reported` in place of all that.
 """
@@ -64,6 +67,10 @@ class Results:
     def read(self, file: str) -> Json:
         """The numbers of every result of a file, by name."""
         return {name: record["numbers"] for name, record in self.records(file).items()}
+
+    def superseded(self, file: str) -> set[str]:
+        """The names of the results whose recipe has changed since."""
+        return {name for name, of in self.records(file).items() if "superseded" in of["header"]}
 
     def keep(
         self,

@@ -52,7 +52,7 @@ def _coupled() -> tuple[str, dict[str, Any]]:
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "window": ("addition", {}),
     "coupled": _coupled(),
-    "memoriser": ("sources/ladder-5-answers", {
+    "memoriser": ("sources/announced", {
         "task.held_out": 9500, "task.twins_together": True, "model.dropout": 0.0,
         "training.steps": 1000, "training.batch": 64, "training.validate_every": 100,
         "training.evaluate_every": 100, "training.validation": 1000, "evaluation.held_out": 1000,

@@ -32,7 +32,7 @@ def others(study: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
         results: Results, file: str, name: str, measure: Any, seeds: Any, settings: Any, _: Any
     ) -> None:
         known = results.records(file).get(name)
-        if known is None or known.get("settings") is None:
+        if known is None or known.get("settings") is None or "superseded" in known["header"]:
             return
         if evidence._asked(known) != evidence._plain([list(seeds), settings]):
             found.add((file, name))

@@ -43,6 +43,7 @@ def spots(layout: Layout, problem: Problem) -> list[Spot]:
     ("name", "line"),
     [
         ("plain", "957+68=1025$"),
+        ("begun", "#957+68=1025$"),
         ("filled", "957+68=1025#"),
         ("filled-left", "#957+68=1025#"),
         ("reversed", "759+86=5201$"),

@@ -18,7 +18,7 @@ BATCH, WIDTH, SEVERAL = 8, 6, 4
 
 COUNTING = (
     "plain", "reversed", "padded", "blanks", "hints", "fields", "framed", "spaced", "spaced-apart",
-    "filled", "filled-left", "labelled", "plain-padded", "carries",
+    "begun", "filled", "filled-left", "labelled", "plain-padded", "carries",
 )  # fmt: skip
 """Layouts whose only coordinate is the index within a number, or a field."""
 

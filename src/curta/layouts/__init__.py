@@ -16,6 +16,7 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "reversed": "curta.layouts.reversed:Reversed",
         "padded": "curta.layouts.padded:Padded",
         "plain-padded": "curta.layouts.plain_padded:PlainPadded",
+        "begun": "curta.layouts.begun:Begun",
         "filled": "curta.layouts.filled:Filled",
         "filled-left": "curta.layouts.filled:FilledLeft",
         "blanks": "curta.layouts.blanks:Blanks",
