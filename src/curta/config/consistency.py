@@ -57,8 +57,8 @@ def _check_model(recipe: "Recipe") -> None:
     loss, recurrence_loss = recipe.training.loss, recipe.training.recurrence_loss
     if not recipe.model.causal and recipe.layout is None:
         raise UserError("without model.causal no program can be run: it needs a layout")
-    if not recipe.model.causal and loss == "all":
-        raise UserError("training.loss 'all' has no meaning if model.causal is false")
+    if not recipe.model.causal and loss in ("all", "padded"):
+        raise UserError(f"training.loss {loss!r} has no meaning if model.causal is false")
     if not recipe.model.causal and isinstance(recipe.positions, T5):
         raise UserError(
             "positions 't5' has no buckets for tokens to the right, which a model without"

@@ -122,8 +122,10 @@ def check(of: Recipe) -> None:
     _check_names(of)
     from curta.problems import tasks
 
-    for task in of.tasks:
+    for task, share in zip(of.tasks, of.shares, strict=True):
         tasks.check(task)
+        if of.training.order == "fixed" and tasks.trained_count(task) < share:
+            raise UserError(f"training.order 'fixed': there are fewer problems than {share} a step")
     layout = None if of.layout is None else layout_named(of.layout)
     if layout is not None:
         _check_layout(of, layout)
