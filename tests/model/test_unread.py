@@ -16,6 +16,7 @@ PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
 
 UNREAD = [
     (PLAIN, "task.base", 16, "it needs a program"),
+    (WINDOW, "task.zero", False, "it needs a layout, and no task.values"),
     (WINDOW, "task.special_until", 9, "it needs problems drawn anew in every step"),
     (RANGE, "task.smallest_of", 4, "it needs a layout, and training.order 'drawn'"),
     (WINDOW, "task.weight", 2.0, "it needs a second task"),
@@ -38,6 +39,12 @@ UNREAD = [
     ("sources/digit-encoder", "optimizer.final", 0.5, "it needs optimizer.schedule 'cosine' or"),
     (WINDOW, "training.loss", "all", "it needs other positions than 'window'"),
     (WINDOW, "training.validation", 8, "it needs training.validate_every"),
+    (
+        PLAIN,
+        "training.fresh_validation",
+        True,
+        "it needs training.validate_every, and task.held_out",
+    ),
     (WINDOW, "training.evaluate_digits", [8], "it needs training.evaluate_every"),
     (WINDOW, "training.evaluate_count", 8, "it needs training.evaluate_every"),
     (WINDOW, "training.named_at_checkpoints", True, "it needs evaluation.named"),

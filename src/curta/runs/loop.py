@@ -107,15 +107,15 @@ class Loop:
         if not self.settings.validate_every or step % self.settings.validate_every:
             return state, rows, None
         found, goal = self._evaluated(state, step), self.settings.stop_at
-        enough = goal is not None and _is_enough(np.float32(found.exact_match), goal)
+        enough = goal is not None and _is_enough(np.array(found.exact_match, np.float32), goal)
         if enough and step >= self.settings.stop_after:
             self.end = step
             self.record.end(step)
         rows = [_validated(row, found) if row.step == step else row for row in rows]
         by_tokens = self.settings.keep == "best-tokens"
         score = found.token_accuracy if by_tokens else found.exact_match
-        state = trainer.improved(state, np.float32(found.loss), np.float32(score))
-        return state, rows, found
+        loss, score = (np.array(column, np.float32) for column in (found.loss, score))
+        return trainer.improved(state, loss, score), rows, found
 
     def _watch(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
         """Adds exact match of what is watched to the last row of each member that is trained."""
@@ -180,13 +180,14 @@ class Loop:
             exact_match,
             np.array([score.token_accuracy for score in found]),
         )
-        means = (np.sum(column * shares, axis=0).astype(np.float32).tolist() for column in columns)
+        loss, right, tokens = (
+            np.sum(column * shares, axis=0).astype(np.float32).tolist() for column in columns
+        )
         each = dict(zip([task.operator for task in of], exact_match.tolist(), strict=True))
         optimizer = self.recipe.optimizer
         factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends)
-        return Validated(
-            *means, each if len(of) > 1 else {}, optimizer.learning_rate * float(factor)
-        )
+        rate = optimizer.learning_rate * float(factor)
+        return Validated(loss, right, tokens, each if len(of) > 1 else {}, rate)
 
     @cached_property
     def _validation(self) -> list[list[Problem]]:

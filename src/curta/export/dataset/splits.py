@@ -109,7 +109,9 @@ class Recorded(Source):
         for number, values in enumerate(self._values()):
             bucket = np.zeros(len(values), np.int32)
             if self.places is None:
-                bucket = np.asarray(fingerprint(as_numbers(values)) % BUCKETS).astype(np.int32)
+                bucket = np.asarray(fingerprint(tasks.as_numbers(values)) % BUCKETS).astype(
+                    np.int32
+                )
             mine = [values[i] for i in np.flatnonzero(self._mine(bucket, number))]
             problems = [Problem(self.task.operator, operands, self.task.base) for operands in mine]
             yield columns.of_problems(problems, self.layout)
