@@ -113,8 +113,8 @@ class Loop:
             self.record.end(step)
         rows = [_validated(row, found) if row.step == step else row for row in rows]
         by_tokens = self.settings.keep == "best-tokens"
-        score = found.token_accuracy if by_tokens else found.exact_match
-        loss, score = (np.array(column, np.float32) for column in (found.loss, score))
+        best = found.token_accuracy if by_tokens else found.exact_match
+        loss, score = (np.array(column, np.float32) for column in (found.loss, best))
         return trainer.improved(state, loss, score), rows, found
 
     def _watch(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
