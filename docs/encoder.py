@@ -15,7 +15,7 @@ from docs.shared import finished_seeds, markdown, recipe_fields, side_by_side, s
 
 NAME = "encoder"
 RECIPES = {
-    "digit-encoder": 3,
+    "digit-encoder": 1,
     "digit-encoder-post-norm": 3,
     "digit-encoder-multiplication": 3,
     "digit-encoder-sorting-small": 3,
