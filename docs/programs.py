@@ -72,7 +72,7 @@ def measured(recipe: str) -> dict[str, Any]:
             "tokens": len(run.layout.characters),
             "training": info.trained_digits,
             "certificate": _certificate(run),
-            "lengths": [*_lengths(found), *_far(run, recipe)],
+            "lengths": [*lengths_of(found), *_far(run, recipe)],
         }
 
 
@@ -107,10 +107,12 @@ def _far(run: Any, recipe: str) -> list[dict[str, Any]]:
     """The same at sizes far beyond those of the recipe's evaluation."""
     if recipe not in FAR:
         return []
-    return _lengths(run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0, all_sizes=True))
+    return lengths_of(
+        run.evaluate(digits=FAR[recipe], count=5, generated=1, grid=0, all_sizes=True)
+    )
 
 
-def _lengths(evaluation: Evaluation) -> list[dict[str, Any]]:
+def lengths_of(evaluation: Evaluation) -> list[dict[str, Any]]:
     kept = ("operator", "size", "slice", "count", "exact_match", "token_accuracy")
     rows = as_json(evaluation)["lengths"]
     return [{key: row[key] for key in kept} for row in rows]
@@ -125,7 +127,7 @@ def _row(recipe: str, one: dict[str, Any], timed: list[float] | None) -> list[st
         f"{one['certificate']['windows']:,}",
         _grade(one["certificate"]),
         _wrong([member["wrong"] for member in one["certificate"]["members"]]),
-        _reached(one["lengths"]),
+        reached(one["lengths"]),
         f"{median(timed):.1f}" if timed else "",
     ]
 
@@ -143,7 +145,7 @@ def _wrong(wrong: list[int]) -> str:
     return f"up to {max(wrong):,}, in {bad} of {len(wrong)} seeds" if bad else f"0 in {len(wrong)}"
 
 
-def _reached(lengths: list[dict[str, Any]]) -> str:
+def reached(lengths: list[dict[str, Any]]) -> str:
     """Of each operator the largest size, the least seed in its hardest slice there, and of how
     many problems."""
     shown = []

@@ -28,7 +28,7 @@ TINY: dict[str, Any] = {
         "mlp_ratio": 2,
         "role_embeddings": True,
     },
-    "training": {"steps": 20, "batch": 8, "checkpoint_every": 10, "problems": 100},
+    "training": {"steps": 20, "batch": 8, "checkpoint_every": 10, "problems": 100, "repair": 0},
     "evaluation": {"digits": [3], "count": 8, "generated": 4, "certificate": 4_000},
 }
 

@@ -21,13 +21,15 @@ from curta.frontends.run import Run
 from curta.layouts import layout_named
 from curta.layouts.program import ProgramLayout
 from curta.model.windows import logits_of_windows
-from curta.problems.problem import Problem, parse
+from curta.problems.problem import parse
 from curta.runs import session
 from curta.training import records
+from curta.training.windows import TrainingWindows
 from tests import paper, tiny
 
 LUHN = {
     "training.steps": 500, "training.problems": 400, "training.batch": 256, "model.width": 16,
+    "training.repair": 0, "training.held_out_windows": 0.0,
     "model.heads": 2, "model.num_layers": 2, "evaluation.digits": [5], "evaluation.count": 5,
     "evaluation.generated": 2, "evaluation.certificate": 4_000,
 }  # fmt: skip
@@ -153,38 +155,27 @@ def test_margins_are_those_of_the_model(planted: Trained, content: Certificate) 
     assert [m.margin for m in content.members] == pytest.approx(kept["margin"].min(axis=1))
 
 
-def test_shown_are_the_windows_of_the_problems_of_training(planted: Trained) -> None:
-    run, kept = planted.run, arrays(planted.run)
-    task = run.recipe.tasks[0]
-    for member, seed in enumerate(run.seeds):
-        shown = set()
-        for operands in records.problems(run.recipe, layout_of(run), task, seed):
-            shown |= windows_in(run, str(Problem(task.operator, tuple(operands)))).keys()
-        listed = map(tuple, kept["rows"].tolist())
-        assert [row in shown for row in listed] == kept["shown"][member].astype(bool).tolist()
-
-
 def test_only_a_program_under_a_window_is_certified(planted: Trained) -> None:
     of = tiny.with_encoding("rope")
     model = tiny.drawn(of, layout_named("coupled"))
     models = Models(jax.tree.map(lambda leaf: leaf[None], model), layout_named("coupled"), 1)
+    none = np.zeros((0, 1), np.int32)
+    windows = TrainingWindows(none, none[:, 0], np.zeros((1, 0), np.int16))
     with pytest.raises(UserError, match="only models of a program under a window"):
-        certificate.certify(models, of, [0], [], print)
+        certificate.certify(models, of, [0], windows, print)
 
 
 def test_a_margin_that_is_no_number_is_wrong() -> None:
     margins = np.array([[np.nan, 1.0, 0.0, -1.0]])
-    shown = np.zeros((1, 4), bool)
-    assert Judged(shown.astype(int), margins, None, shown).wrong.tolist() == [
-        [True, False, True, True]
-    ]
+    none = np.zeros((1, 4), int)
+    assert Judged(none, margins, None, none).wrong.tolist() == [[True, False, True, True]]
 
 
 def test_margins_have_to_be_above_what_is_rounded_here_and_elsewhere() -> None:
     """Off by 1 in one direction here, and in the other there: 1.9 may be -0.1 there, 2.1 not."""
     margin = np.array([[1.9, 2.1, -1.9, -2.1]], np.float32)
-    no = np.zeros((1, 4), bool)
-    found = Judged(np.zeros((1, 4), int), margin, np.ones((1, 4), np.float32), no)
+    none = np.zeros((1, 4), int)
+    found = Judged(none, margin, np.ones((1, 4), np.float32), none)
     assert found.below_bound.tolist() == [[True, False, True, False]]
 
 

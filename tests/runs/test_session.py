@@ -103,10 +103,10 @@ def test_rows_are_means_of_the_steps_they_cover() -> None:
     run = begin(training__steps=20, training__checkpoint_every=20)
     mesh = trainer.training_mesh(run.recipe, 2)
     members = trainer.shard(trainer.init(run.recipe, run.layout, jnp.array([0, 1])), mesh)
-    data, bounds = records.recorded(run.recipe, run.layout, [0, 1])
+    run.train()
+    data, bounds = records.recorded(run.recipe, run.layout, [0, 1], run.windows)
     step = trainer.compiled(run.recipe, trainer.Written(run.layout, bounds), mesh)
     _, metrics = step(members, trainer.placed(data, mesh), jnp.int32(0), jnp.int32(20))
-    run.train()
     for step, member, loss, exact_match in rows(run.folder.path):
         covered = slice(step - 10, step)
         assert loss == pytest.approx(float(metrics.loss[member, covered].mean()), abs=2e-6)

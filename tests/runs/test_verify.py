@@ -84,7 +84,7 @@ def test_a_whole_run_is_whole(mine: Path, capsys: pytest.CaptureFixture[str]) ->
         "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "checkpoints/00000010",
         "checkpoints/00000020", "history/00000010.safetensors",
         "evaluation.json", "summary.json", "certificate.json", "windows.safetensors",
-        "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
+        "shown.safetensors", "probes/tokens.json", "program.py", "evaluating.jsonl", "report.html",
     ]  # fmt: skip
     assert everything(mine) == before
     assert main(["verify", "mine"]) == 0

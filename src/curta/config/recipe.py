@@ -84,6 +84,28 @@ class Recipe:
         """How many problems of each batch every task contributes."""
         return shares(self.tasks, self.training.batch)
 
+    @property
+    def covers(self) -> bool:
+        """Whether training shows listed windows; a table's problems are held out instead."""
+        tables = any(task.values for task in self.tasks)
+        windowed = isinstance(self.positions, Window) and bool(self.programs)
+        return windowed and bool(self.evaluation.certificate) and not tables
+
+    @property
+    def round_steps(self) -> int:
+        """The steps of a round of repair; 0 where there are none.
+
+        Only the last weights are repaired: not the best ones, nor those of a training that
+        ends once it is good enough.
+        """
+        training = self.training
+        last = training.keep == "last" and training.stop_at is None
+        repairs = bool(training.repair) and self.covers and last
+        return min(REPAIR_STEPS, -(-training.steps // 5)) if repairs else 0
+
+
+REPAIR_STEPS = 300
+"""Steps of a round of repair, at most; a fifth of those of a short training."""
 
 RENAMED = {
     "model.attending": "model.num_attention_layers",

@@ -16,6 +16,7 @@ from curta.config.limits import (
     ITEMS,
     OPERANDS,
     PROBLEM,
+    ROUNDS,
     TABLE,
     Name,
     Problems,
@@ -121,6 +122,17 @@ class Training:
     In an epoch each comes once, in a random order. Fixed batches come in the same order all the
     time, without the last ones that fill none. A layout has a finite set by task.values or
     task.rows.
+    """
+    held_out_windows: Annotated[float, Ge(0.0), Le(1.0)] = 0.1
+    """Share of a program's listed windows that training does not show, drawn by the member's seed.
+
+    All others are shown: those that its problems lack come from the list of the certificate.
+    """
+    repair: Annotated[int, Ge(0), Le(ROUNDS)] = 10
+    """Most rounds of repair after the last step; 0: none.
+
+    A round trains on, at a low rate, with the windows that are wrong among those shown. Rounds end
+    when every listed window is right.
     """
     sampling: Literal["uniform", "frequency"] = "uniform"
     """How a program's distinct windows are drawn: uniform, or by frequency in the texts.

@@ -34,7 +34,8 @@ from curta.layouts.program import ProgramLayout
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import neighbour_name
 from curta.programs.machine.recording import Recording, seen
-from curta.programs.machine.table import WindowIndex, WindowTable
+from curta.programs.machine.table import WindowIndex
+from curta.training.windows import TrainingWindows
 
 SHOWN = 20
 """Wrong windows of a member that are named one by one."""
@@ -55,6 +56,8 @@ class Listed(NamedTuple):
     examples: list[Problem]
     conflicts: int
     """Windows of several operators after which these want different tokens."""
+    met: int = 0
+    """The last ones, which the listing lacked: training, an evaluation or a question met them."""
 
 
 class Prepared(NamedTuple):
@@ -72,7 +75,8 @@ class Judged(NamedTuple):
     margin: Float[np.ndarray, "members windows"]
     bound: Float[np.ndarray, "members windows"] | None
     """How far rounding can move the margin; None where no bound is known."""
-    shown: Bool[np.ndarray, "members windows"]
+    since: Int[np.ndarray, "members windows"]
+    """The round of repair since which each member was shown it; 0: in training, -1: never."""
 
     @property
     def wrong(self) -> Bool[np.ndarray, "members windows"]:
@@ -91,23 +95,24 @@ def certify(
     models: Models,
     recipe: Recipe,
     seeds: Sequence[int],
-    shown: Sequence[WindowTable],
+    windows: TrainingWindows,
     say: Say,
     prepared: Prepared | None = None,
 ) -> tuple[Certificate, bytes]:
     """Lists all windows and asks every member; the contents of both files.
 
-    `shown` are the windows of each member's training. Raises UserError for models that are
-    of no program under a window.
+    `windows` are those of each member's training. Raises UserError for models that are of no
+    program under a window.
     """
     layout = models.layout
     if not isinstance(layout, ProgramLayout) or models.memo is None:
         raise UserError("only models of a program under a window can be certified")
     found, listed = prepared or prepare(recipe, layout, say)
     say(f"{len(listed.rows):,} windows")
-    had = np.stack([table.find(listed.rows) >= 0 for table in shown])
-    judged = judge(models, listed, had)
-    return _content(found, layout, seeds, listed, judged), _arrays(listed, judged)
+    listed = with_met(listed, windows)
+    judged = judge(models, listed, windows.find(listed.rows))
+    rounds = [windows.rounds(member) for member in range(models.members)]
+    return _content(found, layout, seeds, rounds, listed, judged), _arrays(listed, judged)
 
 
 def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None) -> Prepared:
@@ -119,16 +124,33 @@ def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None)
     return Prepared(found, together(list(found.values())))
 
 
-def judge(models: Models, listed: Listed, shown: Bool[np.ndarray, "members windows"]) -> Judged:
+def with_met(listed: Listed, windows: TrainingWindows) -> Listed:
+    """The list with the windows that the run has met beside it."""
+    index = WindowIndex(listed.rows.shape[1])
+    index.enter(listed.rows)
+    number = index.find(windows.rows)
+    known = np.flatnonzero(number >= 0)
+    conflicts = int(np.sum(listed.targets[number[known]] != windows.targets[known]))
+    met = [n for n in np.flatnonzero(number < 0).tolist() if n in windows.examples]
+    return Listed(
+        np.concatenate([listed.rows, windows.rows[met]]),
+        np.concatenate([listed.targets, windows.targets[met]]),
+        listed.examples + [windows.examples[n] for n in met],
+        listed.conflicts + conflicts,
+        len(met),
+    )
+
+
+def judge(models: Models, listed: Listed, since: Int[np.ndarray, "members windows"]) -> Judged:
     """All members on all windows, with bounds on rounding where they are known."""
     found = memo.calculate(models.stacked, listed.rows, listed.targets)
     if rounding.unbounded(models.stacked):
-        return Judged(found.token, found.margin, None, shown)
+        return Judged(found.token, found.margin, None, since)
     bounds = [
         rounding.margins(models.member(member), listed.rows, listed.targets).bound
         for member in range(models.members)
     ]
-    return Judged(found.token, found.margin, np.stack(bounds), shown)
+    return Judged(found.token, found.margin, np.stack(bounds), since)
 
 
 def together(found: Sequence[Found]) -> Listed:
@@ -152,14 +174,16 @@ def _content(
     found: dict[str, Found],
     layout: ProgramLayout,
     seeds: Sequence[int],
+    rounds: Sequence[list[int]],
     listed: Listed,
     judged: Judged,
 ) -> Certificate:
     """What certificate.json says."""
     every = list(found.values())
     return Certificate(
-        grade="closed" if all(one.closed for one in every) else "saturated",
+        grade="closed" if all(one.closed for one in every) and not listed.met else "saturated",
         windows=len(listed.rows),
+        met=listed.met,
         conflicts=listed.conflicts + sum(one.conflicts for one in every),
         unwritable=[str(problem) for one in every for problem in one.unwritable],
         listing=_listing(every),
@@ -167,7 +191,9 @@ def _content(
         operators={operator: one.listing for operator, one in found.items()},
         rounding=Rounding(None if judged.bound is None else float(judged.bound.max()), BOUND),
         roles=_roles(layout, listed),
-        members=[_member(number, seed, judged) for number, seed in enumerate(seeds)],
+        members=[
+            _member(number, seed, rounds[number], judged) for number, seed in enumerate(seeds)
+        ],
         wrong=[
             _wrong(member, window, layout, listed, judged)
             for member in range(len(seeds))
@@ -239,16 +265,19 @@ def _roles(layout: ProgramLayout, listed: Listed) -> list[RoleWindows]:
     ]
 
 
-def _member(number: int, seed: int, judged: Judged) -> MemberWindows:
-    shown, wrong = judged.shown[number], judged.wrong[number]
+def _member(number: int, seed: int, rounds: list[int], judged: Judged) -> MemberWindows:
+    since, wrong = judged.since[number], judged.wrong[number]
+    held_out = since < 0
     return MemberWindows(
         member=number,
         seed=seed,
-        shown=int(shown.sum()),
+        shown=int((since == 0).sum()),
+        repaired=int((since > 0).sum()),
+        rounds=rounds,
         correct=int((~wrong).sum()),
         wrong=int(wrong.sum()),
-        held_out=int((~shown).sum()),
-        held_out_correct=int((~shown & ~wrong).sum()),
+        held_out=int(held_out.sum()),
+        held_out_correct=int((held_out & ~wrong).sum()),
         margin=float(judged.margin[number].min()),
         below_bound=None if judged.bound is None else int(judged.below_bound[number].sum()),
     )
@@ -266,7 +295,7 @@ def _wrong(
         expected=machine.tokens[listed.targets[window]].text,
         written=machine.tokens[judged.token[member, window]].text,
         margin=float(judged.margin[member, window]),
-        shown=bool(judged.shown[member, window]),
+        shown=bool(judged.since[member, window] >= 0),
         problem=str(problem),
         at=place_of(layout, problem, row),
     )
@@ -297,7 +326,7 @@ def _arrays(listed: Listed, judged: Judged) -> bytes:
         "targets": listed.targets.astype(np.int32, order="C"),
         "token": judged.token.astype(np.int32, order="C"),
         "margin": judged.margin.astype(np.float32, order="C"),
-        "shown": judged.shown.astype(np.uint8, order="C"),
+        "shown": (judged.since + 1).astype(np.uint16, order="C"),
     }
     if judged.bound is not None:
         arrays["bound"] = judged.bound.astype(np.float32, order="C")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int
 from pydantic import Field
 
 from curta.config import files
@@ -309,8 +309,10 @@ class RoleWindows:
 class MemberWindows:
     """How one member does on all windows, counted.
 
-    `held_out` are those that training never showed, `margin` the smallest, in logits, of the right
-    token over the next best, `below_bound` those of at most twice the bound on rounding, if any.
+    Training showed it those that are `shown`, rounds of repair those that are `repaired`;
+    `held_out` are all others. `rounds` has how many were wrong as each of its rounds began.
+    `margin` is the smallest, in logits, of the right token over the next best, `below_bound`
+    counts those of at most twice the bound on rounding, if any.
     """
 
     member: int
@@ -322,6 +324,8 @@ class MemberWindows:
     held_out_correct: int
     margin: float
     below_bound: int | None
+    repaired: int = 0
+    rounds: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -347,7 +351,8 @@ class Certificate:
     """`certificate.json`: all windows that are known to occur, and what members make of them.
 
     `unwritable` are problems whose text needs a token that the models do not have, `conflicts`
-    windows that go on in two ways. Of each member some of the wrong windows are listed.
+    windows that go on in two ways. Of each member some of the wrong windows are listed. `met` of
+    the windows are none of the listing's: training, evaluations and questions met them.
     """
 
     FORMAT: ClassVar[int] = 3
@@ -364,6 +369,7 @@ class Certificate:
     roles: list[RoleWindows]
     members: list[MemberWindows]
     wrong: list[WrongWindow]
+    met: int = 0
 
     @property
     def sound(self) -> bool:
@@ -373,20 +379,26 @@ class Certificate:
     @property
     def perfect(self) -> bool:
         """Whether it is sound, and no member has a wrong window."""
-        return self.sound and not any(one.wrong for one in self.members)
+        return self.sound and not self.wrong_seeds
+
+    @property
+    def wrong_seeds(self) -> list[int]:
+        """The seeds whose member has a wrong window."""
+        return [one.seed for one in self.members if one.wrong]
 
 
 class CertifiedWindows(NamedTuple):
     """`windows.safetensors`: every window, what is right after it, and what members do.
 
-    Tokens, but for `margin` in logits and `shown`, whether the member's training had the window.
+    Tokens, but for `margin` in logits and `shown`: 0 for a window that the member was never shown,
+    1 for one that training showed, 1 + N for one that the Nth round of repair did.
     """
 
     rows: Int[np.ndarray, "windows cells"]
     targets: Int[np.ndarray, " windows"]
     token: Int[np.ndarray, "members windows"]
     margin: Float[np.ndarray, "members windows"]
-    shown: UInt8[np.ndarray, "members windows"]
+    shown: Int[np.ndarray, "members windows"]
 
 
 def read_windows(folder: Path) -> CertifiedWindows | None:

@@ -175,6 +175,7 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     Two texts with windows a, b and b; a member that is right on b alone has 1 and 1 hits.
     """
     layout, table = models.layout, models.recall.table
+    known = len(table)
     recalled = models.recall.of(
         [layout.prompt_tokens(problem) for problem in problems],
         lambda number: right_text(layout, problems[number]),
@@ -182,6 +183,10 @@ def _looked_up(models: Models, memo: Memo, problems: Sequence[Problem]) -> Score
     )
     if table.conflicts:
         raise UserError("at these sizes two tokens follow one window: `curta check` shows which")
+    met, first = np.unique(recalled.window, return_index=True)
+    new = met >= known
+    where = zip(met[new].tolist(), recalled.text[first[new]].tolist(), strict=True)
+    models.recall.met |= {window: problems[text] for window, text in where}
     number, count = memo.known(table.rows, table.targets), len(problems)
     right, loss = memo.token[:, number] == table.targets, memo.loss[:, number]
     hits, losses = (

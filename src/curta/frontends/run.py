@@ -102,10 +102,13 @@ class Run(Session):
         if self.folder.read_info().wanted:
             self.prepare()
         with ownership.owned(self.folder.path):
-            for stage in self.missing():
-                run_stage(stage)
+            stages = self.missing()
+            while stages:
+                run_stage(stages[0])
                 if not self.folder.read_info().over:
                     return
+                again = stages[0] == "certifying" and self.goes_on()
+                stages = self.missing() if again else stages[1:]
 
     def run_stage(
         self,

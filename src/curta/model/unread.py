@@ -48,6 +48,7 @@ def _has_second(recipe: Recipe) -> bool:
 
 
 _PROGRAM = Need("a program, not a layout", lambda r: r.layout is None)
+LISTED = "a program under positions 'window', and evaluation.certificate"
 _PAIRS = "an operator of two operands"
 
 VECTORS = (
@@ -108,6 +109,8 @@ NEEDS = {
     "training.named_at_checkpoints": Need("evaluation.named", lambda r: bool(r.evaluation.named)),
     "training.stop_after": Need("training.stop_at", lambda r: r.training.stop_at is not None),
     "training.problems": _PROGRAM,
+    "training.held_out_windows": Need(LISTED, lambda r: r.covers),
+    "training.repair": Need(LISTED, lambda r: r.covers or not r.training.repair),
     "training.order": Need(
         "a layout, and task.values or task.rows of every task",
         lambda r: not r.programs and all(t.values or t.rows for t in r.tasks),

@@ -84,6 +84,11 @@ def _scope(content: Certificate) -> str:
             "A next problem holds an unlisted window with probability at most "
             f"{listing.bound:.2g} (confidence {listing.confidence:.0%})."
         )
+    if content.met:
+        says.append(
+            f"{counted(content.met, 'window')} of these {_be(content.met)} none of the listing's:"
+            " training, an evaluation or a question met them."
+        )
     if content.rounding.bound is None:
         says.append("No bound on rounding is known here: another machine may write otherwise.")
     if near:

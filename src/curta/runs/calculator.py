@@ -10,7 +10,7 @@ from curta.problems.problem import Problem, check_limits, parse
 from curta.programs.machine import store
 from curta.programs.machine.plain import prompt_tokens, read_answer
 from curta.reference import WindowModel
-from curta.runs import states
+from curta.runs import folders, states
 from curta.runs.folders import Folder
 
 
@@ -23,6 +23,7 @@ class Calculator:
 
     def __init__(self, folder: Folder, member: int) -> None:
         """Read the member; UserError for a folder that is damaged, or not trained yet."""
+        self.folder = folder
         self.name, seeds, where = folder.name, folder.read_info().seeds, f"run {folder.name!r}"
         recipe = folder.state_recipe()
         if not 0 <= member < len(seeds):
@@ -52,6 +53,10 @@ class Calculator:
     def answers(self, text: str) -> list[str] | None:
         """Return the answers to the lines of a text, if all are plain; see `bulk`."""
         return bulk.answers(self.machine, self.model.windows, self.model.next_tokens, text)
+
+    def join(self, problems: Sequence[Problem]) -> int:
+        """Join the windows that these problems met to the run's list; see `folders.join`."""
+        return folders.join(self.folder, self.model.index.rows, problems)
 
     def answer(self, problem: Problem, written: Sequence[int]) -> Answer | None:
         """Return the answer in what was written; None if it is malformed."""

@@ -73,6 +73,8 @@ def _check(folder: Folder, info: RunInfo, recipe: Recipe, steps: int) -> None:
         )
     if info.imported is not None:
         raise UserError(f"{where} was imported, without the state that its optimiser had")
+    if info.checkpoint > training.steps:
+        raise UserError(f"{where} was trained on by rounds of repair: train one with more steps")
     if not info.checkpoint < steps <= STEPS:
         raise UserError(f"{where} has {info.checkpoint:,} steps: give it more, up to {STEPS:,}")
     if len(training.extended_at) >= EXTENSIONS:

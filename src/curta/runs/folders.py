@@ -7,6 +7,7 @@ runs/NAME/recipe.toml      the resolved recipe
           run.json         seeds, versions, device, times, status
           metrics.jsonl    loss and exact match of every member over training
           checkpoints/     safetensors + JSON
+          shown.safetensors  of programs: windows, and which each member was shown
           history/         the characters' vectors at moments of training
           evaluation.json  what was found
           evaluations/     what was found with other settings
@@ -33,15 +34,18 @@ from curta.config.recipe import Recipe, dump, shipped_names, tables
 from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user
+from curta.problems.problem import Problem
 from curta.programs.machine import store
 from curta.programs.user import kept, userfiles
 from curta.programs.user.kept import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
 from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
+from curta.training import windows
 
 if TYPE_CHECKING:
     from curta.evaluation.results import Certificate, Evaluation
     from curta.layouts import Layout
+    from curta.programs.machine.recording import Rows
     from curta.runs.results import ComparisonResults
 
 COMPARISON = "comparison.json"
@@ -176,6 +180,25 @@ def layout_in(folder: Folder) -> "Layout":
     if found.recorder is None:
         found.recorder = kept.StoredTexts(folder.read_code())
     return found
+
+
+def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
+    """Join the windows of these problems to the run's list, if `rows`, which models met, are not
+    all listed; return how many are new.
+
+    Nothing is joined where the program's code is not known, or another process owns the run.
+    """
+    with suppress(UserError):
+        listed = windows.read(folder.path)
+        if listed is None or (listed.index.find(rows) >= 0).all():
+            return 0
+        layout: Any = layout_in(folder)
+        joined = listed.with_texts(layout.machine, layout.windows, layout.recorder, problems)
+        if new := len(joined.rows) - len(listed.rows):
+            with ownership.owned(folder.path):
+                windows.save(folder.path, joined)
+        return new
+    return 0
 
 
 def root() -> Path:

@@ -36,9 +36,10 @@ def follow(link: Link) -> NoReturn:
 def _train(link: Link, message: Message) -> None:
     """The same steps as process 0."""
     session = _session(message)
-    state, call, _ = session.begun(message["step"])
+    state, call, data, _ = session.begun(message["step"])
     with interrupts.deferred() as noted:
-        session.loop(call, NoRecord(), noted).run(state, message["step"], 0.0)
+        step = message["step"]
+        session.loop(call, data, step, NoRecord(), noted).run(state, step, 0.0)
 
 
 def _evaluate(link: Link, message: Message) -> None:

@@ -24,7 +24,9 @@ from curta.runs.info import Metric, NamedAnswer, RunInfo
 from curta.runs.interrupts import Noted
 from curta.runs.life import Ending
 from curta.runs.record import NoRecord, Progress, Validated
+from curta.runs.repair import Repair
 from curta.training import optimizers, processes, records, trainer
+from curta.training.records import Data
 from curta.training.trainer import CHUNK, Member, Metrics
 
 BUCKET = 10
@@ -40,11 +42,16 @@ class Loop:
         recipe: Recipe,
         layout: Layout,
         call: Callable[..., tuple[Member, Metrics]],
+        data: Data,
+        repair: Repair | None,
         record: NoRecord,
         interrupted: Noted,
     ) -> None:
         self.recipe, self.settings, self.layout = recipe, recipe.training, layout
         self.call, self.record, self.interrupted = call, record, interrupted
+        self.data, self.repair = data, repair
+        self._resting: dict[int, int] = {}
+        """Members that the present round of repair leaves as they are, each with 0 steps of it."""
         self.seeds, self.members = tuple(info.seeds), len(info.seeds)
         self._models: scoring.Models | None = None
         self.stopped = dict(info.stopped)
@@ -53,27 +60,60 @@ class Loop:
     def run(self, state: Member, step: int, seconds: float) -> Ending:
         """Calls the compiled chunk to the end, keeping records; how it ended."""
         self.stopped = {member: at for member, at in self.stopped.items() if at < step}
+        if self.repair is not None and step > self.end:
+            self._enter_round(step)
         status = self._status(step)
         if not step:
             self._keep_vectors(state, step, status)
+        if status == "done":
+            state, status = self._next_round(state, step)
         while status is None:
-            begun, count = time.perf_counter(), _until_boundary(step, self.settings)
-            state, found = self.call(state, jnp.int32(step), jnp.int32(count))
+            begun, count = time.perf_counter(), _until_boundary(step, self.settings, self.end)
+            state, found = self.call(state, self.data, jnp.int32(step), jnp.int32(count))
             found = Metrics(*(column[:, :count] for column in processes.fetch(found)))
             seconds += time.perf_counter() - begun
-            self.stopped |= _failures(found, processes.fetch(state.alive), step, self.stopped)
-            rows = _rows(found, step, seconds, self.stopped)
+            idle = self.stopped | self._resting
+            self.stopped |= _failures(found, processes.fetch(state.alive), step, idle)
+            rows = _rows(found, step, seconds, self.stopped | self._resting)
             step += count
             state, rows, validated = self._validate(state, step, rows)
             rows = self._name(state, step, self._watch(state, step, rows))
             self.record.rows(rows)
-            status = self._status(step)
-            self._keep_vectors(state, step, status)
-            if status is not None or self._is_due(step, self.settings.checkpoint_every):
-                self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
             self.record.progress(self._progress(step, seconds, found, rate, rows, validated))
+            status = self._status(step)
+            ends = status == "done"
+            if ends:
+                state, status = self._next_round(state, step)
+            self._keep_vectors(state, step, status)
+            if status is not None or ends or self._is_due(step, self.settings.checkpoint_every):
+                self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
         return status
+
+    def _next_round(self, state: Member, step: int) -> tuple[Member, Ending | None]:
+        """Begin a round of repair, if one is due; else the training is done."""
+        if self.repair is None:
+            return state, "done"
+        alive = np.array([member not in self.stopped for member in range(self.members)])
+        if self.repair.begins(step, processes.local(state.model), alive):
+            self._enter_round(step)
+            self.record.round(self.repair.described(step))
+            alive &= [member not in self._resting for member in range(self.members)]
+            rates = processes.put(self.repair.rates(step), state.alive.sharding)
+            state = state._replace(hyperparams=state.hyperparams._replace(learning_rate=rates))
+        status: Ending | None = None if self.end > step else "done"
+        return state._replace(alive=processes.put(alive, state.alive.sharding)), status
+
+    def _enter_round(self, step: int) -> None:
+        """Take what the round of this step draws from, and the step at which it ends."""
+        assert self.repair is not None
+        number = self.repair.round_at(step)
+        if number > len(self.repair.windows.wrong):
+            self.end = step
+            return
+        self.end = self.settings.steps + number * self.repair.steps
+        self.data = self.repair.data(step)
+        self._resting = dict.fromkeys(np.flatnonzero(self.repair.resting(step)).tolist(), 0)
 
     def _status(self, step: int) -> Ending | None:
         """How the training has ended, if it has."""
@@ -185,7 +225,10 @@ class Loop:
         )
         each = dict(zip([task.operator for task in of], exact_match.tolist(), strict=True))
         optimizer = self.recipe.optimizer
-        factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends)
+        steps = self.recipe.round_steps
+        factor = optimizers.schedule(
+            optimizer, jnp.int32(step), *settings.ends, round_steps=steps
+        )
         rate = optimizer.learning_rate * float(factor)
         return Validated(loss, right, tokens, each if len(of) > 1 else {}, rate)
 
@@ -212,17 +255,17 @@ class Loop:
     ) -> Progress:
         loss, exact_match = (column[:, -BUCKET:].mean(axis=1).tolist() for column in found)
         named = {row.member: row.named for row in rows if row.named}
-        steps, stopped = self.settings.steps, self.stopped
-        return Progress(step, steps, seconds, loss, exact_match, stopped, rate, named, validated)
+        end, stopped = self.end, self.stopped
+        return Progress(step, end, seconds, loss, exact_match, stopped, rate, named, validated)
 
 
-def _until_boundary(step: int, settings: Training) -> int:
+def _until_boundary(step: int, settings: Training, end: int = 0) -> int:
     """Steps to the next point at which a chunk ends: the same points however a run is cut up."""
     spans = (
         CHUNK, settings.checkpoint_every, settings.validate_every, settings.evaluate_every,
         settings.history_every,
     )  # fmt: skip
-    ends = (end - step for end in settings.ends if end > step)
+    ends = (one - step for one in (*settings.ends, end) if one > step)
     return min(*(span - step % span for span in spans if span), *ends)
 
 

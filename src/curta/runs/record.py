@@ -1,7 +1,7 @@
 """What is kept of a training while it goes on: in the run's folder, by trackers, on the screen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jaxtyping import PyTree
 
@@ -12,6 +12,8 @@ from curta.runs.embedding_history import Vectors
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
 from curta.runs.trackers import Tracker
+from curta.training import windows
+from curta.training.windows import TrainingWindows
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Progress:
     examples_per_second: float
     named: Mapping[int, Mapping[str, NamedAnswer]] = field(default_factory=dict)
     validated: Validated | None = None
+    repair: str = ""
+    """Which round of repair it is, and why."""
 
 
 Show = Callable[[Progress], None]
@@ -57,6 +61,12 @@ class NoRecord:
 
     def end(self, step: int) -> None:
         """That the training ends at this step, before that of the recipe."""
+
+    def round(self, described: str) -> None:
+        """That a round of repair begins, and why."""
+
+    def shown(self, found: TrainingWindows) -> None:
+        """What the round draws from."""
 
     def checkpoint(
         self, step: int, state: PyTree, seconds: float, stopped: Mapping[int, int]
@@ -75,6 +85,7 @@ class Record(NoRecord):
     ) -> None:
         self.folder, self.recipe = folder, recipe
         self.trackers, self.show = trackers, show
+        self._round = ""
 
     def rows(self, rows: Sequence[Metric]) -> None:
         metrics.add(self.folder.metrics, rows)
@@ -86,6 +97,12 @@ class Record(NoRecord):
 
     def end(self, step: int) -> None:
         self.folder.update(ended=step)
+
+    def round(self, described: str) -> None:
+        self._round = described
+
+    def shown(self, found: TrainingWindows) -> None:
+        windows.save(self.folder.path, found)
 
     def checkpoint(
         self, step: int, state: PyTree, seconds: float, stopped: Mapping[int, int]
@@ -108,4 +125,4 @@ class Record(NoRecord):
         )
 
     def progress(self, now: Progress) -> None:
-        self.show(now)
+        self.show(replace(now, repair=self._round))

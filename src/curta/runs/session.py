@@ -24,7 +24,7 @@ from curta.model.transformer import Transformer, parameters
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
-from curta.programs.machine.table import WindowTable
+from curta.programs.machine.recall import Recall
 from curta.programs.user import kept
 from curta.runs import (
     checkpoints,
@@ -41,11 +41,14 @@ from curta.runs.folders import Folder
 from curta.runs.info import RunInfo, Stage
 from curta.runs.loop import Loop
 from curta.runs.record import NoRecord, Record, Show
+from curta.runs.repair import Repair
 from curta.runs.shares import Shares
 from curta.runs.summary import write_summary
 from curta.runs.trackers import Findings, Tracked, Tracker, findings
-from curta.training import background, devices, records, trainer
+from curta.training import background, devices, records, trainer, windows
+from curta.training.records import Data
 from curta.training.trainer import Member
+from curta.training.windows import TrainingWindows
 
 MANY = 1000
 """Problems for which it pays to calculate all windows of the certificate beforehand."""
@@ -65,6 +68,8 @@ class Session:
         self._prepared: Future[certificate.Prepared] | None = None
         self._models: scoring.Models | None = None
         self._step = 0
+        self._repaired: int | None = None
+        """Rounds of repair there were when training last went on after a certificate."""
         self.recipe: Recipe = folder.read_recipe()
         if num_recurrences is not None and isinstance(self.recipe.positions, Window):
             raise UserError(f"run {self.name!r} has positions 'window': it has one recurrence only")
@@ -121,8 +126,9 @@ class Session:
     def _train(self, show: Show) -> life.Ending:
         track = trackers.checked(self.folder.read_info().track)
         first, seconds = states.going_on(self.folder)
+        self._keep_windows(first)
         self._tell("training", step=first)
-        state, call, compiling = self.begun(first)
+        state, call, data, compiling = self.begun(first)
         self.folder.update(
             steps=self.recipe.training.steps,
             parameters=parameters(state.model) // len(self.seeds),
@@ -131,24 +137,38 @@ class Session:
         )
         with interrupts.deferred() as noted, self._trackers(track, first) as tracking:
             record = Record(self.folder, self.recipe, tracking, show)
-            status = self.loop(call, record, noted).run(state, first, seconds)
+            status = self.loop(call, data, first, record, noted).run(state, first, seconds)
         if self.own_code:
             evaluation_set.keep(self.folder.path, self.recipe, self.layout)
         return status
 
-    def begun(self, step: int) -> tuple[Member, Callable[..., Any], float]:
-        """The members at a step on the devices that train them, the chunk of steps, compiled, and
-        the seconds that compiling took; in every process of the run."""
+    def begun(self, step: int) -> tuple[Member, Callable[..., Any], Data, float]:
+        """The members at a step on the devices that train them, the chunk of steps, compiled, its
+        data, and the seconds that compiling took; in every process of the run."""
         mesh = trainer.training_mesh(self.recipe, len(self.seeds))
         state = trainer.shard(self._state(step), mesh)
-        return state, *self._compiled(mesh, state)
+        shown = self.windows if isinstance(self.recipe.positions, Window) else None
+        data, bounds = records.recorded(self.recipe, self.layout, self.seeds, shown, step)
+        data, begun = trainer.placed(data, mesh), time.perf_counter()
+        program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, bounds), mesh)
+        compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
+        return state, compiled, data, time.perf_counter() - begun
 
     def loop(
-        self, call: Callable[..., Any], record: NoRecord, interrupted: interrupts.Noted
+        self,
+        call: Callable[..., Any],
+        data: Data,
+        step: int,
+        record: NoRecord,
+        interrupted: interrupts.Noted,
     ) -> Loop:
-        """The training, to be run; in every process of the run."""
-        info = self.folder.read_info()
-        return Loop(info, self.recipe, self.layout, call, record, interrupted)
+        """The training from a step on, to be run; in every process of the run."""
+        info, rounds = self.folder.read_info(), None
+        if self.recipe.round_steps:
+            mesh = trainer.training_mesh(self.recipe, len(self.seeds))
+            place = partial(trainer.placed, mesh=mesh)
+            rounds = Repair(self.recipe, self.windows, step, place, record.shown)
+        return Loop(info, self.recipe, self.layout, call, data, rounds, record, interrupted)
 
     @property
     def own_code(self) -> bool:
@@ -160,19 +180,6 @@ class Session:
         """Whether what its programs write is known here for all problems."""
         known = self.layout.recorder if isinstance(self.layout, ProgramLayout) else None
         return not isinstance(known, kept.StoredTexts)
-
-    def _compiled(self, mesh: Any, state: Member) -> tuple[Callable[..., Any], float]:
-        """The chunk of steps with its data, compiled, and the seconds that took."""
-        shown = self.shown if isinstance(self.recipe.positions, Window) else None
-        data, bounds = records.recorded(self.recipe, self.layout, self.seeds, shown)
-        data, begun = trainer.placed(data, mesh), time.perf_counter()
-        program: Any = trainer.compiled(self.recipe, trainer.Written(self.layout, bounds), mesh)
-        compiled = program.lower(state, data, jnp.int32(0), jnp.int32(0)).compile()
-
-        def call(state: Member, first: Any, count: Any) -> Any:
-            return compiled(state, data, first, count)
-
-        return call, time.perf_counter() - begun
 
     def _trackers(
         self, names: Sequence[str], step: int
@@ -201,7 +208,11 @@ class Session:
         self._member(member)
         asked = self.accept(problems)
         self._look_ahead(len(asked))
-        return written(self.load_models(), asked, member)
+        texts = written(self.load_models(), asked, member)
+        memo = self.load_models().memo
+        if memo is not None and folders.join(self.folder, memo.index.rows, asked):
+            vars(self).pop("windows", None)  # read again
+        return texts
 
     def answers(self, text: str, member: int = 0) -> list[str] | None:
         """The answers to the problems on the lines of a text, if these are plain; see `bulk`."""
@@ -311,12 +322,17 @@ class Session:
         drop: suite.Say = lambda name: None,
     ) -> Evaluation:
         """What is found of all members, or of one."""
-        if self._prepared is not None and self._prepared.exception() is None:
-            models.recall.know(*self._prepared.result().listed[:2])
+        listed = windows.read(self.folder.path) if models.memo is not None else None
+        if listed is not None:
+            models.recall.know(listed.rows, listed.targets)
         with expected.compiling() as compiled:
             pace = self._pace(models, settings, compiled)
             say = interrupts.checked(pace.added(progress))
-            found = suite.evaluate(self.recipe, models, settings, say, keep, drop, show_grid)
+            try:
+                found = suite.evaluate(self.recipe, models, settings, say, keep, drop, show_grid)
+            finally:
+                if listed is not None and member is None:
+                    self._join(listed, models.recall)
         found = replace(found, num_recurrences=self.num_recurrences)
         if not settings.named:
             return found
@@ -324,6 +340,14 @@ class Session:
         before = self.at(0)
         before = before if member is None else before.only(member)
         return replace(found, named=tuple(named(settings.named, before, models)))
+
+    def _join(self, listed: TrainingWindows, recall: Recall) -> None:
+        """Adds windows that an evaluation met to the run's list."""
+        new = [number for number in sorted(recall.met) if number >= len(listed.rows)]
+        if new:
+            table, examples = recall.table, [recall.met[number] for number in new]
+            self.windows = listed.joined(table.rows[new], table.targets[new], examples)
+            windows.save(self.folder.path, self.windows)
 
     def _pace(
         self,
@@ -384,13 +408,30 @@ class Session:
         return info.over and checkpoints.newest_whole(self.folder.checkpoints) != info.checkpoint
 
     @cached_property
-    def shown(self) -> list[WindowTable]:
-        """The windows of each member's training, for a run of programs."""
-        return [records.shown_to(self.recipe, self.program, seed) for seed in self.seeds]
+    def windows(self) -> TrainingWindows:
+        """The windows of the run, and which of them each member was shown."""
+        kept = windows.read(self.folder.path)
+        return kept or records.training_windows(self.recipe, self.program, self.seeds)
+
+    def _keep_windows(self, step: int) -> None:
+        """Lists the windows of a run of programs and keeps which of them are shown, once.
+
+        A training that is under way without such a list goes on without it.
+        """
+        if not isinstance(self.recipe.positions, Window) or windows.read(self.folder.path):
+            return
+        listed = None
+        if self.recipe.covers and self.certifiable and not step:
+            Session.prepare(self)
+            assert self._prepared is not None
+            listed = self._prepared.result().listed[:2]
+        asked = (self.recipe, self.program, self.seeds, listed)
+        self.windows = records.training_windows(*asked)
+        windows.save(self.folder.path, self.windows)
 
     def prepare(self) -> None:
-        """Begins what its certificate needs besides weights, while it trains."""
-        if self.to_certify:
+        """Begins to list the windows of its programs, which takes no weights."""
+        if self._prepared is None and self.to_certify:
             asked = (self.recipe, self.program)
             self._prepared = background.begin(partial(certificate.prepare, *asked))
 
@@ -399,16 +440,38 @@ class Session:
 
         Returns what certificate.json holds.
         """
-        asked = (self.load_models(), self.recipe, self.seeds, self.shown)
+        states.check_recipe(self.folder, self.recipe)
+        models, trained = self.load_models(), self.folder.read_info().checkpoint
+        if self.step < trained:
+            raise UserError(
+                f"run {self.name!r}: the checkpoint of step {trained:,} is damaged, and a"
+                f" certificate is of the last one: `curta resume {self.folder.address}` trains"
+                " it again"
+            )
+        asked = (models, self.recipe, self.seeds, self.windows)
         with self.stage("certifying"):
             say = interrupts.checked(progress)
             say("windows")
             prepared = None if self._prepared is None else self._prepared.result()
-            found, windows = certificate.certify(*asked, say, prepared)
-            self.folder.save_certificate(found, windows)
+            found, content = certificate.certify(*asked, say, prepared)
+            self.folder.save_certificate(found, content)
             self._conclude(findings.of_certificate(found))
         self._prepared = None
         return found
+
+    def goes_on(self) -> bool:
+        """Whether training goes on since the certificate has a wrong window; it does from now on.
+
+        That is so where an evaluation met windows that no round of repair knew of.
+        """
+        found, rounds = self.folder.read_certificate(), len(self.windows.wrong)
+        wrong = found is not None and any(one.wrong for one in found.members)
+        left = bool(self.recipe.round_steps) and rounds < self.recipe.training.repair
+        if not wrong or not left or rounds == self._repaired:
+            return False
+        self._repaired = rounds
+        self.folder.update(done=(), status="interrupted")
+        return True
 
     def _member(self, number: int) -> int:
         if not 0 <= number < len(self.seeds):

@@ -33,6 +33,7 @@ from curta.runs import summary as summaries
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.info import RunInfo
 from curta.runs.results import ComparisonResults, Summary
+from curta.training import windows
 
 State = Literal["whole", "missing", "damaged", "foreign"]
 
@@ -136,6 +137,8 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
     yield from _file(path, CERTIFICATE, lambda _: folder.read_certificate(), again, certified)
     listed = certified or os.path.lexists(path / CERTIFICATE)
     yield from _file(path, WINDOWS, lambda _: read_windows(path), again, listed)
+    shown = f"{COPY}: a training that goes on needs it"
+    yield from _file(path, windows.FILE, lambda _: windows.read(path), shown, False)
     yield from _evaluations(folder)
     yield from _probes(folder, read_probe)
     yield from _code(path, info.files if info else ())
@@ -149,8 +152,8 @@ def _run(folder: Folder, read_probe: Read) -> Iterator[Part]:
 
 OWN = {
     "run.json", "recipe.toml", "machine.json", "metrics.jsonl", "evaluation.json", CERTIFICATE,
-    WINDOWS, summaries.FILE, kept.PROBLEMS, evaluating.FILE, evaluations.FOLDER, "checkpoints",
-    "history", "probes",
+    WINDOWS, windows.FILE, summaries.FILE, kept.PROBLEMS, evaluating.FILE, evaluations.FOLDER,
+    "checkpoints", "history", "probes",
 }  # fmt: skip
 """What has lines of its own."""
 

@@ -35,10 +35,18 @@ class HyperParams(NamedTuple):
         )
 
 
-def schedule(settings: Common, step: Int[Array, ""], *ends: int) -> Float[Array, ""]:
+REPAIR_RATE = 0.1
+"""Share of the learning rate with which a round of repair begins."""
+
+
+def schedule(
+    settings: Common, step: Int[Array, ""], *ends: int, round_steps: int = 0
+) -> Float[Array, ""]:
     """The learning rate's factor: linear warm-up over a share of the steps, then its course.
 
     Where training was extended it has several ends: up to each it is as if that were the last.
+    After the last come rounds of repair of `round_steps`, if any: in each the factor rises to
+    REPAIR_RATE over a tenth of the steps, then falls to 0.
 
     >>> settings, steps = AdamW(warmup=0.2), jnp.array([0, 1, 6, 10])
     >>> [round(float(schedule(settings, step, 10)), 2) for step in steps]
@@ -50,6 +58,10 @@ def schedule(settings: Common, step: Int[Array, ""], *ends: int) -> Float[Array,
     factor = _course(settings, step, last)
     for end in reversed(earlier):
         factor = jnp.where(step < end, _course(settings, step, end), factor)
+    if round_steps:
+        at = jnp.asarray((step - last) % round_steps, jnp.float32)
+        rises, falls = 10.0 * (at + 1) / round_steps, 1.0 - at / round_steps
+        factor = jnp.where(step < last, factor, REPAIR_RATE * jnp.minimum(1.0, rises) * falls)
     return factor
 
 
@@ -68,12 +80,13 @@ def _course(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, 
 
 
 def transformation(
-    settings: Common, hyperparams: HyperParams, *ends: int
+    settings: Common, hyperparams: HyperParams, *ends: int, round_steps: int = 0
 ) -> optax.GradientTransformation:
     """The whole chain: clipping, the optimiser, its schedule."""
 
     def rate(step: Array) -> Array:
-        return hyperparams.learning_rate * schedule(settings, step, *ends)
+        factor = schedule(settings, step, *ends, round_steps=round_steps)
+        return hyperparams.learning_rate * factor
 
     first = [optax.clip_by_global_norm(settings.clip)] if settings.clip else []
     return optax.chain(*first, _MADE[type(settings)](settings, rate, hyperparams))

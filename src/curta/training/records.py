@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, UInt
+from jaxtyping import Bool, Float, Int, UInt
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
@@ -29,12 +29,19 @@ from curta.programs.machine.recording import Recording, seen
 from curta.programs.machine.sampling import drawn
 from curta.programs.machine.table import WindowTable
 from curta.training import background
+from curta.training.windows import NEVER, TrainingWindows
 
 TOGETHER = 2_000
 """Problems that are recorded before their windows are looked at."""
 
 MULTIPLE = 1024
 """Lists of windows are filled up to a multiple of this."""
+
+WRONG = 4
+"""In a round of repair every WRONGth window drawn is one that was wrong when it began."""
+
+HELD_OUT = 0x68656C64
+"""Beside a member's seed, what its held-out windows are drawn by."""
 
 
 class Data(NamedTuple):
@@ -49,24 +56,69 @@ class Data(NamedTuple):
     own: Any = ()
 
 
+def training_windows(
+    recipe: Recipe,
+    layout: ProgramLayout,
+    seeds: Sequence[int],
+    listed: tuple[Int[np.ndarray, "windows cells"], Int[np.ndarray, " windows"]] | None = None,
+) -> TrainingWindows:
+    """What training shows each member: the windows of its problems, and those that are listed.
+
+    Of the listed ones it is not shown `training.held_out_windows`, drawn by its seed.
+    """
+    tables = [shown_to(recipe, layout, seed) for seed in seeds]
+    every = [*([listed] if listed else []), *((table.rows, table.targets) for table in tables)]
+    # In the order of their content, so that a member draws the same whoever is trained beside it.
+    rows, first = np.unique(np.concatenate([rows for rows, _ in every]), axis=0, return_index=True)
+    targets = np.concatenate([targets for _, targets in every])[first]
+    found = TrainingWindows(rows, targets, np.full((len(seeds), len(rows)), NEVER, np.int16))
+    if recipe.training.sampling == "frequency":
+        found.counts = np.ones(found.since.shape, np.int64)
+    in_list = np.sort(found.index.find(listed[0])) if listed else np.zeros(0, np.int64)
+    for member, (seed, table) in enumerate(zip(seeds, tables, strict=True)):
+        number = found.index.find(table.rows)
+        found.since[member, number] = 0
+        if found.counts is not None:
+            found.counts[member, number] = table.counts
+        if listed is None:
+            continue
+        new = np.flatnonzero(~np.isin(number, in_list))
+        if len(new):
+            texts = [
+                Problem(task.operator, operands, layout.base(task.operator))
+                for task in recipe.tasks
+                for operands in problems(recipe, layout, task, seed)
+            ]
+            found.examples |= {int(number[n]): texts[table.example[n]] for n in new}
+        found.since[member, in_list] = 0
+        rng = np.random.default_rng([seed & 0xFFFFFFFF, HELD_OUT])
+        held_out = round(recipe.training.held_out_windows * len(in_list))
+        found.since[member, rng.choice(in_list, held_out, replace=False)] = NEVER
+    return found
+
+
 def recorded(
     recipe: Recipe,
     layout: Layout,
     seeds: Sequence[int],
-    shown: Sequence[WindowTable] | None = None,
+    windows: TrainingWindows | None = None,
+    step: int = 0,
 ) -> tuple[Data, tuple[ShapeBounds, ...]]:
     """The training data of these members, and room for the longest text of each task.
 
-    `shown` are the members' windows, where they are known already. There is no data where
-    problems are drawn on the device.
+    `windows` are the members', where they are known already; without them they are those of
+    the members' problems. There is no data where problems are drawn on the device. A training
+    that goes on at a `step` after its last one may show windows that were met since.
     """
     if not isinstance(layout, ProgramLayout):
         return Data(), tuple(
             layout.bounds(task.operator, tasks.widest(task)) for task in recipe.tasks
         )
     if isinstance(recipe.positions, Window):
-        tables = shown or [shown_to(recipe, layout, seed) for seed in seeds]
-        return _windows(recipe, tables), ()
+        windows = windows or training_windows(recipe, layout, seeds)
+        known = step < recipe.training.steps
+        room = bool(recipe.round_steps)
+        return window_data(windows, 0, room=room, known=known), ()
     return _texts(recipe, layout, seeds)
 
 
@@ -152,32 +204,41 @@ def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded])
         table.add(seen(layout.machine, part, layout.windows))
 
 
-def _windows(recipe: Recipe, tables: Sequence[WindowTable]) -> Data:
-    """All members' distinct windows as one list; each member has its places in it.
+def window_data(
+    windows: TrainingWindows, number: int, *, room: bool = False, known: bool = True
+) -> Data:
+    """What a round of repair draws from, or for number 0 the training.
 
-    Of members with windows A, B and B, C, rows are A, B, C and places [0, 1] and [1, 2]. Rows are
-    filled up with zeros, places with repetitions, to a multiple of MULTIPLE; `count` says how many
-    are a member's own. Shapes of `own`: (members, places), (members,), (members, places).
+    With `room` there are places for the windows that further rounds add, so that the shapes are
+    those of all rounds. Only windows that were `known` when training began are laid out, so that
+    one that is resumed has the same shapes whatever was met since.
     """
-    rows, first, inverse = np.unique(
-        np.concatenate([t.rows for t in tables]), axis=0, return_index=True, return_inverse=True
-    )
-    targets = np.concatenate([t.targets for t in tables])[first]
-    ends = np.cumsum([len(t) for t in tables])
-    places = np.split(inverse.reshape(-1), ends[:-1])
-    longest = max(map(len, tables))
-    most = longest + -longest % MULTIPLE
-    shown = np.stack([np.resize(p, most) for p in places])
-    count = np.array([len(t) for t in tables])
+    laid_out = len(windows.rows) - (windows.met if known else 0)
+    most = laid_out
+    most = most + most // (WRONG - 1) if room else int((windows.since >= 0).sum(axis=1).max())
+    most += -most % MULTIPLE
+    places, counts, shares = [], [], []
+    for member, since in enumerate(windows.since):
+        mine = np.flatnonzero((since >= 0) & (since <= number))
+        often = np.ones(len(mine)) if windows.counts is None else windows.counts[member, mine]
+        wrong = np.flatnonzero(windows.wrong[number - 1][member]) if number else mine[:0]
+        if len(wrong):
+            # Of 90 windows 3 are wrong: each of these stands 10 more times, 30 of 120 places.
+            again = np.tile(wrong, len(mine) // (WRONG - 1) // len(wrong))
+            added = often.sum() / (WRONG - 1) / max(1, len(again))
+            mine = np.concatenate([mine, again])
+            often = np.concatenate([often, np.full(len(again), added)])
+        places.append(np.resize(mine, most))
+        counts.append(len(mine))
+        shares.append(np.pad(often / often.sum(), (0, most - len(mine))))
     upto = None
-    if recipe.training.sampling == "frequency":
-        shares = [np.pad(t.counts / t.counts.sum(), (0, most - len(t))) for t in tables]
+    if windows.counts is not None:
         upto = jnp.asarray(_thresholds(np.cumsum(shares, axis=1)))
-    spare = -len(rows) % MULTIPLE
-    rows = np.pad(rows, ((0, spare), (0, 0)))
-    targets = np.pad(targets, (0, spare))
-    shared = (jnp.asarray(rows, jnp.int32), jnp.asarray(targets, jnp.int32))
-    return Data(shared, (jnp.asarray(shown, jnp.int32), jnp.asarray(count, jnp.int32), upto))
+    spare = -laid_out % MULTIPLE
+    rows = jnp.asarray(np.pad(windows.rows[:laid_out], ((0, spare), (0, 0))), jnp.int32)
+    targets = jnp.asarray(np.pad(windows.targets[:laid_out], (0, spare)), jnp.int32)
+    shown = jnp.asarray(np.stack(places), jnp.int32)
+    return Data((rows, targets), (shown, jnp.asarray(counts, jnp.int32), upto))
 
 
 def _thresholds(shares: Float[np.ndarray, "members places"]) -> UInt[np.ndarray, "members places"]:

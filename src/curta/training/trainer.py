@@ -94,11 +94,17 @@ def init(recipe: Recipe, layout: Layout, seeds: Int[Array, " members"]) -> Membe
         key = jax.random.fold_in(jax.random.key(seed), 0)
         model = Transformer.init(recipe.model, recipe.positions, layout, key=key)
         hyperparams = HyperParams.of(settings)
-        optimizer = transformation(settings, hyperparams, *recipe.training.ends).init(model)
+        optimizer = _chain(recipe, hyperparams).init(model)
         best = Best(model, jnp.float32(jnp.inf), jnp.float32(-1.0)) if keeps_best else None
         return Member(seed, hyperparams, model, optimizer, jnp.array(True), best)
 
     return jax.jit(jax.vmap(one))(seeds)
+
+
+def _chain(recipe: Recipe, hyperparams: HyperParams) -> optax.GradientTransformation:
+    return transformation(
+        recipe.optimizer, hyperparams, *recipe.training.ends, round_steps=recipe.round_steps
+    )
 
 
 def loss_and_exact_match(
@@ -242,7 +248,7 @@ def step(
     keys = step_keys(member.seed, number)
     (loss, exact_match), gradients = learn(member.model, recipe, written, data, keys, shards, total)
     loss, exact_match, gradients = total((loss, exact_match, gradients))
-    chain = transformation(recipe.optimizer, member.hyperparams, *recipe.training.ends)
+    chain = _chain(recipe, member.hyperparams)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
     model = optax.apply_updates(member.model, updates)
     return member._replace(model=model, optimizer=optimizer), Metrics(loss, exact_match)

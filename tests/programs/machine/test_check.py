@@ -1,5 +1,6 @@
 """`curta check`: answers against the truth, conflicts explained, moves that grow."""
 
+import random
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -80,7 +81,7 @@ def test_a_conflict_is_explained_by_what_would_tell_its_windows_apart() -> None:
     assert one.role == "equals"
     assert one.window[0] == ("equals", "=")
     assert one.follows[0] != one.follows[1]
-    assert one.hint.startswith("n place+3 tells all of them apart: add reach=3")
+    assert one.hint.startswith("reach=3 resolves it")
     assert of(third, lambda n: n // 100 % 10, reach=3).learnable
 
 
@@ -111,7 +112,7 @@ def test_moves_that_grow_are_listed() -> None:
 
     (grown,) = of(jump, lambda n: n % 10).growing
     assert (grown.role, grown.axis) == ("out", "place")
-    assert grown.moves[-1] == "+20"
+    assert grown.longest[-1] == "+20"
 
 
 def test_a_truth_that_is_not_curtas_own() -> None:
@@ -273,3 +274,40 @@ def test_an_answer_is_written_where_there_is_no_algorithm(
     assert found.learnable, found.wrong
     assert made.truth is not None
     assert made.truth(*operands) == truth
+
+
+def test_a_program_that_is_not_deterministic_is_told() -> None:
+    def drawn(paper: Paper, n: list[int]) -> None:
+        for digit in n:
+            paper.move(place=+1).write("drawn", random.randrange(10)).write("out", digit)
+        paper.end()
+
+    found = of(drawn, lambda n: n)
+    assert not found.learnable
+    assert found.unstable
+    with pytest.raises(UserError, match=r"not deterministic: it writes two different texts for"):
+        check.refuse_wrong(found.program, generic.sizes(found.program))
+
+
+def test_symbols_that_grow_are_listed() -> None:
+    def depth(paper: Paper, n: list[int]) -> None:
+        for place, digit in enumerate(n):
+            paper.move(place=+1).write("depth", place).write("out", digit)
+        paper.end()
+
+    (grown,) = of(depth, lambda n: n).growing
+    assert (grown.role, grown.axis) == ("depth", "")
+
+
+def test_a_hint_is_given_only_where_it_resolves_the_conflict() -> None:
+    """The verdict stands as far away as there are digits: it has to be found from everywhere."""
+
+    def verdict(paper: Paper, n: list[int]) -> None:
+        paper.write("odd", n[0] % 2)
+        for digit in n:
+            paper.move(place=+1).write("copy", digit)
+        paper.write("out", n[0] % 2).end()
+
+    (one,) = of(verdict, lambda n: n % 2, sizes=(1, 9)).conflicts
+    assert one.hint.startswith("broadcast={'odd': ('place',)} resolves it")
+    assert of(verdict, lambda n: n % 2, broadcast={"odd": ("place",)}).learnable

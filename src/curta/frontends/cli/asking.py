@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from curta.config import files
-from curta.config.errors import UserError, as_line
+from curta.config.errors import UserError, as_line, notify
 from curta.config.printable import letters
 from curta.frontends.cli import options
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from curta.layouts import Layout
     from curta.problems.problem import Problem
     from curta.runs.calculator import Calculator
+    from curta.runs.folders import Folder
+
+JOINED = 1000
+"""Problems of a file whose windows are joined to the run's list, if any is not in it."""
 
 NEGATIVE = re.compile(r"-\s*[0-9]+\s*[^0-9\s]")
 """How a problem begins whose first operand is negative: no option, and refused as a problem."""
@@ -66,7 +70,9 @@ def ask(
     from curta.runs import folders
     from curta.runs.calculator import open_calculator
 
-    calculator = None if trust or recurrences else open_calculator(folders.find(run), member)
+    folder = folders.find(run)
+    _warn(folder, member)
+    calculator = None if trust or recurrences else open_calculator(folder, member)
     if calculator is not None:
         texts: Calculator | Layout = calculator
         accept, write, answers = calculator.accept, calculator.write, calculator.answers
@@ -81,6 +87,8 @@ def ask(
     def answers_to(lines: Sequence[str]) -> list[str]:
         problems = accept(lines)
         pairs = zip(problems, write(problems), strict=True)
+        if calculator is not None:
+            calculator.join(problems)
         return [letters(_answer(texts, *pair, trace), "\t") for pair in pairs]
 
     if converses:
@@ -88,6 +96,8 @@ def ask(
     plain = None if trace else answers("\n".join(lines))
     if plain is not None:
         print("\n".join(plain))
+        if calculator is not None:
+            calculator.join(accept(lines[:JOINED]))
         return 0
     try:
         print("\n".join(answers_to(lines)))
@@ -99,6 +109,20 @@ def ask(
                 raise UserError(f"line {number} of {file!r}: {error}") from None
         raise
     return 0
+
+
+def _warn(folder: "Folder", member: int) -> None:
+    """Warn of a member that its certificate knows to have wrong windows."""
+    with suppress(UserError):
+        found = folder.read_certificate()
+        wrong = (
+            0 if found is None else {one.member: one.wrong for one in found.members}.get(member, 0)
+        )
+        if found is not None and wrong:
+            notify(
+                f"member {member} of run {folder.name!r} is wrong on {wrong:,} of"
+                f" {found.windows:,} windows, so some of its answers are wrong"
+            )
 
 
 def _converse(run: str, answer: Callable[[str], str]) -> int:

@@ -10,6 +10,9 @@ from curta.programs.machine.check import Checked
 from curta.programs.machine.conflicts import Cell, Explained
 from curta.programs.user.kept import plain
 
+MANY = 60_000
+"""Windows above which a program is hard to learn at default settings."""
+
 
 def lines(found: Checked, train: str) -> Iterator[Text]:
     """Everything that was found of a program, line by line, and at last whether it can be learned.
@@ -21,27 +24,50 @@ def lines(found: Checked, train: str) -> Iterator[Text]:
     yield from _written(found)
     yield from _truth(found)
     yield from _windows(found)
+    if found.unstable:
+        problem = found.program.problem_text(found.unstable)
+        yield Text(f"  not deterministic: two recordings of {problem} differ", style="red")
     for one in found.conflicts:
         yield from _conflict(found, one)
     for grown in found.growing:
+        what = f"moves of role {grown.role!r} along {grown.axis!r}"
+        advice = "go home first, or move one square at a time"
+        if not grown.axis:
+            what = f"symbols of role {grown.role!r}"
+            advice = "write a large number digit by digit, or a mark for each step"
         yield Text(
-            f"  moves of role {grown.role!r} along {grown.axis!r} grow with the problems"
-            f" (... {', '.join(grown.moves)}), so longer problems need tokens that training never"
-            " shows: go home first, or move one square at a time",
+            f"  {what} grow with the problems (... {', '.join(grown.longest)}), so longer problems"
+            f" need tokens that training never shows: {advice}",
             style="yellow",
         )
+    if found.expected > MANY:
+        yield Text(f"  {_many(found)}", style="yellow")
     yield _verdict(found, train)
+
+
+def _many(found: Checked) -> str:
+    """Which role has most of the windows, and why."""
+    role, count = max(found.by_role.items(), key=lambda one: one[1])
+    seen = ", ".join(
+        f"{other} ({counted(found.symbols[other], 'symbol')})" for other, _ in found.windows[role]
+    )
+    return (
+        f"{found.expected:,} windows or more are many: {count / found.distinct:.0%} are of role"
+        f" {role!r} ({counted(found.symbols[role], 'symbol')}), which sees {seen}. Take a step in"
+        " several tokens, or keep carries small; else train longer, with a wider model"
+    )
 
 
 def _verdict(found: Checked, train: str) -> Text:
     """Whether it can be learned and what to do next, or why not."""
     reasons = [
+        *["it writes different texts for the same problem"] * bool(found.unstable),
         *["some answers are wrong"] * bool(found.wrongs),
         *["one window is followed by different tokens"] * bool(found.conflicts),
     ]
     if reasons:
         return Text(f"It cannot be learned: {', and '.join(reasons)}.", style="bold red")
-    limit = ", but only at lengths of training: its moves grow" if found.growing else ""
+    limit = ", but only at lengths of training: its tokens grow" if found.growing else ""
     step = f" Next: curta train {shlex.quote(train)}" if train else ""
     return Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
 
@@ -77,7 +103,10 @@ def _windows(found: Checked) -> Iterator[Text]:
         yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
         return
     widest = max(map(len, found.windows.values()), default=0)
-    yield Text(f"  windows: {found.distinct:,} distinct, at most {counted(widest, 'neighbour')}")
+    yield Text(
+        f"  windows: {found.distinct:,} distinct, of about {found.expected:,}; at most"
+        f" {counted(widest, 'neighbour')}"
+    )
     for role, near in found.windows.items():
         places = [
             " ".join([other, *(f"{a}{m:+d}" for a, m in _steps(found, moved) if m)])

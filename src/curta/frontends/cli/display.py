@@ -276,7 +276,8 @@ def _progress_line(now: "Step") -> str:
     loss, every = statistics.median(now.loss), [float(one) for one in now.exact_match]
     ends = f" ({cell(min(every))}..{cell(max(every))})" if len(every) > 1 else ""
     width = len(f"{now.steps:,}")
+    repair = f"{now.repair}: " if now.repair else ""
     return (
-        f"step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
+        f"{repair}step {now.step:>{width},}/{now.steps:,}  loss {loss:.4f}"
         f"  exact match {cell(statistics.median(every))}{ends}  {now.examples_per_second:,.0f}/s"
     )

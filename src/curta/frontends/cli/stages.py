@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from curta.config.errors import UserError
+from curta.config.table import counted
 from curta.frontends.cli import options
 
 if TYPE_CHECKING:
@@ -25,7 +26,23 @@ def complete(run: "Run") -> int:
     except interrupts.Interrupted as signal:
         notice(f"Interrupted; saved. Go on with: curta resume {run.folder.address}")
         return signal.code
-    return max(codes, default=0)
+    wrong = _wrong(run)
+    notice(wrong)
+    return max([*codes, int(bool(wrong))])
+
+
+def _wrong(run: "Run") -> str | None:
+    """Say that the run ended with a wrong window, if it did and is certified."""
+    found = run.folder.read_certificate()
+    if found is None or not found.wrong_seeds:
+        return None
+    seeds, most = found.wrong_seeds, max(one.wrong for one in found.members)
+    rounds = max(len(one.rounds) for one in found.members)
+    return (
+        f"WRONG: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} on"
+        f" {'up to ' * (len(seeds) > 1)}{most:,} of {found.windows:,} windows, after"
+        f" {counted(rounds, 'round')} of repair; `curta certify {run.folder.address}` shows them"
+    )
 
 
 def show_comparison(made: "Comparison", as_json: bool) -> None:

@@ -37,6 +37,9 @@ SECONDS = 5.0
 SHOWN = 3
 """Wrong answers that are shown, at most."""
 
+REPEATED = 50
+"""Problems of each size that are recorded twice."""
+
 
 @dataclass(frozen=True)
 class Wrong:
@@ -49,11 +52,12 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Growing:
-    """Moves that become longer as problems do: there is no end of tokens."""
+    """Moves, or symbols, that become more as problems grow: there is no end of tokens."""
 
     role: str
     axis: str
-    moves: tuple[str, ...]
+    """Of the moves; empty where it is the symbols that grow."""
+    longest: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,16 +80,24 @@ class Checked:
     windows: Windows
     distinct: int
     """Distinct windows."""
+    expected: int
+    """About how many there are at these sizes, at least: Chao's estimate (1984)."""
+    by_role: dict[str, int]
+    """The same of each role."""
+    symbols: dict[str, int]
+    """How many symbols each role has, small carries included."""
     sizes: tuple[Sized, ...]
     tokens_per_second: int
     wrong: tuple[Wrong, ...]
     wrongs: int
     conflicts: tuple[Explained, ...]
     growing: tuple[Growing, ...]
+    unstable: tuple[int, ...] | None
+    """A problem for which two recordings differ, if there is one."""
 
     @property
     def learnable(self) -> bool:
-        return not (self.wrongs or self.conflicts)
+        return not (self.wrongs or self.conflicts or self.unstable)
 
 
 def check(program: Program, sizes: Sizes) -> Checked:
@@ -101,23 +113,45 @@ def check(program: Program, sizes: Sizes) -> Checked:
     table = WindowTable(cells_of(windows))
     table.add(seen(machine, recording, windows))
     of = Recorded(program, machine, windows, problems, texts)
+    counts = np.bincount(machine.role[table.rows[:, 0]], minlength=len(machine.roles))
+    by_role = {role.name: int(n) for role, n in zip(machine.roles, counts, strict=True) if n}
+    each = {
+        token.role: {t.symbol for t in machine.tokens if t.role == token.role}
+        for token in machine.tokens
+    }
+    symbols = {role: len(found) for role, found in each.items()}
     wrong = [list(_wrong(program, machine, size)) for size in drawn]
-    conflicts = explain(of, table.conflicts) if program.run else ()
+    unstable = next((one.unstable for one in drawn if one.unstable), None)
+    conflicts = explain(of, table.conflicts) if program.run and not unstable else ()
     return Checked(
-        program, machine, windows, len(table), tuple(one.sized for one in drawn),
+        program, machine, windows, len(table), _expected(table), by_role, symbols,
+        tuple(one.sized for one in drawn),
         round(len(recording.tokens) / max(seconds, 1e-9)), _shortest(next(filter(None, wrong), [])),
         sum(map(len, wrong)), conflicts,
-        tuple(_growing(machine, vocabulary, [one.known for one in drawn])),
+        tuple(_growing(machine, vocabulary, [one.known for one in drawn])), unstable,
     )  # fmt: skip
 
 
+def _expected(table: WindowTable) -> int:
+    """Windows seen once and twice say how many were not seen: S + f1 (f1 - 1) / (2 (f2 + 1))."""
+    once, twice = (int(np.sum(table.counts == count)) for count in (1, 2))
+    return len(table) + once * (once - 1) // (2 * (twice + 1))
+
+
 def refuse_wrong(program: Program, sizes: Sizes) -> None:
-    """Raise UserError if a program writes another answer than the truth.
+    """Raise UserError if a program writes another answer than the truth, or not always the same.
 
     The message has the problems that `check` shows: at the first size where any is wrong.
     """
     vocabulary = _prompts(program)
     drawn = _draw(program, sizes, vocabulary)
+    where = f"program {program.name!r}"
+    where += f" of {program.file.rpartition('@')[0]}" if program.file else ""
+    if drawn.unstable:
+        problem = program.problem_text(drawn.unstable)
+        raise UserError(
+            f"{where} is not deterministic: it writes two different texts for {problem}"
+        )
     wrong = _shortest(_wrong(program, machine_of([program], vocabulary.tokens), drawn))
     if wrong:
         examples = ", ".join(
@@ -126,8 +160,7 @@ def refuse_wrong(program: Program, sizes: Sizes) -> None:
             f" (the truth is {shortened(answer_text(one.truth), QUOTED)})"
             for one in wrong
         )
-        where = f" of {program.file.rpartition('@')[0]}" if program.file else ""
-        raise UserError(f"program {program.name!r}{where} is wrong: it writes {examples}")
+        raise UserError(f"{where} is wrong: it writes {examples}")
 
 
 def _shortest(wrong: Iterable[Wrong]) -> tuple[Wrong, ...]:
@@ -153,6 +186,8 @@ class Drawn(NamedTuple):
     sized: Sized
     known: int
     seconds: float
+    unstable: tuple[int, ...] | None
+    """A problem whose text differs when it is recorded again."""
 
 
 def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> Drawn:
@@ -162,9 +197,10 @@ def _draw(program: Program, sizes: Sizes, vocabulary: Vocabulary) -> Drawn:
     texts = [text for _, text in found]
     lengths = [len(tokens) for tokens, _ in texts]
     sized = Sized(sizes.first[1], len(lengths), sum(lengths), max(lengths), round(median(lengths)))
-    return Drawn(
-        [operands for operands, _ in found], texts, sized, len(vocabulary.numbers), seconds
-    )
+    known = len(vocabulary.numbers)
+    again = (one for one, text in found[:REPEATED] if program.record(one, vocabulary) != text)
+    unstable = next(again, None)
+    return Drawn([operands for operands, _ in found], texts, sized, known, seconds, unstable)
 
 
 def _wrong(program: Program, machine: Machine, drawn: Drawn) -> Iterator[Wrong]:
@@ -179,7 +215,7 @@ def _wrong(program: Program, machine: Machine, drawn: Drawn) -> Iterator[Wrong]:
 
 
 def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> Iterator[Growing]:
-    """Moves of each role on each axis that are longer at each larger size."""
+    """Roles whose moves on an axis, or whose symbols, grow with each larger size."""
     tokens, begins = vocabulary.tokens, [0, *ends]
     for role in dict.fromkeys(token.role for token in tokens):
         for axis, name in enumerate(machine.axes):
@@ -191,6 +227,16 @@ def _growing(machine: Machine, vocabulary: Vocabulary, ends: Sequence[int]) -> I
             if 1 < longest[0] < longest[-1] and longest[1] < longest[-1]:
                 every = sorted(sorted(set(chain.from_iterable(parts))), key=_length)
                 yield Growing(role, name, tuple(arrow(move) for move in every[-4:]))
+        sizes = [
+            [t for t in tokens[start:stop] if t.role == role] for start, stop in pairwise(begins)
+        ]
+        known = {t.symbol for t in sizes[0]}
+        fresh = [list(dict.fromkeys(t.symbol for t in size)) for size in sizes[1:]]
+        fresh = [[symbol for symbol in size if symbol not in known] for size in fresh]
+        greatest = [max((t.value or 0 for t in size), default=0) for size in sizes]
+        signs = not any(greatest) and len(fresh[1]) > len(fresh[0])
+        if all(fresh) and (signs or greatest[0] < greatest[1] < greatest[2]):
+            yield Growing(role, "", tuple(fresh[1][-4:]))
 
 
 def _length(move: int) -> int:

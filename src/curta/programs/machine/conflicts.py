@@ -1,14 +1,14 @@
 """Conflicts explained: two windows that look the same, what follows each, what tells them apart."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
 
-from curta.programs.machine.finding import places
+from curta.programs.machine.finding import decides, places
 from curta.programs.machine.machine import Machine, Neighbour, Role, Windows, neighbour_name
 from curta.programs.machine.paper import ProgramError
 from curta.programs.machine.program import Program, Text
@@ -86,7 +86,8 @@ def _explained(of: Recorded, role: str, found: Sequence[Conflict]) -> Explained:
     return Explained(
         role, len({c.row for c in found}),
         tuple(starmap(Cell, [(role, machine.tokens[one.row[0]].symbol), *cells])), (first, second),
-        (of.problems[one.texts[0]], of.problems[one.texts[1]]), pairs[0].steps, _hint(of, pairs),
+        (of.problems[one.texts[0]], of.problems[one.texts[1]]), pairs[0].steps,
+        _hint(of, role, pairs),
     )  # fmt: skip
 
 
@@ -104,34 +105,50 @@ def _step(of: Recorded, text: Text, row: tuple[int, ...], target: int) -> int:
     return int(queries[np.flatnonzero(hits)[0]])
 
 
-def _hint(of: Recorded, pairs: Sequence[Pair]) -> str:
-    """What tells most of these pairs apart, and how it comes to be in the window."""
+def _hint(of: Recorded, role: str, pairs: Sequence[Pair]) -> str:
+    """What resolves all conflicts of a role, tried on the texts; else what makes a difference."""
+    remedy = _remedy(of, role, pairs)
+    if remedy is not None:
+        return f"{remedy} resolves it (tried on all these texts); or write it on a nearer square"
     machine = of.machine
-    differences = [dict(_differences(machine, pair)) for pair in pairs]
-    votes = Counter(neighbour for one in differences for neighbour in one)
-    first = next(iter(differences[0].items()), None)
-    if first is None:
-        return _far(machine, pairs[0])
-    best = max(votes, key=lambda neighbour: (votes[neighbour], -sum(map(abs, neighbour[1]))))
-    far = max(map(abs, best[1]))
-    if votes[best] == len(pairs) and far > of.program.reach:
-        where = neighbour_name(machine.axes, best)
-        return f"{where} tells all of them apart: add reach={far}, or write it on a nearer square"
-    neighbour, (one, other) = first
+    difference = next(iter(dict(_differences(machine, pairs[0])).items()), None)
+    if difference is None:
+        return f"nothing within {REACH} squares tells these two apart: {WRITE}"
+    neighbour, (one, other) = difference
     return (
         f"{neighbour_name(machine.axes, neighbour)} tells these two apart ({one} and {other}), but"
         f" no square within {REACH} tells all of them apart: {WRITE}"
     )
 
 
-def _far(machine: Machine, pair: Pair) -> str:
-    """What is said where nothing near tells two texts apart."""
-    for role, axis in _anywhere(machine, pair):
-        return (
-            f"only {role!r} differs between these two, and it is too far away: add"
-            f" broadcast={{{role!r}: ({axis!r},)}}, or write it on a nearer square"
-        )
-    return f"nothing within {REACH} squares tells these two apart: {WRITE}"
+def _remedy(of: Recorded, role: str, pairs: Sequence[Pair]) -> str | None:
+    """The change of a program that makes the next token a function of the role's window."""
+    few = [text for pair in pairs for text in pair.texts]
+    few += sorted(of.texts, key=lambda text: len(text[0]))[: 10 * TRIED]
+    samples = Recording.of(few), Recording.of(of.texts)
+    for words, machine, reach in _remedies(of):
+        with suppress(ProgramError):  # found from everywhere, two tokens stand on one square
+            if all(decides(machine, sample, role, reach) for sample in samples):
+                return words
+    return None
+
+
+def _remedies(of: Recorded) -> Iterator[tuple[str, Machine, int]]:
+    """What may be tried: to look farther, or to find a role from every square of an axis."""
+    machine, reach = of.machine, of.program.reach
+    for far in range(reach + 1, REACH + 1):
+        yield f"reach={far}", machine, far
+    given = {part.name for part in of.program.prompt}
+    for number, role in enumerate(machine.roles):
+        for axis in machine.axes if role.name != "end" else ():
+            if axis in role.broadcast:
+                continue
+            axes = (*role.broadcast, axis)
+            wide = (*machine.roles[:number], Role(role.name, axes), *machine.roles[number + 1 :])
+            words = f"broadcast={{{role.name!r}: {axes!r}}}"
+            if role.name in given:
+                words = f"everywhere={axes!r} of {role.name!r}"
+            yield words, replace(machine, roles=wide), reach
 
 
 def _differences(machine: Machine, pair: Pair) -> Iterator[tuple[Neighbour, tuple[str, str]]]:
@@ -144,23 +161,9 @@ def _differences(machine: Machine, pair: Pair) -> Iterator[tuple[Neighbour, tupl
         found = around.find(role, displacement).tolist()
         if found[0] != found[1]:
             first, second = (_symbol(machine, token) or "nothing" for token in found)
+            if first == second:  # alike but for the move
+                first, second = (machine.tokens[token].text for token in found)
             yield (machine.roles[role].name, displacement), (first, second)
-
-
-def _anywhere(machine: Machine, pair: Pair) -> Iterator[tuple[str, str]]:
-    """Roles, and an axis, on which they would tell the two apart if seen from everywhere."""
-    for number, role in enumerate(machine.roles):
-        for axis in machine.axes:
-            if axis in role.broadcast:
-                continue
-            wide = Role(role.name, (*role.broadcast, axis))
-            roles = (*machine.roles[:number], wide, *machine.roles[number + 1 :])
-            try:
-                for (other, moved), _ in _differences(replace(machine, roles=roles), pair):
-                    if other == role.name and not any(moved):
-                        yield role.name, axis
-            except ProgramError:
-                continue  # written on several squares of that axis
 
 
 def _symbol(machine: Machine, token: int) -> str | None:

@@ -57,6 +57,16 @@ def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
     return found
 
 
+def decides(machine: Machine, recording: Recording, role: str, reach: int) -> bool:
+    """Whether some window within reach makes the token after one role a function of it.
+
+    Raises ProgramError as `Squares` does.
+    """
+    squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
+    mine = query[machine.role[recording.tokens[query]] == machine.role_numbers[role]]
+    return not len(_undecided(squares, mine, _of_role(squares, mine, reach)))
+
+
 def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
     """Selected on a sample, to which those are added for which that is not enough."""
     sample = np.random.default_rng(0).permutation(query)[:SAMPLE]

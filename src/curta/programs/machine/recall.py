@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curta.problems.problem import Problem
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.program import Text
 from curta.programs.machine.recording import Queries, Recording, Rows, Seen, seen
@@ -37,6 +38,8 @@ class Recall:
     def __init__(self, machine: Machine, windows: Windows) -> None:
         self.machine, self.windows = machine, windows
         self.table = WindowTable(cells_of(windows))
+        self.met: dict[int, Problem] = {}
+        """A problem for each window that was not known before, by its number in the table."""
 
     def know(self, rows: Rows, targets: Queries) -> None:
         """Enters windows that were recorded elsewhere, with what follows them."""

@@ -36,6 +36,8 @@ def table(found: Checked) -> dict[str, Any]:
         "moves": sorted({token.move for token in machine.tokens}),
         "windows": found.windows,
         "distinct_windows": found.distinct,
+        "expected_windows": found.expected,
+        "windows_of_role": found.by_role,
         "sizes": [vars(size) for size in found.sizes],
         "tokens_per_second": found.tokens_per_second,
         "wrong": found.wrongs,
@@ -44,7 +46,8 @@ def table(found: Checked) -> dict[str, Any]:
             vars(one) | {"window": [cell._asdict() for cell in one.window]}
             for one in found.conflicts
         ],
-        "growing_moves": [vars(one) for one in found.growing],
+        "growing": [vars(one) for one in found.growing],
+        "unstable": found.unstable,
     }
 
 

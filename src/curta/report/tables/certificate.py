@@ -6,11 +6,16 @@ from curta.config.table import MISSING, Cells, Column, Table
 from curta.evaluation.results import Certificate
 from curta.report.summary import range_of
 
-KEYS = ("shown", "correct", "wrong", "held_out", "held_out_correct", "margin", "below_bound")
+KEYS = (
+    "shown", "repaired", "rounds", "held_out", "held_out_correct", "correct", "wrong", "margin",
+    "below_bound",
+)  # fmt: skip
 
 
 def members(content: Certificate, whole: bool = False) -> Table:
     """A line for each member and, of several, their median, least and greatest.
+
+    A member was shown windows by training and by rounds of repair; all others are held out.
 
     The `whole` table has a column for the windows whose margin is below twice what rounding may
     change; on a screen there is no room for it.
@@ -18,14 +23,16 @@ def members(content: Certificate, whole: bool = False) -> Table:
     columns = [
         Column("member", text=str),
         Column("seed", text=lambda seed: "" if seed is None else f"{seed}"),
-        *(Column(name, text=_count) for name in ("shown", "correct")),
-        Column("wrong", text=_count, style=_bad),
+        *(Column(name, text=_count) for name in ("shown", "repaired", "rounds")),
         Column("held out", "held_out", _count),
         Column("of them correct", "held_out_correct", _count),
+        Column("correct", text=_count),
+        Column("wrong", text=_count, style=_bad),
         Column("margin", text=lambda margin: f"{margin:.3g}"),
         Column("below twice the bound", "below_bound", _count, shown=whole, style=_bad),
     ]
-    rows = [[one.member, one.seed, *(getattr(one, key) for key in KEYS)] for one in content.members]
+    members = (vars(one) | {"rounds": len(one.rounds)} for one in content.members)
+    rows = [[one["member"], one["seed"], *(one[key] for key in KEYS)] for one in members]
     title = f"{content.windows:,} windows; {moved(content)}"
     return Table(title, columns, rows, _summaries(rows) if len(rows) > 1 else ())
 

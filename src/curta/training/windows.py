@@ -1,0 +1,145 @@
+"""The windows of a run: which of them each member was shown, in training or by repair.
+
+runs/NAME/shown.safetensors    the windows, what follows each, since when each member was shown it
+
+A run's list grows: windows that an evaluation or a question meets are joined to it, and the
+certificate asks members after these too.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from jaxtyping import Bool, Int
+
+from curta.config import files
+from curta.config.errors import UserError
+from curta.problems.problem import Problem
+from curta.programs.machine.machine import Machine, Windows
+from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.survey import Recorder
+from curta.programs.machine.table import WindowIndex, WindowTable
+
+FILE = "shown.safetensors"
+
+NEVER = -1
+"""In place of a round, for a window that a member was never shown."""
+
+
+@dataclass
+class TrainingWindows:
+    """Distinct windows with what follows each, and which of them every member was shown, when.
+
+    `since` is NEVER, 0 for the windows of training, or the number of the round of repair that
+    added them. `counts` says how often each member met each, where they are drawn by frequency.
+    `wrong` are, for each round, the windows that a member had wrong when it began and that it is
+    shown in it; `wrong_counts` counts all that it had wrong.
+    """
+
+    rows: Int[np.ndarray, "windows cells"]
+    targets: Int[np.ndarray, " windows"]
+    since: Int[np.ndarray, "members windows"]
+    counts: Int[np.ndarray, "members windows"] | None = None
+    wrong: list[Bool[np.ndarray, "members windows"]] = field(default_factory=list)
+    wrong_counts: list[Int[np.ndarray, " members"]] = field(default_factory=list)
+    met: int = 0
+    """How many of them, the last ones, were joined to the list after training had begun."""
+    examples: dict[int, Problem] = field(default_factory=dict)
+    """Problems in which windows occur that no list had before they were met."""
+
+    def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, "members queries"]:
+        """Since when each member was shown these windows."""
+        number = self.index.find(rows)
+        return np.where(number < 0, NEVER, self.since[:, number])
+
+    def rounds(self, member: int) -> list[int]:
+        """How many windows a member had wrong as each of its rounds of repair began."""
+        return [int(counts[member]) for counts in self.wrong_counts if counts[member]]
+
+    @cached_property
+    def index(self) -> WindowIndex:
+        """The windows by their number here."""
+        index = WindowIndex(self.rows.shape[1])
+        index.enter(self.rows)
+        return index
+
+    def joined(
+        self,
+        rows: Int[np.ndarray, "windows cells"],
+        targets: Int[np.ndarray, " windows"],
+        examples: Sequence[Problem],
+    ) -> "TrainingWindows":
+        """These windows and others, each with a problem in which it occurs; none was shown."""
+        new, before = len(rows), len(self.rows)
+        wider = lambda one, value: np.pad(one, ((0, 0), (0, new)), constant_values=value)
+        return replace(
+            self,
+            rows=np.concatenate([self.rows, rows]),
+            targets=np.concatenate([self.targets, targets]),
+            since=wider(self.since, NEVER),
+            counts=None if self.counts is None else wider(self.counts, 1),
+            wrong=[wider(one, value=False) for one in self.wrong],
+            met=self.met + new,
+            examples=self.examples | dict(enumerate(examples, before)),
+        )
+
+    def with_texts(
+        self, machine: Machine, windows: Windows, recorder: Recorder, problems: Sequence[Problem]
+    ) -> "TrainingWindows":
+        """These windows and those of the right texts of some problems."""
+        table = WindowTable(self.rows.shape[1])
+        texts = [recorder.record(one.operator, one.operands) for one in problems]
+        table.add(seen(machine, Recording.of(texts), windows))
+        new = np.flatnonzero(self.index.find(table.rows) < 0)
+        examples = [problems[text] for text in table.example[new].tolist()]
+        return self.joined(table.rows[new], table.targets[new], examples)
+
+
+def save(folder: Path, windows: TrainingWindows) -> None:
+    """Write the windows into a run's folder."""
+    known = [
+        [number, one.operator, [f"{value:x}" for value in one.operands], one.base]
+        for number, one in windows.examples.items()
+    ]
+    shape = (len(windows.wrong), *windows.since.shape)
+    arrays = {
+        "rows": windows.rows.astype(np.int32, order="C"),
+        "targets": windows.targets.astype(np.int32),
+        "since": windows.since.astype(np.int16, order="C"),
+        "wrong": np.packbits(np.array(windows.wrong, bool).reshape(shape), axis=-1),
+        "wrong_counts": np.array(windows.wrong_counts, np.int64).reshape(-1, len(windows.since)),
+        "met": np.array([windows.met], np.int64),
+        "examples": np.frombuffer(json.dumps(known).encode(), np.uint8),
+    }
+    if windows.counts is not None:
+        arrays["counts"] = windows.counts
+    files.write(folder / FILE, safetensors.numpy.save(arrays))
+
+
+def read(folder: Path) -> TrainingWindows | None:
+    """Return the windows in a run's folder; None if it has kept none.
+
+    Raises UserError if they are damaged.
+    """
+    try:
+        arrays = safetensors.numpy.load(files.read_bytes(folder / FILE, 1 << 36))
+        count = len(arrays["rows"])
+        known = json.loads(arrays["examples"].tobytes())
+        wrong = np.unpackbits(arrays["wrong"], axis=-1, count=count).astype(bool)
+        return TrainingWindows(
+            arrays["rows"], arrays["targets"], arrays["since"], arrays.get("counts"), list(wrong),
+            list(arrays["wrong_counts"]), int(arrays["met"][0]),
+            {n: Problem(operator, tuple(int(v, 16) for v in operands), base)
+             for n, operator, operands, base in known},
+        )  # fmt: skip
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(f"run {folder.name!r} is damaged: {FILE}: {error.strerror}") from None
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError):
+        raise UserError(f"run {folder.name!r} is damaged: {FILE} is not what was written") from None

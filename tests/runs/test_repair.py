@@ -1,0 +1,156 @@
+"""Training until certified: what is shown, rounds of repair, windows that are met later."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from curta.config.errors import Notice, UserError
+from curta.evaluation import catalogue
+from curta.frontends import api
+from curta.frontends.cli import main
+from curta.frontends.run import Run
+from curta.runs import checkpoints
+from curta.training import windows
+from tests import tiny
+
+FIELDS = {
+    "training.steps": 150, "training.problems": 100, "training.batch": 64, "model.width": 16,
+    "model.heads": 2, "model.num_layers": 2, "evaluation.digits": [5], "evaluation.count": 5,
+    "evaluation.generated": 2, "evaluation.held_out": 10, "evaluation.certificate": 4_000,
+    "training.checkpoint_every": 40, "training.held_out_windows": 0.2, "training.repair": 40,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two members whose training is too short, and that are repaired."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_RUNS", str(tmp_path_factory.mktemp("runs")))
+        run = api.begin("luhn", [3, 4], "repaired", FIELDS, evaluate=True)
+        run.complete()
+    return run
+
+
+def test_rounds_of_repair_end_with_every_window_right(repaired: Run) -> None:
+    """What was held out and had to be shown is counted apart from what is held out and right."""
+    found, shown = repaired.folder.read_certificate(), windows.read(repaired.folder.path)
+    assert found is not None
+    assert shown is not None
+    assert (found.windows, found.grade, found.perfect) == (240, "closed", True)
+    for one, since in zip(found.members, shown.since, strict=True):
+        assert one.shown == 240 - 48 == np.sum(since == 0)
+        assert one.shown + one.repaired + one.held_out == 240
+        assert one.held_out_correct == one.held_out
+        assert all(one.rounds)
+    assert max(len(one.rounds) for one in found.members) > 0
+    assert max(one.repaired for one in found.members) > 0
+
+
+def test_members_are_shown_and_held_out_other_windows(repaired: Run) -> None:
+    shown = windows.read(repaired.folder.path)
+    assert shown is not None
+    first, second = shown.since == 0
+    assert (first != second).any()
+
+
+def test_a_member_that_has_nothing_wrong_rests(repaired: Run) -> None:
+    """Trained alone it has the same weights, whatever rounds another one needs."""
+    alone = api.begin("luhn", [3], "alone", FIELDS)
+    alone.train()
+    together, own = repaired.model(0), alone.model(0)
+    for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(own), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+class KilledError(Exception):
+    """Stands for the end of a process."""
+
+
+def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> None:
+    run = api.begin("luhn", [3, 4], "killed", FIELDS)
+
+    def kill(progress: Any) -> None:
+        if progress.step > 200:  # the second round, from 180 to 210, has a checkpoint there
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        run.train(kill)
+    assert 180 < (checkpoints.latest(run.folder.checkpoints) or 0) < 210
+    again = api.load("killed")
+    again.train()
+    assert tiny.same(again.load_models().stacked, repaired.load_models().stacked)
+    kept, whole = (windows.read(one.folder.path) for one in (again, repaired))
+    assert kept is not None
+    assert whole is not None
+    assert np.array_equal(kept.since, whole.since[:, : len(kept.rows)])
+
+
+def test_windows_that_an_evaluation_meets_join_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are repaired like the others: training goes on after the certificate."""
+    whole = catalogue.found
+
+    def half(*given: Any) -> catalogue.Found:
+        found = whole(*given)
+        count = len(found.rows) // 2
+        return found._replace(
+            rows=found.rows[:count], targets=found.targets[:count], examples=found.examples[:count]
+        )
+
+    monkeypatch.setattr(catalogue, "found", half)
+    fields = FIELDS | {"training.problems": 2, "evaluation.count": 60, "evaluation.digits": [9]}
+    run = api.begin("luhn", [3], "met", fields, evaluate=True)
+    run.complete()
+    found, shown = run.folder.read_certificate(), windows.read(run.folder.path)
+    assert found is not None
+    assert shown is not None
+    assert found.met > 0
+    assert found.windows == 120 + found.met == len(shown.rows)
+    assert found.grade == "saturated"
+    assert not found.wrong_seeds
+
+    table = shown.rows[:60], shown.targets[:60], shown.since[:, :60]
+    windows.save(run.folder.path, windows.TrainingWindows(*table))
+    assert main(["ask", "met", "luhn 7992739871"]) == 0
+    joined = windows.read(run.folder.path)
+    assert joined is not None
+    assert len(joined.rows) > 60
+    assert {str(problem) for problem in joined.examples.values()} == {"luhn 7992739871"}
+
+
+def test_a_run_that_ends_wrong_says_so_and_so_does_ask(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fields = FIELDS | {"training.steps": 2, "training.repair": 0}
+    options = [f"--{name}={value}" for name, value in fields.items()]
+    assert main(["train", "luhn", "--run", "wrong", *options]) == 1
+    last = " ".join(capsys.readouterr().out.split("WRONG:")[-1].split())
+    assert last.startswith("seed 0 on ")
+    assert last.endswith("windows, after 0 rounds of repair; `curta certify wrong` shows them")
+    assert main(["ask", "wrong", "luhn 12", "luhn 13"]) == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert re.fullmatch(r"curta: member 0 .* is wrong on \d+ of 240 windows, so .*", warned)
+
+
+def test_a_certificate_is_of_the_last_checkpoint_alone(repaired: Run) -> None:
+    step = repaired.folder.read_info().checkpoint
+    path = checkpoints.file_of(repaired.folder.checkpoints, step, "safetensors")
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.warns(Notice), pytest.raises(UserError, match=f"step {step} is damaged"):
+        api.load(str(repaired.folder.path)).certify()
+    path.write_bytes(content)
+
+
+def test_a_run_that_was_repaired_is_not_extended(repaired: Run) -> None:
+    with pytest.raises(UserError, match="trained on by rounds of repair"):
+        api.extend(str(repaired.folder.path), 10_000)
+
+
+def test_a_damaged_list_is_told(tmp_path: Path) -> None:
+    (tmp_path / windows.FILE).write_bytes(b"nothing")
+    with pytest.raises(UserError, match="not what was written"):
+        windows.read(tmp_path)
