@@ -71,7 +71,6 @@ def ask(
     from curta.runs.calculator import open_calculator
 
     folder = folders.find(run)
-    _warn(folder, member)
     calculator = None if trust or recurrences else open_calculator(folder, member)
     if calculator is not None:
         texts: Calculator | Layout = calculator
@@ -92,15 +91,18 @@ def ask(
         return [letters(_answer(texts, *pair, trace), "\t") for pair in pairs]
 
     if converses:
+        _warn(folder, member)
         return _converse(run, lambda line: answers_to([line])[0])
     plain = None if trace else answers("\n".join(lines))
     if plain is not None:
         print("\n".join(plain))
         if calculator is not None:
             calculator.join(accept(lines[:JOINED]))
+        _warn(folder, member)
         return 0
     try:
         print("\n".join(answers_to(lines)))
+        _warn(folder, member)
     except UserError:
         for number, line in enumerate(lines if file else (), 1):
             try:
