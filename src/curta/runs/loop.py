@@ -226,9 +226,7 @@ class Loop:
         each = dict(zip([task.operator for task in of], exact_match.tolist(), strict=True))
         optimizer = self.recipe.optimizer
         steps = self.recipe.round_steps
-        factor = optimizers.schedule(
-            optimizer, jnp.int32(step), *settings.ends, round_steps=steps
-        )
+        factor = optimizers.schedule(optimizer, jnp.int32(step), *settings.ends, round_steps=steps)
         rate = optimizer.learning_rate * float(factor)
         return Validated(loss, right, tokens, each if len(of) > 1 else {}, rate)
 
