@@ -109,7 +109,7 @@ def compile_by_text(backend: Any, program: Any, devices: Any, options: Any, *oth
 compiler.compile_or_get_cached = compile_by_text
 
 # Programs are short enough for the tests to be surveyed in fewer tokens. A proof that takes 8 s
-# takes a minute where every annotation is checked; `machine/test_closure.py` makes its own.
+# takes a minute where every annotation is checked; `proof/test_closing.py` gives its own.
 survey.TOKENS = 48_000
 catalogue.FIRST, catalogue.SECONDS = 4_000, 1.0
 

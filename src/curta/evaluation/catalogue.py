@@ -23,8 +23,7 @@ from curta.layouts.texts import sources, unchanging
 from curta.problems import tasks
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
-from curta.programs.proof.closure import Closure
-from curta.programs.proof.completing import prove
+from curta.programs.proof.closing import Closure, prove
 from curta.programs.proof.listing import DELTA, Lister, Listing, list_windows
 
 FIRST = 60_000
@@ -102,7 +101,7 @@ def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) ->
     vocabulary = layout.recorder.vocabularies[task.operator]
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
     listing = list_windows(lister, tasks.sizes(task), budget=min(FIRST, budget))
-    closure = prove(lister, tasks.sizes(task), seconds=SECONDS)
+    closure = prove(lister, SECONDS)
     if not closure.closed and budget > FIRST:
         listing = list_windows(lister, tasks.sizes(task), seed=1, budget=lister.tokens + budget)
     table, strange = lister.table, sorted(set(lister.strange))[:STRANGE]
@@ -126,7 +125,7 @@ def _summary(lister: Lister, listing: Listing, closure: Closure) -> OperatorList
         closed=closure.closed,
         open=len(closure.open),
         reasons=closure.reasons,
-        views=closure.views,
+        views=closure.states,
         seconds=round(closure.seconds, 3),
     )
 

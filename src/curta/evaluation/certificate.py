@@ -2,7 +2,7 @@
 
 Generation is the learned function iterated on windows, so a member that is right on all of them
 is exact at every length. They are listed by recording problems far beyond training, and where
-that is possible the list is proved complete (`programs.proof.closure`).
+that is possible the list is proved complete (`programs.proof.closing`).
 
 certificate.json       what was listed, proved, and found of every member
 windows.safetensors    every window, what follows it, what each member writes, with what margin
@@ -247,7 +247,7 @@ def _closure(found: dict[str, Found]) -> ClosureResult:
         for operator, one in each.items()
         if not one.closed
     ]
-    reason = "; ".join(reasons) or "proved by overlapping windows from the prompts on"
+    reason = "; ".join(reasons) or "proved by sweeps from the prompts on"
     return ClosureResult(not reasons, sum(one.open for one in each.values()), reason)
 
 

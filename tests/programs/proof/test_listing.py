@@ -13,7 +13,7 @@ from curta.problems.sizes import Sizes
 from curta.programs.addition import addition
 from curta.programs.machine import Answer, Given, Paper, Sign, program, written
 from curta.programs.machine.draws import Drawer
-from curta.programs.proof.completing import prove
+from curta.programs.proof.closing import prove
 from curta.programs.proof.listing import chernoff, list_windows, search
 from tests.programs.machine import machines
 
@@ -114,7 +114,7 @@ def test_a_program_that_draws_its_own_problems_is_asked_no_others(says: bool) ->
     sizes = Sizes((1, 4), (1, 4), (1, 1))
     lister = machines.lister(of, machines.made(of, sizes))
     list_windows(lister, sizes, budget=13_000)
-    prove(lister, sizes, hunt=4_000)
+    prove(lister)
     assert lister.problems
     assert all(n % 2 == 0 for (n,) in lister.examples)
     assert not lister.strange

@@ -1,0 +1,288 @@
+"""Languages of papers: sets of lines of columns, as automata in arrays.
+
+A paper with one axis is read as a *word*, column after column, with any number of blank columns
+on both sides. A column is a row of numbers, its *letter*:
+
+    mark    which of the squares this is to which a move home leads, by number
+    pen     the token that was written last, if the pen is here
+    ...     the token of each role that stands here
+
+Each is -1 for none, so a blank column is -1 throughout; it has the number 0. In `21+43=`, once
+the answer's first digit is written, the column of square 0 is (mark 0, pen `6`, a `2`, b `4`).
+
+A `Words` has edges that read one letter and write another, so that it is both a language (what
+comes out) and a record of how a sweep of the pen changed each paper of an earlier language (what
+went in). Its first and last states have edges to themselves for blank columns.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from curta.programs.machine.table import WindowIndex, distinct, fingerprint
+
+MARK, PEN, ROLES = 0, 1, 2
+"""Columns of a letter; those of roles come last."""
+
+BLANK = 0
+"""The number of the letter of an empty column."""
+
+Column = Int[np.ndarray, " _"]
+Rows = Int[np.ndarray, "_ _"]
+Mask = Bool[np.ndarray, " _"]
+
+
+class RowNumbers(WindowIndex):
+    """Rows of numbers, each with a number of its own: rows are told apart by a hash."""
+
+    def number(self, rows: Rows) -> Column:
+        """Return the number of each row; rows that are new are entered."""
+        if not len(rows):
+            return np.zeros(0, np.int64)
+        rows = rows.astype(np.int32)
+        first, inverse = distinct(rows)
+        found = self.find(rows[first])
+        fresh = found < 0
+        if fresh.any():
+            found[fresh] = len(self) + np.arange(fresh.sum())
+            self.enter(rows[first[fresh]])
+        return found[inverse]
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """An automaton with letters on its edges; `first` and `last` have an entry for each state."""
+
+    source: Int[np.ndarray, " edges"]
+    read: Int[np.ndarray, " edges"]
+    write: Int[np.ndarray, " edges"]
+    target: Int[np.ndarray, " edges"]
+    first: Bool[np.ndarray, " states"]
+    last: Bool[np.ndarray, " states"]
+
+    @property
+    def empty(self) -> bool:
+        return not len(self.source)
+
+    def reverse(self) -> "Words":
+        """Return the same words from their other end."""
+        return Words(self.target, self.read, self.write, self.source, self.last, self.first)
+
+    def trim(self) -> "Words":
+        """Return the states and edges that lie on a way from a first to a last state."""
+        live = _reached(self.first, self.source, self.target)
+        live &= _reached(self.last, self.target, self.source)
+        keep = live[self.source] & live[self.target]
+        names = np.cumsum(live) - 1
+        edges = (names[self.source[keep]], self.read[keep], self.write[keep])
+        return Words(*edges, names[self.target[keep]], self.first[live], self.last[live])
+
+    def rewrite(self, letters: Column) -> "Words":
+        """Return words that write `letters[x]` where these write x."""
+        return Words(
+            self.source, self.read, letters[self.write], self.target, self.first, self.last
+        )
+
+    def language(self) -> "Words":
+        """Return what comes out, with states merged that nothing tells apart.
+
+        States with the same futures are merged, then those with the same pasts, until nothing
+        changes. Merging never loses a word, and merging these adds none.
+        """
+        words = Words(self.source, self.write, self.write, self.target, self.first, self.last)
+        size = (-1, -1)
+        while size != (size := (len(words.first), len(words.source))):
+            words = words._merge().reverse()._merge().reverse()
+        return words
+
+    def _merge(self) -> "Words":
+        """Merge states with the same futures, by refining a partition of them.
+
+        The future of a state is hashed: the set of its (letter, part of the target). A collision
+        of hashes would merge too much, which only makes the language larger.
+        """
+        part, count = self.last.astype(np.int64), 0
+        while True:
+            edges = np.stack([self.source, self.write, part[self.target]], axis=1)
+            edges = edges[distinct(edges)[0]]
+            futures = np.zeros(len(part), np.uint64)
+            np.add.at(futures, edges[:, 0], fingerprint(edges[:, 1:]))
+            codes = fingerprint(np.stack([part, futures.astype(np.int64)], axis=1))
+            _, part = np.unique(codes, return_inverse=True)
+            if count == (count := int(part.max(initial=-1)) + 1):
+                break
+        edges = np.stack([part[self.source], self.write, part[self.target]], axis=1)
+        source, letter, target = edges[distinct(edges)[0]].T if len(edges) else edges.T
+        first, last = np.zeros((2, count), bool)
+        first[part[self.first]] = last[part[self.last]] = True
+        return Words(source, letter, letter, target, first, last)
+
+    def move_pen(self, by: int, token: int, letters: RowNumbers) -> "Words":
+        """Return words with the pen, which holds this token, so many columns further.
+
+        Copies of the states count the columns since the pen was left: none yet, 1, ..., `by`,
+        and one more for all columns behind the pen's new place.
+        """
+        if by < 0:
+            return self.reverse().move_pen(-by, token, letters).reverse()
+        if not by:
+            return self
+        rows, states = letters.rows[self.write], len(self.first)
+        pen = rows[:, PEN] >= 0
+        without, with_ = rows.copy(), rows.copy()
+        without[:, PEN], with_[:, PEN] = -1, token
+        lifted, set_down = letters.number(without), letters.number(with_)
+        pieces = []
+        for count in range(by + 2):
+            # before, at the old place, between, at the new place, behind
+            leaves = pen if count == 0 else np.zeros_like(pen)
+            write = np.where(leaves, lifted, self.write)
+            step = np.where(leaves, 1, count)
+            if 0 < count <= by:
+                step = np.full(len(pen), count + 1)
+                write = set_down if count == by else self.write
+            keep = leaves | ~pen
+            pieces.append(
+                np.stack([self.source + count * states, self.read, write,
+                          self.target + step * states], axis=1)[keep]
+            )  # fmt: skip
+        source, read, write, target = np.concatenate(pieces).T
+        first, last = np.zeros((2, (by + 2) * states), bool)
+        first[:states], last[-states:] = self.first, self.last
+        return Words(source, read, write, target, first, last).trim()
+
+    @staticmethod
+    def union(many: Sequence["Words"]) -> "Words":
+        """Return the words of all of these."""
+        sizes = np.cumsum([0, *(len(words.first) for words in many)])
+        pairs = list(zip(many, sizes.tolist(), strict=False))
+        return Words(
+            np.concatenate([words.source + begin for words, begin in pairs]),
+            np.concatenate([words.read for words in many]),
+            np.concatenate([words.write for words in many]),
+            np.concatenate([words.target + begin for words, begin in pairs]),
+            np.concatenate([words.first for words in many]),
+            np.concatenate([words.last for words in many]),
+        )
+
+    def contains(self, other: "Words") -> bool:
+        """Return whether all that the other writes is written here too, state by set of states."""
+        mine, theirs = self.after, other.after
+        everything = frozenset(np.flatnonzero(self.first).tolist())
+        waiting = [(state, everything) for state in np.flatnonzero(other.first).tolist()]
+        known = set(waiting)
+        steps: dict[tuple[frozenset[int], int], frozenset[int]] = {}
+        while waiting:
+            state, among = waiting.pop()
+            if other.last[state] and not any(self.last[one] for one in among):
+                return False
+            for letter, edges in theirs.get(state, {}).items():
+                if (among, letter) not in steps:
+                    steps[among, letter] = frozenset(
+                        int(self.target[edge])
+                        for one in among
+                        for edge in mine.get(one, {}).get(letter, ())
+                    )
+                if not steps[among, letter]:
+                    return False
+                for pair in {(int(other.target[edge]), steps[among, letter]) for edge in edges}:
+                    if pair not in known:
+                        known.add(pair)
+                        waiting.append(pair)
+        return True
+
+    @cached_property
+    def after(self) -> dict[int, dict[int, list[int]]]:
+        """The edges from each state, by the letter that they write."""
+        found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for edge, (source, letter) in enumerate(
+            zip(self.source.tolist(), self.write.tolist(), strict=True)
+        ):
+            found[source][letter].append(edge)
+        return found
+
+    def source_of(self, word: Sequence[int]) -> list[int] | None:
+        """Return what goes in where this word comes out; None if it never does."""
+        if not all(letter in self._edges_of for letter in word):
+            return None
+        # forwards all edges on a way from a first state, then backwards one way
+        alive, layers = self.first, list[Column]()
+        for letter in word:
+            edges = self._edges_of[letter]
+            layers.append(edges[alive[self.source[edges]]])
+            alive = np.zeros(len(self.first), bool)
+            alive[self.target[layers[-1]]] = True
+        ends = np.flatnonzero(alive & self.last)
+        if not len(ends):
+            return None
+        state, letters = ends[0], list[int]()
+        for edges in reversed(layers):
+            edge = edges[np.argmax(self.target[edges] == state)]
+            letters.append(int(self.read[edge]))
+            state = self.source[edge]
+        return letters[::-1]
+
+    @cached_property
+    def _edges_of(self) -> dict[int, Column]:
+        """The edges that write each letter."""
+        order = np.argsort(self.write, kind="stable")
+        letters, begins = np.unique(self.write[order], return_index=True)
+        return dict(zip(letters.tolist(), np.split(order, begins[1:]), strict=True))
+
+    def random_end(self, state: int, steps: int, rng: Random) -> list[int]:
+        """Return letters from a state on: so many at random, then the shortest way to the end."""
+        onward, homeward = self._ways
+        letters = list[int]()
+        while steps > 0 or not self.last[state]:
+            letter, state = rng.choice(onward[state]) if steps > 0 else homeward[state]
+            letters.append(letter)
+            steps -= 1
+        return letters
+
+    @cached_property
+    def _ways(self) -> tuple[list[list[tuple[int, int]]], list[tuple[int, int]]]:
+        """For each state its edges, as letters and targets, and the first one of the shortest way.
+
+        Where a way can go on for ever without blank columns, only edges that begin such a way.
+        """
+        goes = self.write != BLANK
+        states = np.zeros(len(self.last), bool)
+        while True:
+            states[:] = False
+            states[self.source[goes]] = True
+            if not (ends := goes & ~states[self.target]).any():
+                break
+            goes &= ~ends
+        distance = np.where(self.last, 0, len(self.last) + 1)
+        while True:
+            nearer = distance.copy()
+            np.minimum.at(nearer, self.source, distance[self.target] + 1)
+            if np.array_equal(nearer, distance):
+                break
+            distance = nearer
+        onward: list[list[tuple[int, int]]] = [[] for _ in states]
+        homeward = [(BLANK, state) for state in range(len(states))]
+        wanted = goes | ~states[self.source]
+        shortest = distance[self.source] == distance[self.target] + 1
+        columns = (self.source, self.write, self.target, wanted, shortest)
+        for source, letter, target, goes_on, short in zip(
+            *(c.tolist() for c in columns), strict=True
+        ):
+            if goes_on:
+                onward[source].append((letter, target))
+            if short:
+                homeward[source] = letter, target
+        return onward, homeward
+
+
+def _reached(begin: Mask, source: Column, target: Column) -> Mask:
+    """Return the states that edges lead to, from these on."""
+    seen = begin.copy()
+    while (fresh := seen[source] & ~seen[target]).any():
+        seen[target[fresh]] = True
+    return seen

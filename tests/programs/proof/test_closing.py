@@ -1,0 +1,178 @@
+"""Proofs that a list of windows is complete: that they hold, and that they fail where they must."""
+
+import itertools
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from curta.problems.sizes import Sizes
+from curta.programs import PROGRAMS
+from curta.programs.machine import Answer, Given, Paper, Program, Sign, program
+from curta.programs.machine.recording import Seen
+from curta.programs.proof.closing import prove
+from curta.programs.proof.listing import Lister
+from tests.programs.machine import machines
+
+PAIR, ONE = Sizes((1, 5), (1, 5), (2, 2)), Sizes((1, 7), (1, 7), (1, 1))
+
+
+@program(
+    "pointed",
+    axes=("place",),
+    prompt=(
+        Given("below", "place", high_first=True, filled=True),
+        Sign(".", "point", step={"place": 1}),
+        Given("above", "place", follows=True),
+        Sign("="),
+    ),
+    answer=Answer("copy", fraction="copy below"),
+    truth=lambda *numbers: 0,
+)
+def pointed(paper: Paper, below: list[int], above: list[int]) -> None:
+    """A number with a point again; its digits above the point follow those below."""
+    for digit in reversed(below):
+        paper.move(place=+1).write("copy below", digit)
+    paper.move(place=+1).write("copy point", ".")
+    for digit in above:
+        paper.move(place=+1).write("copy", digit)
+    paper.end()
+
+
+CASES = {
+    "plus": (machines.plus, PAIR),
+    "compare": (machines.compare, PAIR),
+    "walk": (machines.walk, ONE),
+    "turn": (machines.turn, ONE),
+    "back": (machines.back, ONE),
+    "longest": (machines.longest, PAIR),
+    "addition in base 2": (PROGRAMS["addition"].in_base(2), PAIR),
+    "pointed": (pointed, PAIR),
+}
+Listers = dict[str, Lister]
+
+
+@pytest.fixture(scope="module")
+def listers() -> Listers:
+    """A list for each case that was proved complete, and that the proof completed."""
+    found = {}
+    for name, (of, sizes) in CASES.items():
+        made = machines.made(of, sizes, problems=600)
+        lister = machines.lister(of, made)
+        lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(300)])
+        closure = prove(lister, 60)
+        assert closure.closed, (name, closure.reasons, len(closure.open))
+        found[name] = lister
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_problem_has_a_window_outside_a_closed_list(listers: Listers, name: str) -> None:
+    """All small problems, and some of up to 60 digits."""
+    lister, (of, _) = listers[name], CASES[name]
+    bases, rng = [part.base for part in of.format.givens], Random(3)
+    most = {1: 2000, 2: 45}[len(bases)]
+    problems = list(itertools.product(range(most), repeat=len(bases)))
+    for _ in range(60):
+        problems.append(tuple(rng.randrange(base ** rng.randint(1, 60)) for base in bases))
+    before = len(lister.table)
+    lister.add(problems)
+    assert len(lister.table) == before
+    assert not lister.strange
+
+
+@pytest.mark.parametrize("name", ["compare", "back", "longest"])
+def test_a_window_that_is_missing_is_found_and_its_problem_recorded(
+    listers: Listers, name: str
+) -> None:
+    whole = listers[name]
+    for window in range(0, len(whole.table), 1 + len(whole.table) // 3):
+        row = tuple(whole.table.rows[window].tolist())
+        # a program that draws its own problems is asked no others, so its list stays open
+        lister = lacking(whole, window)
+        lister.program = replace(whole.program, draw=lambda *_: ())
+        assert row in [one.row for one in prove(lister).open]
+        lister = lacking(whole, window)
+        assert prove(lister).closed
+        assert lister.table.find(np.array([row], np.int32))[0] >= 0
+
+
+def test_a_rare_window_is_found() -> None:
+    """Twelve odd digits in a row: the token for it is known, no listed window has it."""
+    made = machines.made(machines.rows, ONE._replace(first=(1, 9)), words=(6**13,))
+    lister = machines.lister(machines.rows, made)
+    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(1500)])
+    twelve = [number for number, t in enumerate(made.machine.tokens) if t.value == 12]
+    assert not np.isin(lister.table.rows, twelve).any()
+    assert prove(lister).closed
+    assert np.isin(lister.table.rows, twelve).any()
+
+
+def test_a_role_that_windows_do_not_show_is_noticed(listers: Listers) -> None:
+    whole = listers["compare"]
+    blind = {
+        role: tuple(one for one in near if one[0] != "b") for role, near in whole.windows.items()
+    }
+    lister = Lister(whole.program, whole.machine, blind)
+    lister.add([(a, b) for a in range(40) for b in range(40)])
+    closure = prove(lister)
+    assert closure.reasons == ["<: a window with two different next tokens"]
+
+
+def test_a_listed_window_that_is_never_met_is_noticed(listers: Listers) -> None:
+    lister = lacking(listers["walk"], -1)
+    odd = lister.table.rows[:1].copy()
+    odd[0, 1:] = odd[0, 0]
+    lister.table.add(Seen(odd, lister.table.targets[:1], np.zeros(1, np.int64)))
+    assert prove(lister).reasons == ["walk: a listed window was not met"]
+
+
+@program("ahead", axes=("place",), prompt=machines.ONE, answer=Answer("answer"))
+def ahead(paper: Paper, a: list[int]) -> None:
+    """Goes home to a square among the operands."""
+    for digit in a:
+        paper.move(place=+1).write("answer", digit)
+    paper.home().move(place=+1).write("stop", ".").end()
+
+
+@pytest.mark.parametrize(
+    ("of", "sizes", "reason"),
+    [
+        (machines.greatest, Sizes((1, 4), (1, 4), (2, 4)), "operands along another axis"),
+        (ahead, ONE, "moves home to a square among the operands"),
+        (PROGRAMS["binary"], ONE, "writes along more than one axis"),
+    ],
+)
+def test_what_is_not_modelled_is_refused(of: Program, sizes: Sizes, reason: str) -> None:
+    made = machines.made(of, sizes, problems=100)
+    lister = machines.lister(of, made)
+    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(100)])
+    closure = prove(lister)
+    assert not closure.closed
+    assert reason in closure.reasons[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "windows"),
+    [("addition", 36_399), ("fractions", 55_137), ("spaced", 4_420), ("subtraction", 2_997),
+     ("carried", 605), ("comparison", 465), ("luhn", 240), ("reverse", 229), ("copy", 120)],
+)  # fmt: skip
+def test_lists_of_recipes_are_closed(name: str, windows: int) -> None:
+    of, count = PROGRAMS[name], len(PROGRAMS[name].format.givens)
+    made = machines.made(of, Sizes((1, 10), (1, 10), (count, count)))
+    lister = machines.lister(of, made)
+    lister.add([made.drawer.numbers(made.drawer.draw()) for _ in range(500)])
+    assert prove(lister, 60).closed
+    assert len(lister.table) == windows
+
+
+def lacking(whole: Lister, window: int) -> Lister:
+    """The same list, less one window; all of it for -1."""
+    keep = np.arange(len(whole.table)) != window
+    rows, targets = whole.table.rows[keep], whole.table.targets[keep]
+    lister = Lister(whole.program, whole.machine, whole.windows)
+    lister.table.add(Seen(rows, targets, np.zeros(len(rows), np.int64)))
+    lister.problems = 1
+    return lister
