@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -146,7 +147,9 @@ def _forget_programs() -> Iterator[None]:
     yield
     if len(Path("/proc/self/maps").read_bytes().splitlines()) > MAPS:
         jax.clear_caches()
-        gc.collect()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # of sockets, long after their test
+            gc.collect()
         gc.freeze()  # what is left stays: the next collection need not walk it
 
 

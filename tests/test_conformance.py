@@ -288,7 +288,10 @@ class Way(NamedTuple):
 
 
 OTHERS = [name for name in DESIGNS if not name.startswith("window")]
-NO_TORCH = ["encoder", "window, shared weights", "window, arc", "coupled waves", "residues"]
+NO_TORCH = [
+    *("encoder", "window, shared weights", "window, arc", "coupled waves", "residues"),
+    "abacus, inside, looped",  # its fields have no end sign
+]
 NOT_ADDERBOARD = [name for name in DESIGNS if name not in ("window", "coupled waves")]
 WAYS: dict[str, Way] = {
     "training pass": Way(training_pass),

@@ -1,4 +1,4 @@
-"""Five recipes from training to report, certificate and exports, held against one kept file.
+"""Three recipes from training to report, certificate and exports, held against one kept file.
 
 What a run leaves behind is compared by structure and value: files, JSON, shapes of weights. What
 depends on the arithmetic of a processor has a tolerance (`LEARNT`), and what is of the day or the
@@ -32,7 +32,10 @@ SMALL: dict[str, Any] = {
     "model.width": 16,
     "model.heads": 2,
 }
-PROGRAM = SMALL | {"training.problems": 400, "training.batch": 64, "evaluation.certificate": 3_000}
+PROGRAM = SMALL | {
+    "training.problems": 400, "training.batch": 64, "training.repair": 0,
+    "evaluation.certificate": 3_000,
+}  # fmt: skip
 RECIPES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
     "addition": (
         "addition",
@@ -49,18 +52,6 @@ RECIPES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
         SMALL | {"task.digits": (1, 3), "model.num_layers": 1, "model.num_attention_layers": 1}
         | {"training.batch": 32, "evaluation.grid": 0},
         "linear", ("huggingface",),
-    ),
-    "encoder": (
-        "sources/digit-encoder",
-        SMALL | {"task.digits": (1, 3), "task.rows": 500, "positions.length": 24}
-        | {"training.validate_every": 50, "training.validation": 50},
-        "single-digits", (),
-    ),
-    "looped": (
-        "sources/looped-abacus-small",
-        SMALL | {"task.digits": (1, 3), "model.num_recurrences": 2, "training.batch": 32}
-        | {"evaluation.grid": 3, "evaluation.grid_count": 4},
-        "recurrences", ("huggingface",),
     ),
 }  # fmt: skip
 """A recipe, what is smaller in it, a probe, and what two members are exported as."""

@@ -51,7 +51,7 @@ def test_no_path_is_in_it(tmp_path: Path) -> None:
 
 def test_tables_and_layouts_are_described_as_such() -> None:
     found = summary("sources/range", training__steps=10)
-    assert "+ of numbers from 0 to 49" in found
+    assert "+ of numbers from 0 to 50" in found
     assert ", layout " in found
 
 

@@ -350,7 +350,7 @@ def remembering(*steps: int) -> Run:
 def test_paths_of_a_run_with_a_history_lead_over_its_moments() -> None:
     steps = [0, 3, 6, 10]
     run = remembering(*steps)
-    finding = found(Tokens(), run, 1)
+    finding = found(Tokens(plane="principal"), run, 1)
     assert [row["step"] for row in only(finding, token="7")] == steps
     kept = (embedding_history.load(run.folder.history, step) for step in steps)
     moments = [moment[1, run.layout.digits] for moment in kept]

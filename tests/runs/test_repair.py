@@ -74,7 +74,7 @@ def test_a_round_that_was_killed_ends_with_the_same_weights(repaired: Run) -> No
     run = api.begin("luhn", [3, 4], "killed", FIELDS)
 
     def kill(progress: Any) -> None:
-        if progress.step > 200:  # the second round, from 180 to 210, has a checkpoint there
+        if progress.step >= 200:  # the second round, from 180 to 210, has a checkpoint there
             raise KilledError
 
     with pytest.raises(KilledError):

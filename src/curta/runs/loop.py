@@ -80,7 +80,7 @@ class Loop:
             rows = self._name(state, step, self._watch(state, step, rows))
             self.record.rows(rows)
             rate = count * self.settings.batch * self.members / (time.perf_counter() - begun)
-            self.record.progress(self._progress(step, seconds, found, rate, rows, validated))
+            now = self._progress(step, seconds, found, rate, rows, validated)
             status = self._status(step)
             ends = status == "done"
             if ends:
@@ -88,6 +88,10 @@ class Loop:
             self._keep_vectors(state, step, status)
             if status is not None or ends or self._is_due(step, self.settings.checkpoint_every):
                 self.record.checkpoint(step, processes.fetch(state), seconds, self.stopped)
+            self.record.progress(now)  # what it shows is saved
+            if ends and status is None:
+                assert self.repair is not None
+                self.record.round(self.repair.described(step))
         return status
 
     def _next_round(self, state: Member, step: int) -> tuple[Member, Ending | None]:
@@ -97,7 +101,6 @@ class Loop:
         alive = np.array([member not in self.stopped for member in range(self.members)])
         if self.repair.begins(step, processes.local(state.model), alive):
             self._enter_round(step)
-            self.record.round(self.repair.described(step))
             alive &= [member not in self._resting for member in range(self.members)]
             rates = processes.put(self.repair.rates(step), state.alive.sharding)
             state = state._replace(hyperparams=state.hyperparams._replace(learning_rate=rates))

@@ -57,7 +57,7 @@ class Repair:
         number = self.round_at(step)
         if not number:
             return np.zeros(len(self.windows.since), bool)
-        return ~self.windows.wrong[number - 1].any(axis=1)
+        return np.logical_not(self.windows.wrong[number - 1].any(axis=1))
 
     def described(self, step: int) -> str:
         """The round of this step, and the most windows that a member had wrong as it began."""

@@ -107,7 +107,7 @@ def save(folder: Path, windows: TrainingWindows) -> None:
         for number, one in windows.examples.items()
     ]
     shape = (len(windows.wrong), *windows.since.shape)
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "rows": windows.rows.astype(np.int32, order="C"),
         "targets": windows.targets.astype(np.int32),
         "since": windows.since.astype(np.int16, order="C"),

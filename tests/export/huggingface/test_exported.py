@@ -299,7 +299,7 @@ FAMILIES = {
     "addition": "curta",
     "addition-plain": "curta",  # learned positions, but RMS norms
     "addition-reversed": "llama",
-    "sources/five-operations": "gpt2",
+    "sources/five-operations": None,  # no end sign
     "sources/ladder-1-sgd": "curta",  # layer norms, but no positions
     "sources/ladder-3-rope": "curta",  # rotary, but norms without gains
     "sources/looped-abacus": "curta",

@@ -70,12 +70,18 @@ class Tracker(ABC):
 def values(row: Metric) -> dict[str, float]:
     """The metrics of a row; a member that has stopped has none.
 
-    What was watched has names such as `evaluated/addition/held-out`.
+    What was watched has names such as `evaluated/addition/held-out`, and the exact match of an
+    operator in a validation is `validation/addition`.
     """
-    known = ("step", "member", "evaluated", "named")
-    rest = {name: value for name, value in vars(row).items() if name not in known}
-    found = {name: float(value) for name, value in rest.items() if value is not None}
-    return found | {_name(name): value for name, value in row.evaluated.items()}
+    numbers = {name: value for name, value in vars(row).items() if isinstance(value, int | float)}
+    found = {
+        name: float(value) for name, value in numbers.items() if name not in ("step", "member")
+    }
+    by_operator = {
+        f"validation/{OPERATIONS[symbol].name}": value
+        for symbol, value in row.validation_by_operator.items()
+    }
+    return found | by_operator | {_name(name): value for name, value in row.evaluated.items()}
 
 
 def _name(watched: str) -> str:
