@@ -44,6 +44,7 @@ def masked(text: str, folder: Path) -> str:
         (r"\b\d[\d.]* ?(s|ms|us|seconds?|minutes?)\b", r"# \1"),
         (r"20\d\d-\d\d-\d\d[T ][0-9:+-]*", "DATE"),
         (r"[\d,]+ tokens a second", "# tokens a second"),
+        (r"[\d,]+ windows; rounding.*", "# windows; rounding ..."),  # the listing ends by the clock
         (r"(?m)^(Command|Code|Versions|Device) .*", r"\1 ..."),
         (r"(?m)^invalid: .*", "invalid: ..."),
         (r"(?s)\nmember \d+ writes .*?(\nand \d+ more|\nReport)", r"\nmember ... writes ...\1"),
