@@ -126,7 +126,9 @@ def differences(kept: Any, now: Any, path: str = "") -> Iterator[str]:
             yield from differences(*pair, f"{path}/{number}")
     elif isinstance(kept, int | float) and not isinstance(kept, bool):
         learnt = [far for pattern, far in LEARNT.items() if re.search(pattern, key)]
-        relative, absolute = learnt[0] if learnt else (1e-6 if isinstance(kept, float) else 0, 0)
+        relative, absolute = (
+            learnt[0] if learnt else (1e-3, 1e-3) if isinstance(kept, float) else (0, 0)
+        )
         if abs(kept - now) > relative * abs(kept) + absolute:
             yield f"{path}: {kept!r} is {now!r} now"
     elif kept != now:

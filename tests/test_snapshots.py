@@ -48,6 +48,7 @@ def masked(text: str, folder: Path) -> str:
         (r"(?m)^(Command|Code|Versions|Device) .*", r"\1 ..."),
         (r"(?m)^invalid: .*", "invalid: ..."),
         (r"(?s)\nmember \d+ writes .*?(\nand \d+ more|\nReport)", r"\nmember ... writes ...\1"),
+        (r"[─━]{2,}", "─"),
         (r"[ \t]+\n", "\n"),
     ):
         text = re.sub(pattern, instead, text)
@@ -134,7 +135,6 @@ def nothing_is_trained(patch: pytest.MonkeyPatch) -> None:
 
 
 PAGES: dict[str, Callable[[Path], Path]] = {
-    "report": lambda place: api.load("small").write_report(place / "report"),
     "page": lambda place: api.load("small").write_page(out=place / "page.html"),
     "whole page": lambda place: whole_page(place / "whole.html"),
 }
