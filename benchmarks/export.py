@@ -23,7 +23,7 @@ from curta.layouts.texts import layout_of
 from curta.model.positions.learned import LearnedEncoding
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.training import records, trainer
 
 from .configurations import CONFIGURATIONS
@@ -76,7 +76,7 @@ def windows(recipe: Recipe, keys: jax.Array) -> list[Arrays]:
 
 def bounds(recipe: Recipe) -> ShapeBounds:
     (task,) = recipe.tasks
-    return layout_of(recipe).bounds(task.operator, tasks.widest(task))
+    return layout_of(recipe).bounds(task.operator, task_sizes.widest(task))
 
 
 def texts(recipe: Recipe, keys: jax.Array) -> list[Text]:

@@ -21,7 +21,7 @@ from curta.config.recipe import Recipe
 from curta.frontends import api, measuring
 from curta.layouts.texts import layout_of
 from curta.model import model_cost, transformer
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.training import devices, processes, records, trainer
 from docs.shared import on_one_core
 from docs.sizes import RECIPE, design
@@ -128,7 +128,7 @@ def operations(recipe: Recipe) -> int:
 def _times(recipe: Recipe) -> tuple[int, int]:
     """Tokens of a text in training, and how many of them are asked what follows."""
     (task,) = recipe.tasks
-    bounds = layout_of(recipe).bounds(task.operator, tasks.widest(task))
+    bounds = layout_of(recipe).bounds(task.operator, task_sizes.widest(task))
     return bounds.total - 1, bounds.completion
 
 

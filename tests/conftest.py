@@ -10,7 +10,6 @@ import gc
 import os
 import signal
 import threading
-import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -147,9 +146,7 @@ def _forget_programs() -> Iterator[None]:
     yield
     if len(Path("/proc/self/maps").read_bytes().splitlines()) > MAPS:
         jax.clear_caches()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # of sockets, long after their test
-            gc.collect()
+        gc.collect()
         gc.freeze()  # what is left stays: the next collection need not walk it
 
 

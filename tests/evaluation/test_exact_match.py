@@ -20,7 +20,7 @@ from curta.evaluation.scoring import Models
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of
 from curta.model.recipes import load
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.problems.tasks import problems, slices
 from curta.programs.machine import Answer, Given, Paper, Sign, program
@@ -260,7 +260,9 @@ def test_every_source_recipe_has_room_for_problems_of_its_own_size(name: str) ->
     layout = layout_named(recipe.layout)
     member = trainer.init(recipe, layout, jnp.array([0]))
     for task in recipe.tasks:
-        problem = Problem(task.operator, tuple(10 ** (width - 1) for width in tasks.widest(task)))
+        problem = Problem(
+            task.operator, tuple(10 ** (width - 1) for width in task_sizes.widest(task))
+        )
         bounds = scoring.room_for(Models(member.model, layout, 1), [problem])
         assert bounds is not None
         assert bounds.total >= len(layout.write(problem))

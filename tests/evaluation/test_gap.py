@@ -55,7 +55,7 @@ def test_where_all_was_trained_on_there_is_no_gap() -> None:
     assert known(recipe) is None
 
 
-@pytest.mark.parametrize("make", [tiny.recipe], ids=["a program"])
+@pytest.mark.parametrize("make", [tiny.dense, tiny.recipe], ids=["a fixed set", "a program"])
 def test_problems_of_validation_are_not_asked_again(make: Any) -> None:
     fixed = {"task__rows": 300} if make is tiny.dense else {}
     watching = {"training__validate_every": 1, "training__validation": 60}

@@ -17,7 +17,7 @@ from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.inspection import all_logits, recorded
 from curta.model.transformer import Transformer
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
 from curta.programs.machine.machine import Machine, Role
@@ -115,7 +115,7 @@ def _where(model: Transformer, tokens: jax.Array, lengths: jax.Array) -> TokenPo
 def program(name: str) -> ProgramLayout:
     """A program's machine, of a small survey."""
     one = PROGRAMS[name]
-    sizes = tasks.sizes(Task(one.operator, digits=(1, 3)))
+    sizes = task_sizes.sizes(Task(one.operator, digits=(1, 3)))
     found = survey([one], {one.operator: sizes})
     return ProgramLayout(found.machine, found.windows, found.recorder)
 

@@ -11,7 +11,7 @@ from curta.config.task import Task
 from curta.export.base import machine_data
 from curta.export.huggingface.asking_curta import answer, prompt
 from curta.export.room import Room
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
 from curta.programs.machine.sampling import draw
@@ -31,7 +31,7 @@ def test_prompts_and_answers_are_those_of_the_machine(name: str) -> None:
     machine, rng = machine_data(layout), random.Random(name)
     assert machine is not None
     for _ in range(10):
-        operands = draw(one, tasks.sizes(Task(one.operator, digits=(1, 4))), rng)
+        operands = draw(one, task_sizes.sizes(Task(one.operator, digits=(1, 4))), rng)
         text, start = layout.recorder.record(one.operator, operands)
         assert prompt(machine, one.operator, operands) == text[:start]
         found = answer(machine, one.operator, text, start)

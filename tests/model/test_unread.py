@@ -9,7 +9,7 @@ from curta.config.recipe import shipped_names
 from curta.config.sections import Training
 from curta.frontends.api import write_data
 from curta.model import recipes
-from curta.model.unread import unread
+from curta.model.unread import NEEDS, unread
 from curta.runs.comparison_spec import Draft, Entry, resolve
 
 PLAIN, WINDOW, RANGE = "addition-plain", "addition", "sources/range-window"
@@ -19,6 +19,7 @@ UNREAD = [
     (WINDOW, "task.zero", False, "it needs a layout, and no task.values"),
     (WINDOW, "task.special_until", 9, "it needs problems drawn anew in every step"),
     (RANGE, "task.smallest_of", 4, "it needs a layout, and training.order 'drawn'"),
+    (WINDOW, "task.zero", False, "it needs a layout, and no task.values"),
     (WINDOW, "task.weight", 2.0, "it needs a second task"),
     ("isqrt", "task.second", [1, 2], "it needs an operator of several operands"),
     (WINDOW, "task.rows", 8, "it needs task.values, or a layout"),
@@ -45,6 +46,9 @@ UNREAD = [
         True,
         "it needs training.validate_every, and task.held_out",
     ),
+    (WINDOW, "training.fresh_validation", True, "it needs training.validate_every, and task.held"),
+    (PLAIN, "training.held_out_windows", 0.5, "it needs a program under"),
+    (PLAIN, "training.repair", 3, "it needs a program under"),
     (WINDOW, "training.evaluate_digits", [8], "it needs training.evaluate_every"),
     (WINDOW, "training.evaluate_count", 8, "it needs training.evaluate_every"),
     (WINDOW, "training.named_at_checkpoints", True, "it needs evaluation.named"),
@@ -65,6 +69,10 @@ UNREAD = [
 def test_what_has_no_effect_is_refused(name: str, path: str, value: Any, says: str) -> None:
     with pytest.raises(UserError, match=rf"recipe '{name}': {path} .* has no effect: {says}"):
         recipes.resolve(name, {path: value}, f"recipe {name!r}")
+
+
+def test_every_need_is_here() -> None:
+    assert {path for _, path, _, _ in UNREAD} | {"model.dropout"} == set(NEEDS)
 
 
 def test_dropout_at_no_place_is_refused() -> None:

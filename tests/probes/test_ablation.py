@@ -11,7 +11,7 @@ from curta.config.task import Task
 from curta.frontends.run import Run
 from curta.model.transformer import Transformer
 from curta.probes.ablation import NONE, Ablation
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.tasks import RANDOM, problems
 from tests import adder, tiny
 
@@ -32,7 +32,7 @@ def without(model: Transformer, part: str) -> Transformer:
 def right_digits(model: Transformer, run: Run, count: int) -> dict[int, float]:
     """The share of each digit of the answers that follows true texts, digit by digit."""
     (task,), layout = run.recipe.tasks, run.layout
-    sample = problems(task.operator, RANDOM, tasks.widest(task), count, 1)
+    sample = problems(task.operator, RANDOM, task_sizes.widest(task), count, 1)
     bounds, known = layout.bounds_of(sample), dict[int, list[bool]]()
     text = tiny.text(layout, sample, bounds.total)
     where, every = layout.where(text), tiny.every_index(text)

@@ -14,7 +14,7 @@ from curta.probes.direct import BIASES, DirectLogits, contributions
 from curta.probes.inside.answers import Digits
 from curta.probes.inside.question import Question
 from curta.probes.lens import LogitLens
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import parse
 from curta.problems.tasks import RANDOM, problems
 from tests import adder, tiny
@@ -100,7 +100,7 @@ def test_the_last_state_reads_what_the_model_writes(windowed: Run) -> None:
 
 def _right(run: Run, task: Task, count: int) -> dict[int, list[float]]:
     """The share of each digit that each member has right, from the likeliest tokens of the run."""
-    sample = problems(task.operator, RANDOM, tasks.widest(task), count, 1)
+    sample = problems(task.operator, RANDOM, task_sizes.widest(task), count, 1)
     made, known = run.activations(sample, "final"), dict[int, list[np.ndarray]]()
     for row, text in enumerate(made.about.positions):
         places = [n for n, one in enumerate(text) if one.after not in (None, "$")]

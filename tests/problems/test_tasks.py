@@ -13,7 +13,7 @@ from jax import Array
 
 from curta.config.errors import UserError
 from curta.config.task import Task, shares
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.operations import OPERATIONS
@@ -67,7 +67,7 @@ def test_random_digits_are_uniform() -> None:
 def test_the_first_and_the_other_operands_have_bounds_of_their_own() -> None:
     task = Task("//", digits=(4, 6), second=(1, 3), special=0.0)
     lengths = drawn(task).lengths
-    assert tasks.widest(task) == (6, 3)
+    assert task_sizes.widest(task) == (6, 3)
     assert set(np.unique(lengths[:, 0])) == {4, 5, 6}
     assert set(np.unique(lengths[:, 1])) == {1, 2, 3}
 

@@ -12,7 +12,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.layouts.texts import layout_of
 from curta.model.recipes import resolve
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS
 from curta.programs.machine.sampling import refused
@@ -151,8 +151,8 @@ def test_problems_have_answers_and_keep_to_the_sizes_of_the_recipe(
         problems = records.problems(recipe, layout, of, 0)
         assert len(problems) == 400
         for operands in problems:
-            assert tasks.counts(of)[0] <= len(operands) <= tasks.counts(of)[1]
-            for value, (low, high) in zip(operands, tasks.spans(of), strict=False):
+            assert task_sizes.counts(of)[0] <= len(operands) <= task_sizes.counts(of)[1]
+            for value, (low, high) in zip(operands, task_sizes.spans(of), strict=False):
                 assert (1 if special else low) <= len(str(value)) <= high
             assert refused(PROGRAMS[program], operands) is None
     assert len(set(problems)) > 100

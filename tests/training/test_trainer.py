@@ -17,7 +17,7 @@ from curta.config.recipe import Recipe
 from curta.layouts.batches import padded
 from curta.layouts.texts import layout_of
 from curta.model.windows import logits_of_windows
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.runs import checkpoints
 from curta.training import records, trainer
 from curta.training.keys import OTHERS, of_each_text, of_task, step_keys
@@ -360,7 +360,7 @@ def test_tasks_count_by_their_share_of_the_batch() -> None:
         task, share = recipe.tasks[number], recipe.shares[number]
         own = jax.random.fold_in(keys.problems, OTHERS[-1] + number)
         data = own if number else keys.problems
-        bounds = layout.bounds(task.operator, tasks.widest(task))
+        bounds = layout.bounds(task.operator, task_sizes.widest(task))
         text = layout.tokens(task.operator, tasks.draw(task, data, share), bounds)
         batch = padded(text, layout.where(text), bounds)
         return trainer.loss_and_exact_match(model, batch, bounds, keys, recipe.training)

@@ -20,7 +20,7 @@ STEPS = 1_000_000_000
 EXTENSIONS = 100
 """How often a training is made longer: each is a course of the rate that is compiled."""
 ROUNDS = 1_000
-"""Of repair: each is some hundred steps."""
+"""Most rounds of repair; each is a few hundred steps."""
 BATCH = 1 << 20
 """Problems, or windows, of a step: four thousand times those of the default recipe."""
 MEMBERS = 10_000

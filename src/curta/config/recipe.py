@@ -93,7 +93,7 @@ class Recipe:
 
     @property
     def round_steps(self) -> int:
-        """The steps of a round of repair; 0 where there are none.
+        """Steps per round of repair; 0 if there is no repair.
 
         Only the last weights are repaired: not the best ones, nor those of a training that
         ends once it is good enough.

@@ -73,7 +73,7 @@ class Training:
     So they are before the first step and after the last.
     """
     loss: Literal["answer", "all", "padded", "numeric"] = "answer"
-    """Of which tokens: answer (the completion), all (prompt too), padded (and what fills a row up).
+    """Tokens in the loss: answer (the completion), all (and the prompt), padded (and padding).
 
     It is the mean over these tokens. `numeric` is over the completion, and far digits cost more.
     """

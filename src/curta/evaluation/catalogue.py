@@ -20,7 +20,7 @@ from curta.config.task import Task
 from curta.evaluation.results import OperandSizes, OperatorListing
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import sources, unchanging
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs.machine import Program
 from curta.programs.proof.closing import Closure, prove
@@ -85,7 +85,7 @@ def found(recipe: Recipe, layout: ProgramLayout, task: Task) -> Found:
 def _key(layout: ProgramLayout, program: Program, task: Task, budget: int) -> str:
     """What a list follows from, as a hash."""
     machine, made = layout.machine, (program.name, program.base, program.file)
-    asked = (made, task.operator, tasks.sizes(task), budget, FIRST, SECONDS)
+    asked = (made, task.operator, task_sizes.sizes(task), budget, FIRST, SECONDS)
     key = hashlib.sha256(repr((asked, machine.tokens, machine.roles, layout.windows)).encode())
     for path in sources():
         key.update(path.read_bytes())
@@ -100,10 +100,12 @@ def _listed(layout: ProgramLayout, program: Program, task: Task, budget: int) ->
     assert layout.recorder is not None
     vocabulary = layout.recorder.vocabularies[task.operator]
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
-    listing = list_windows(lister, tasks.sizes(task), budget=min(FIRST, budget))
+    listing = list_windows(lister, task_sizes.sizes(task), budget=min(FIRST, budget))
     closure = prove(lister, SECONDS)
     if not closure.closed and budget > FIRST:
-        listing = list_windows(lister, tasks.sizes(task), seed=1, budget=lister.tokens + budget)
+        listing = list_windows(
+            lister, task_sizes.sizes(task), seed=1, budget=lister.tokens + budget
+        )
     table, strange = lister.table, sorted(set(lister.strange))[:STRANGE]
     return Found(
         program.operator, program.base, table.rows, table.targets, lister.examples, strange,

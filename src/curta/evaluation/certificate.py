@@ -57,7 +57,7 @@ class Listed(NamedTuple):
     conflicts: int
     """Windows of several operators after which these want different tokens."""
     met: int = 0
-    """The last ones, which the listing lacked: training, an evaluation or a question met them."""
+    """How many, at the end, the listing lacked: training, an evaluation or `ask` met them."""
 
 
 class Prepared(NamedTuple):
@@ -125,7 +125,7 @@ def prepare(recipe: Recipe, layout: ProgramLayout, say: Say = lambda what: None)
 
 
 def with_met(listed: Listed, windows: TrainingWindows) -> Listed:
-    """The list with the windows that the run has met beside it."""
+    """Return the list plus the windows that the run has met outside it."""
     index = WindowIndex(listed.rows.shape[1])
     index.enter(listed.rows)
     number = index.find(windows.rows)

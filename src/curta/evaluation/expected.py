@@ -21,7 +21,7 @@ from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.problems.problem import operation_named
 from curta.training import estimate
 from curta.training.estimate import tokens_of
@@ -58,7 +58,7 @@ class Part(NamedTuple):
     seconds: float
     compiling: float = 0.0
     certain: bool = True
-    """Whether it is evaluated even if all is wrong that is shorter."""
+    """Whether it is evaluated even if every shorter size was entirely wrong."""
 
 
 def parts(
@@ -76,7 +76,9 @@ def parts(
     for task in recipe.tasks:
         if gap.can_be_known(layout, task):
             own = settings.held_out * (2 if not isinstance(layout, ProgramLayout) else 1 + members)
-            seconds = own * _seconds(recipe, layout, members, task.operator, tasks.widest(task))
+            seconds = own * _seconds(
+                recipe, layout, members, task.operator, task_sizes.widest(task)
+            )
             if isinstance(layout, ProgramLayout) and not task.values:
                 seconds += recipe.training.problems * members / DRAWN
             found.append(Part(f"{task.operator}, trained on and held out", seconds))
@@ -91,7 +93,7 @@ def whole(name: str, recipe: Recipe, members: int) -> Part:
 
 
 def total(recipe: Recipe, layout: Layout, members: int) -> tuple[float, float]:
-    """Seconds of a recipe's evaluation: where all that may be left out is, and of all of it."""
+    """Seconds of a recipe's evaluation: without the sizes that may be left out, and with them."""
     every = parts(recipe, layout, recipe.evaluation, members)
     seconds = [part.seconds + part.compiling for part in every]
     certain = [time for time, part in zip(seconds, every, strict=True) if part.certain]
@@ -109,7 +111,7 @@ def _asked(recipe: Recipe, layout: Layout, settings: sections.Evaluation) -> Ite
         samples = len(slices(layout, operator))
         for number, size in enumerate(settings.sizes(operator)):
             each = tasks.as_size(size, operator)
-            certain = settings.all_sizes or not number or within(each, tasks.widest(task))
+            certain = settings.all_sizes or not number or within(each, task_sizes.widest(task))
             count = settings.count * samples
             yield size_name(operator, size), operator, each, count, samples, bool(certain)
     for task in recipe.tasks:
@@ -176,7 +178,7 @@ class Pace:
         return f"{place + 1} of {len(self.parts)}, about {left} left{before}"
 
     def left(self, rest: Sequence[Part]) -> float:
-        """Seconds that are left for these parts, the first of which goes on."""
+        """Estimate the seconds left for these parts; the first is under way."""
         begun, compiled = self.since
         pace = (begun - self.begun - compiled + TRUST) / (
             sum(part.seconds for part in self.over) + TRUST
@@ -211,7 +213,7 @@ def compiling() -> Iterator[Callable[[], float]]:
 
 
 def between(least: float, most: float) -> str:
-    """Two durations, or one where there is little between them.
+    """Format a range of durations, or one duration if the two are close.
 
     >>> between(5, 130), between(5, 7)
     ('5 s to 2 min', '7 s')

@@ -20,7 +20,7 @@ from curta.evaluation.results import Gap, Share
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.sampling import drawn
 from curta.programs.user.kept import StoredTexts
@@ -108,7 +108,7 @@ def told(task: Task) -> str:
     """
     if task.values:
         return "{}..{}".format(*task.values)
-    return spanned(tasks.span(task), "digit")
+    return spanned(task_sizes.span(task), "digit")
 
 
 def _trained(
@@ -133,8 +133,9 @@ def _held_out(
         return tasks.held_out(task, range(first, first + count))
     watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     if not isinstance(layout, ProgramLayout):
-        known, fresh = set(watched), tasks.fresh_problems(task, count + len(watched))
-        return [problem for problem in fresh if problem not in known][:count]
+        known = {_key(task, problem.operands) for problem in watched}
+        fresh = tasks.fresh_problems(task, count + len(watched))
+        return [one for one in fresh if _key(task, one.operands) not in known][:count]
     base = layout.base(task.operator)
     new = islice(_new(recipe, layout, task, seeds, watched, TRIES * count), count)
     return [Problem(task.operator, operands, base) for operands in new]
@@ -153,18 +154,21 @@ def _new(
     Nor was it validated on them.
     """
     assert layout.recorder is not None
-    program, commutes = layout.recorder.programs[task.operator], tasks.operation(task).commutes
-
-    def key(operands: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted(operands) if commutes else operands)
-
-    met = {key(one) for seed in seeds for one in records.problems(recipe, layout, task, seed)}
-    met |= {key(problem.operands) for problem in watched}
+    program = layout.recorder.programs[task.operator]
+    problems = (records.problems(recipe, layout, task, seed) for seed in seeds)
+    met = {_key(task, operands) for mine in problems for operands in mine}
+    met |= {_key(task, problem.operands) for problem in watched}
     name = f"held out {recipe.evaluation.seed} {task.operator}"
-    for operands in islice(drawn(program, tasks.sizes(task), name, task.special), tries):
-        if key(operands) not in met:
-            met.add(key(operands))
+    for operands in islice(drawn(program, task_sizes.sizes(task), name, task.special), tries):
+        key = _key(task, operands)
+        if key not in met:
+            met.add(key)
             yield operands
+
+
+def _key(task: Task, operands: Sequence[int]) -> tuple[int, ...]:
+    """The same for a problem and its mirrored pair: (1, 2) for 1+2 and 2+1, not for 1-2 and 2-1."""
+    return tuple(sorted(operands) if task_sizes.operation(task).commutes else operands)
 
 
 def _share(exact_match: Bool[np.ndarray, "members problems"]) -> Share:

@@ -117,7 +117,7 @@ class Scores(NamedTuple):
 
     @property
     def token_accuracy(self) -> Float[np.ndarray, " members"]:
-        """The share of right ones among the tokens of all completions."""
+        """The share of correct tokens in all completions."""
         return self.hits.sum(axis=1) / self.tokens.sum()
 
     @property

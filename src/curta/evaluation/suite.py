@@ -16,7 +16,7 @@ from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.model import unread
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.problems.operations.base import Operation
 from curta.problems.problem import operation_named
 from curta.problems.sizes import Split
@@ -32,7 +32,7 @@ Found = list[SliceResult] | exact_match.Cells | list[Gap]
 Find = Callable[[], Found]
 
 ShowGrid = Callable[[Grid], None]
-"""Is called with a grid after each of its rows, which has only these rows."""
+"""Called after each row of a grid, with the rows so far."""
 
 Keep = Callable[[str, Find], Any]
 """Gives what is found in a part by its name, by the function where it is not known."""
@@ -93,7 +93,7 @@ def evaluate(
         # of each size so far, why longer ones are left out; that of the longest counts, and a size
         # that is shorter than any of training says nothing of longer ones
         reasons = dict[tuple[int, ...], str]()
-        fewest, most = tasks.span(task)[0], tasks.widest(task)
+        fewest, most = task_sizes.span(task)[0], task_sizes.widest(task)
         for size, (name, find) in _sizes(models, settings, task.operator).items():
             digits = as_size(size, task.operator)
             shorter = [reason for other, reason in reasons.items() if within(other, digits)]

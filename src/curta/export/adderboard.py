@@ -29,7 +29,7 @@ from curta.export.huggingface import asking_curta
 from curta.export.room import rooms
 from curta.layouts.columns import Columns
 from curta.model.transformer import Transformer, parameters
-from curta.problems import tasks
+from curta.problems import task_sizes
 
 IMPORT = "\nfrom curta.export.huggingface.asking_curta import answer, prompt\n"
 IMPORT_CHECKED = "\nfrom curta.export.huggingface.asking_curta import checked\n"
@@ -173,7 +173,7 @@ def _metadata(member: Exported) -> dict[str, Any]:
 
 def _trained_on(recipe: Recipe) -> str:
     """Such as `sums of 1 to 10 digits, as program addition writes them`."""
-    sums = tasks.span(*(task for task in recipe.tasks if task.operator == "+"))
+    sums = task_sizes.span(*(task for task in recipe.tasks if task.operator == "+"))
     how = ", ".join(map(short, recipe.programs))
     return f"sums of {spanned(sums, 'digit')}" + (f", as program {how} writes them" if how else "")
 

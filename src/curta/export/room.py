@@ -16,7 +16,7 @@ from curta.evaluation.evaluation_set import refusal
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
@@ -35,7 +35,7 @@ SPARE = 2
 """How much longer a program's completion may be than the longest that `longest` records."""
 
 DRAWN = 64
-"""Digits of which problems of each shape are drawn: short texts differ more from one another."""
+"""Digit counts at which problems of each shape are recorded; short texts vary more."""
 
 
 class Room(NamedTuple):
@@ -53,7 +53,7 @@ def rooms(recipe: Recipe, model: Transformer, most: int = DIGITS) -> dict[str, R
 
 def _room(recipe: Recipe, model: Transformer, task: Task, most: int) -> Room:
     operator, layout = task.operator, model.layout
-    sizes = [tasks.widest(task)] + [
+    sizes = [task_sizes.widest(task)] + [
         as_size(size, operator)
         for size in recipe.evaluation.sizes(operator)
         if refusal(recipe, operator, size) is None

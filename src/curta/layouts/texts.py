@@ -14,7 +14,7 @@ from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.sizes import Sizes
 from curta.programs import PROGRAMS
 from curta.programs.machine import Program, store
@@ -61,7 +61,7 @@ def _of_programs(
     the recipe sets, by role. All are tuples, since results are cached by them.
     """
     chosen = [_for(task, known) for task in trained]
-    sizes = {task.operator: tasks.sizes(task) for task in trained}
+    sizes = {task.operator: task_sizes.sizes(task) for task in trained}
     more = [program for name in others for program in registry.programs_of(name)]
     for program in (*chosen, *more):
         if program.file or program.name not in PROGRAMS:

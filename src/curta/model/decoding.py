@@ -49,7 +49,7 @@ def decode_step(
         def store(
             past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
         ) -> tuple[Array, Array, tuple[Slots, Slots]]:
-            """All that is cached, the new tokens included, and the longer past."""
+            """Return everything cached, including the new tokens, and the updated cache."""
             spot = (number, slots, where.index)
             past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
             return past[0][number], past[1][number], past

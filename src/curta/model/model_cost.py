@@ -18,7 +18,7 @@ from curta.layouts import Layout, ShapeBounds
 from curta.layouts.texts import layout_of
 from curta.model import positions, sharing
 from curta.model.transformer import Transformer
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem, widths
 
 BYTES = 4
@@ -48,7 +48,7 @@ class Layer(NamedTuple):
 
     @property
     def activation_bytes(self) -> int:
-        """Memory of what comes out for one token, all blocks and recurrences; biases add none."""
+        """Bytes of the outputs for one token, over all blocks and recurrences; biases add none."""
         return 0 if self.name.endswith("_bias") else BYTES * self.outputs * self.times
 
 
@@ -69,7 +69,7 @@ def scored(recipe: Recipe, problem: Problem | None = None) -> Seen:
     if problem is not None:
         layout.accept(problem.operator, widths(problem), problem.base)
         return _seen(recipe, layout, layout.bounds_of([problem]))
-    bounds = (layout.bounds(task.operator, tasks.widest(task)) for task in recipe.tasks)
+    bounds = (layout.bounds(task.operator, task_sizes.widest(task)) for task in recipe.tasks)
     return max(_seen(recipe, layout, bounds) for bounds in bounds)
 
 

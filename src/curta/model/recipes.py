@@ -149,22 +149,22 @@ def _check_names(of: Recipe) -> None:
 
 
 def _check_layout(of: Recipe, layout: "Layout") -> None:
-    """Raises UserError if the layout has no such problems, or the model no such positions."""
-    from curta.problems import tasks
+    """Raise UserError if the layout has no such problems, or the model no such positions."""
+    from curta.problems import task_sizes
 
     if isinstance(of.positions, Window):
         raise UserError(f"positions 'window' need a program; {layout.name!r} is a layout")
     if not of.model.causal:
         for task in of.tasks:
-            _check_prompt(of, layout.bounds(task.operator, tasks.widest(task)))
+            _check_prompt(of, layout.bounds(task.operator, task_sizes.widest(task)))
     if not user.is_known(of.positions):
         return
     if of.training.loss == "numeric" and layout.digits != [*range(10)]:
         raise UserError(f"training.loss 'numeric' needs digits: layout {layout.name!r} has others")
     positions = encoding(of, layout)
     for task in of.tasks:
-        layout.accept(task.operator, tasks.widest(task))
-        positions.check(layout.bounds(task.operator, tasks.widest(task)), training=True)
+        layout.accept(task.operator, task_sizes.widest(task))
+        positions.check(layout.bounds(task.operator, task_sizes.widest(task)), training=True)
     for name in of.evaluation.layouts:
         layout.other(name)
 

@@ -344,7 +344,7 @@ class Transformer(eqx.Module):
         config, kept = self.config, None
 
         def inputs(x: Flat, context: BlockContext) -> tuple[Flat, Flat]:
-            """What queries and keys are made of, and values: norm(x), both but for `qk_input`."""
+            """Return the input of queries and keys, and that of values: norm(x) if from states."""
             h = block.sublayer_input(x, block.attention, context)
             if config.qk_input == "state":
                 return h, h
@@ -354,7 +354,7 @@ class Transformer(eqx.Module):
             return block.sublayer_input(vectors, block.attention, context), h
 
         def turned(heads: KVHeads, where: TokenPositions) -> KVHeads:
-            """Turned by the encoding, in float32 whatever the dtype."""
+            """Apply the encoding to queries or keys, in float32 whatever their dtype."""
             return self.positions.rotate(heads.astype(jnp.float32), where).astype(heads.dtype)
 
         located, h = inputs(x, context)

@@ -17,7 +17,7 @@ from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.runs.embedding_history import thinned
 
@@ -49,7 +49,7 @@ class CarryChains(settings.CarryChains, Probe):
     def examine(self, subject: Subject) -> Finding:
         rows, panels = [], []
         for task in subject.tasks:
-            for digits in (tasks.widest(task)[0], 2 * tasks.widest(task)[0]):
+            for digits in (task_sizes.widest(task)[0], 2 * task_sizes.widest(task)[0]):
                 found = self._rows(subject, task, digits)
                 panels.append(_panel(task, digits, found, len(subject.members)))
                 rows += found

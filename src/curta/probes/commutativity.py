@@ -10,7 +10,7 @@ from curta.layouts import Layout
 from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summary_statistics
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 
@@ -32,7 +32,7 @@ class Commutativity(settings.Commutativity, Probe):
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
         """Two rows for operands as long as the longest in training, and two for twice that."""
         rows = []
-        for digits in (tasks.widest(task)[0], 2 * tasks.widest(task)[0]):
+        for digits in (task_sizes.widest(task)[0], 2 * task_sizes.widest(task)[0]):
             sample = self.pairs(subject.layout, task, digits)
             turned = [Problem(task.operator, p.operands[::-1]) for p in sample]
             asked = {"operator": task.operator, "digits": digits, "pairs": len(sample)}

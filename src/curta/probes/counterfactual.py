@@ -29,7 +29,7 @@ from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
 from curta.problems.tasks import RANDOM, problems
@@ -115,7 +115,7 @@ class Counterfactual(settings.Counterfactual, Probe):
             problem
             for slice_name in (RANDOM, *IMPLIED_CASES)
             for problem in problems(
-                task.operator, slice_name, tasks.widest(task), self.count, self.seed
+                task.operator, slice_name, task_sizes.widest(task), self.count, self.seed
             )
         ]
         changes = [change for p in sample for change in IMPLIED[task.operator](p, subject.layout)]

@@ -36,7 +36,7 @@ from curta.probes.inside.question import Question
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
 from curta.probes.tokens import checkpointed, remembered
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 
 ENOUGH = 0.85
@@ -200,7 +200,7 @@ def _embeddings(
 
 
 def _modulus(task: Task) -> int:
-    return tasks.operation(task).modulus or 0
+    return task_sizes.operation(task).modulus or 0
 
 
 def _of_problems(subject: Subject, task: Task) -> list[Part]:

@@ -35,7 +35,7 @@ from curta.probes.inside.parts import STATES, named
 from curta.probes.inside.question import Question
 from curta.probes.pictures import Heat, Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 
 CONTROLS = 5
@@ -87,7 +87,7 @@ class Linear(settings.Linear, Probe):
 
     def sample(self, layout: Layout, task: Task) -> list[Problem]:
         """Different problems of two operands, of the greatest size in training."""
-        size = tasks.widest(task)[:2]
+        size = task_sizes.widest(task)[:2]
         found = samples.sample(layout, task, self.count, self.seed, size)
         return list(dict.fromkeys(found))
 

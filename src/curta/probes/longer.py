@@ -8,7 +8,7 @@ from curta.probes import samples, settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Shares, Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 
 
@@ -29,7 +29,7 @@ class Longer(settings.Longer, Probe):
         return Finding(columns, rows, {"shows": shows, "panels": panels})
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
-        most = tasks.widest(task)[0]
+        most = task_sizes.widest(task)[0]
         rows = []
         for together in (range(most, 2 * most + 1), (3 * most,)):
             sizes = [size(task, digits) for digits in together]
@@ -45,8 +45,8 @@ def size(task: Task, digits: int) -> tuple[int, ...]:
     >>> size(Task("//", digits=(1, 6), second=(1, 3)), 12)
     (12, 6)
     """
-    longest = tasks.widest(task)[0]
-    return tuple(-(-digits * high // longest) for high in tasks.widest(task))
+    longest = task_sizes.widest(task)[0]
+    return tuple(-(-digits * high // longest) for high in task_sizes.widest(task))
 
 
 def _row(task: Task, digits: tuple[int, ...], sample: list[Problem], shares: Shares | None) -> Row:
@@ -60,7 +60,7 @@ def _row(task: Task, digits: tuple[int, ...], sample: list[Problem], shares: Sha
 
 
 def _panel(task: Task, rows: list[Row], members: int) -> Panel:
-    title = f"{task.operator} (trained on up to {sized(tasks.widest(task)[0])})"
+    title = f"{task.operator} (trained on up to {sized(task_sizes.widest(task)[0])})"
     found = lines(title, "digits of the first operand", "digits", rows, members)
     found["inside"] = 1
     return found

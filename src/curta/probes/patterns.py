@@ -7,7 +7,7 @@ from curta.probes import settings
 from curta.probes.base import Finding, Probe, Row
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text
 
@@ -36,7 +36,7 @@ def _rows(subject: Subject, task: Task) -> list[Row]:
     """What the members write for themselves; problems without positions are not asked."""
     named = {
         name: Problem(task.operator, operands)
-        for name, operands in tasks.operation(task).patterns.items()
+        for name, operands in task_sizes.operation(task).patterns.items()
     }
     asked = [problem for problem in named.values() if subject.fits([problem])]
     found = dict(zip(asked, zip(*subject.answers(asked), strict=True), strict=True))

@@ -1,4 +1,4 @@
-"""The plane in which vectors vary most, and their ways there or in two of their dimensions."""
+"""The plane in which vectors vary most, and their paths there or in two dimensions."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def principal(table: Table) -> Plane:
 
 
 class Ways(NamedTuple):
-    """The ways of a member's vectors in a plane; `share` of the last ones' variance lies in it."""
+    """The paths of a member's vectors in a plane, which holds `share` of the final variance."""
 
     paths: Float[np.ndarray, "names moments two"]
     plane: str
@@ -58,11 +58,11 @@ class Ways(NamedTuple):
 
 
 PLANES = {"dimensions": "dimensions 0 and 1", "principal": "principal components"}
-"""Planes in which ways are drawn, and what they are called."""
+"""Planes in which paths are drawn, and their titles."""
 
 
 def ways(tables: Float[np.ndarray, "moments names width"], plane: str = "dimensions") -> Ways:
-    """The ways of vectors from moment to moment: in dimensions 0 and 1, or principal components.
+    """The paths of vectors over training: in dimensions 0 and 1, or principal components.
 
     >>> tables = np.array([[[0.0, 0, 0], [4, 0, 0]], [[1, 0, 0], [4, 3, 4]]])
     >>> ways(tables).paths.tolist(), round(ways(tables).share, 2), ways(tables, "principal").share

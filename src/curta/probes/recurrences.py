@@ -16,7 +16,7 @@ from curta.probes.base import STATISTICS, Finding, Probe, Row, lines, summary_st
 from curta.probes.longer import size
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Recurrences(settings.Recurrences, Probe):
         return Finding(columns, rows, {"shows": shows, "panels": panels}, (trained,))
 
     def _rows(self, subject: Subject, task: Task) -> list[Row]:
-        longest = tasks.widest(task)[0]
+        longest = task_sizes.widest(task)[0]
         return [
             self._row(subject, task, digits, 2**power)
             for digits in dict.fromkeys((longest, longest * 3 // 2, 2 * longest))

@@ -31,7 +31,7 @@ class Options:
     name: ClassVar[str]
     summary: ClassVar[str]
     scope: ClassVar[str] = "any operation"
-    """What it takes, for the line that refuses a run without it."""
+    """The kind of run it needs, for the error message."""
     token_by_token: ClassVar[bool] = False
     """Whether it asks what follows tokens of the answer, which an encoder never sees."""
 
@@ -59,7 +59,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Sample(Options):
-    """Of a probe that asks one sample of random problems."""
+    """Options of a probe that uses one sample of random problems."""
 
     count: int = option(50, "problems of the sample")
     seed: int = option(1, "seed of the problems", least=0, most=INT32)

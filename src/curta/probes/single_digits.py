@@ -9,7 +9,7 @@ from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.problem import Problem
 
 TEN = range(10)
@@ -35,7 +35,7 @@ def table(task: Task) -> list[Problem]:
         Problem(task.operator, (first, second))
         for first in TEN
         for second in TEN
-        if tasks.operation(task).refuse((first, second)) is None
+        if task_sizes.operation(task).refuse((first, second)) is None
     ]
 
 

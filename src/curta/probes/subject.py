@@ -11,7 +11,7 @@ from curta.evaluation.scoring import Models, exact_match, room_for
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.probes.inside import passes
 from curta.probes.inside.texts import Texts, Tokens
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem
 from curta.runs.session import Session
@@ -43,7 +43,7 @@ class Subject:
 
     def problem(self, text: str | None) -> Problem:
         """The problem that was asked for; without one, an example of the first task."""
-        return self.run.accept([text or tasks.operation(self.tasks[0]).example])[0]
+        return self.run.accept([text or task_sizes.operation(self.tasks[0]).example])[0]
 
     def fits(self, sample: Sequence[Problem]) -> bool:
         """Whether the model has positions for texts of these problems."""

@@ -14,7 +14,7 @@ from curta.probes import settings
 from curta.probes.base import STATISTICS, Finding, Probe, Row, by_member, summary_statistics
 from curta.probes.pictures import Panel
 from curta.probes.subject import Subject
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.decimals import to_text
 from curta.problems.problem import Problem
 
@@ -89,7 +89,7 @@ def first_unknown(task: Task) -> Limits:
     """
     if task.values:
         return task.values[1] + 1, task.values[1] + 1
-    first, second = (10**digits for digits in tasks.widest(task)[:2])
+    first, second = (10**digits for digits in task_sizes.widest(task)[:2])
     return first, second
 
 
@@ -102,7 +102,7 @@ def edge(task: Task, limits: Limits) -> list[Problem]:
 
 def _problem(task: Task, first: int, second: int) -> list[Problem]:
     """The problem, unless it has no answer."""
-    if tasks.operation(task).refuse((first, second)) is not None:
+    if task_sizes.operation(task).refuse((first, second)) is not None:
         return []
     return [Problem(task.operator, (first, second))]
 
@@ -123,7 +123,7 @@ def _note(task: Task, limits: Limits) -> str:
     value = ", then ".join(map(_value, dict.fromkeys(limits)))
     short = len(to_text(max(limits))) <= 5
     asked = ", ".join(map(str, edge(task, limits))) if short else "L with 1 ... 6 with L"
-    trained = f"the largest operand of training has {sized(tasks.widest(task)[0])}"
+    trained = f"the largest operand of training has {sized(task_sizes.widest(task)[0])}"
     if task.values:
         trained = f"training had operands of {task.values[0]} to {task.values[1]}"
     return f"{task.operator}: L is {value}; {trained}. At L: {asked}."

@@ -7,7 +7,7 @@ from curta.problems.sizes import Sizes
 
 
 def operation(task: Task) -> Operation:
-    """What is done with the operands; UserError for an operator that is not known."""
+    """Return the operation of a task; raises UserError for an unknown operator."""
     return operation_named(task.operator)
 
 

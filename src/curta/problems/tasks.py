@@ -25,12 +25,7 @@ from curta.problems.fingerprint import fingerprint
 from curta.problems.problem import Problem, operation_named
 from curta.problems.problem_table import LARGEST, Table, shuffled
 from curta.problems.sizes import AnswerHistogram, Split
-from curta.problems.task_sizes import counts as counts
-from curta.problems.task_sizes import operation as operation
-from curta.problems.task_sizes import sizes as sizes
-from curta.problems.task_sizes import span as span
-from curta.problems.task_sizes import spans as spans
-from curta.problems.task_sizes import widest as widest
+from curta.problems.task_sizes import counts, operation, sizes, spans
 
 Share = float | Float[Array, ""]
 
@@ -237,7 +232,7 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
 
 
 def _hashes(task: Task) -> Iterator[tuple[Int[np.ndarray, " some"], UInt[np.ndarray, " some"]]]:
-    """Numbers and hashes of all problems of a fixed set, some at a time."""
+    """Yield the numbers and hashes of a fixed set's problems, in chunks."""
     total = trained_count(task)
     for start in range(0, total, AT_ONCE):
         numbers = np.minimum(start + np.arange(AT_ONCE), total - 1)

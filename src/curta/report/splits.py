@@ -42,7 +42,7 @@ Bars = Mapping[str, Sequence[float]]
 
 
 class Parts(NamedTuple):
-    """The section on the parts of tables: how they were divided, and their answers drawn."""
+    """The section on the parts of tables: their split, and the distribution of their answers."""
 
     splits: Sequence[Split]
     plots: Mapping[str, Markup]

@@ -1,4 +1,4 @@
-"""The way of the characters' vectors through training beside its loss, which a reader can play.
+"""The paths of the characters' vectors through training, beside the loss; a reader can play them.
 
 They come from a run's `history/`, in dimensions 0 and 1, as the source of the digit encoder draws
 them, or in the plane in which each member's last vectors vary most. A way is drawn whole, so that
@@ -35,7 +35,7 @@ INSIDE = 80
 
 
 class Characters(NamedTuple):
-    """Tokens whose vectors are drawn, what they are called, and their role in a program."""
+    """Tokens whose vectors are drawn, their labels, and their role in a program."""
 
     tokens: Int[np.ndarray, " characters"]
     names: Sequence[str]
@@ -43,7 +43,7 @@ class Characters(NamedTuple):
 
 
 class Trails(NamedTuple):
-    """The ways of digits and signs in every member, from step to step, by the name of the plane.
+    """The paths of digits and operators in every member, from step to step, by plane.
 
     Of a program they are those of its digits in one role, which is named.
     """
@@ -55,7 +55,7 @@ class Trails(NamedTuple):
 
 
 def read(folder: Path, run: Run) -> Trails | None:
-    """From the files of a run; None if it kept no vectors."""
+    """Return the data from a run's files; None if it kept no vectors."""
     if not (folder / "history").is_dir():
         return None
     from curta.runs import embedding_history
@@ -73,7 +73,7 @@ def read(folder: Path, run: Run) -> Trails | None:
 
 
 def _characters(folder: Path, run: Run) -> Characters | None:
-    """Digits and signs of a layout; of a program the digits of its answer, None without all."""
+    """The digits and operators of a layout, or a program's answer digits; None without all ten."""
     from curta.layouts import layout_named
     from curta.probes.tokens import digits_and_signs
     from curta.programs.machine import store
@@ -102,7 +102,7 @@ def digits_of(machine: Machine, role: str, base: int) -> Characters | None:
 
 
 def figure(trails: Trails, metrics: Sequence[Metric], plane: str) -> "Figure":
-    """Each member's loss beside the ways of its vectors, from red starts to green ends."""
+    """Each member's loss beside the paths of its vectors, from red starts to green ends."""
     from matplotlib.figure import Figure
 
     members = trails.planes[plane]
@@ -120,7 +120,7 @@ def figure(trails: Trails, metrics: Sequence[Metric], plane: str) -> "Figure":
 
 
 class Drawing(NamedTuple):
-    """For each plane all members, each with a title and the points of every way; the loss's curve.
+    """For each plane all members, each with a title, the points of every path and the loss curve.
 
     `data` is for the script.
     """

@@ -247,7 +247,7 @@ def create(
 
 def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
     """What is known of a run before it is trained."""
-    from curta.problems import tasks
+    from curta.problems import task_sizes
     from curta.training import devices
 
     return RunInfo(
@@ -260,7 +260,7 @@ def _info(name: str, base: str, recipe: Recipe, seeds: list[int]) -> RunInfo:
         device=devices.description(),
         platform=platform.platform(),
         steps=recipe.training.steps,
-        trained_digits=tasks.span(*recipe.tasks),
+        trained_digits=task_sizes.span(*recipe.tasks),
         operators=[task.operator for task in recipe.tasks],
         structure=structure(recipe),
         stopped={},

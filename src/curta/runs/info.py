@@ -1,4 +1,4 @@
-"""What a run says of itself while it lives: `run.json` and a line of `metrics.jsonl`."""
+"""The files that a run updates while it trains: `run.json` and lines of `metrics.jsonl`."""
 
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal, get_args
@@ -21,7 +21,7 @@ Seed = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an imported run comes from: the form of its files, their place, its name there."""
+    """Where an imported run comes from: file format, path, and its name there."""
 
     form: str
     path: str
@@ -54,7 +54,7 @@ AS_USUAL = Tracking()
 
 @dataclass(frozen=True)
 class RunInfo:
-    """`run.json`: what is trained, on what, and how far it came.
+    """`run.json`: the model, its data, and the progress so far.
 
     `status` is a stage, or how the run ended; `wanted` are the stages after training, `done` those
     that are done with the newest weights (see `life.py`), `failure` is what a failed one said.
@@ -99,12 +99,12 @@ class RunInfo:
 
     @property
     def over(self) -> bool:
-        """Whether nothing of it is left to train."""
+        """Whether no member is left to train."""
         return "training" in self.done or self.status == "stopped"
 
     @property
     def alive(self) -> bool:
-        """Whether a member is left to train."""
+        """Whether any member still trains."""
         return len(self.stopped) < len(self.seeds)
 
     def at_rest(self) -> "RunInfo":

@@ -108,7 +108,7 @@ class Loop:
         return state._replace(alive=processes.put(alive, state.alive.sharding)), status
 
     def _enter_round(self, step: int) -> None:
-        """Take what the round of this step draws from, and the step at which it ends."""
+        """Load the data of the round of this step, and set the step at which it ends."""
         assert self.repair is not None
         number = self.repair.round_at(step)
         if number > len(self.repair.windows.wrong):
@@ -174,7 +174,7 @@ class Loop:
         ]
 
     def _name(self, state: Member, step: int, rows: list[Metric]) -> list[Metric]:
-        """Adds the answers to named problems to the last row of each member, at a checkpoint."""
+        """Add the answers to named problems to each member's last row, at checkpoints."""
         due = self._is_due(step, self.settings.checkpoint_every) or step >= self.end
         if not (self.settings.named_at_checkpoints and due):
             return rows
@@ -208,7 +208,7 @@ class Loop:
         return self._models
 
     def _evaluated(self, state: Member, step: int) -> Validated:
-        """Over the tasks, each at its share, or alike where the problems are fresh ones."""
+        """Average over the tasks by their shares, or evenly when the problems are fresh."""
         models, settings, of = self._models_at(state), self.settings, self.recipe.tasks
         if settings.fresh_validation:
             sets = [tasks.held_out_drawn(task, settings.validation, step) for task in of]

@@ -44,7 +44,7 @@ class Progress:
     named: Mapping[int, Mapping[str, NamedAnswer]] = field(default_factory=dict)
     validated: Validated | None = None
     repair: str = ""
-    """Which round of repair it is, and why."""
+    """The round of repair, and its reason."""
 
 
 Show = Callable[[Progress], None]
@@ -63,7 +63,7 @@ class NoRecord:
         """That the training ends at this step, before that of the recipe."""
 
     def round(self, described: str) -> None:
-        """That a round of repair begins, and why."""
+        """Note that a round of repair begins, and why."""
 
     def shown(self, found: TrainingWindows) -> None:
         """What the round draws from."""

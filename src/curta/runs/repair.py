@@ -23,7 +23,7 @@ MANY = 0.01
 """Share of wrong windows above which a member's training was far from finished."""
 
 FASTER = 5.0
-"""How many times the usual rate of a round such a member goes on with."""
+"""Factor on the learning rate of a round for such a member."""
 
 
 class Repair:
@@ -43,36 +43,36 @@ class Repair:
         self.learning_rate = recipe.optimizer.learning_rate
 
     def round_at(self, step: int) -> int:
-        """The round in which the step after so many is taken; 0 before the first."""
+        """Return the round of the step after `step`; 0 before the first round."""
         after = step - self.training.steps
         return 1 + after // self.steps if self.steps and after >= 0 else 0
 
     def data(self, step: int) -> Data:
-        """What the step after so many draws from."""
+        """Return the data that the step after `step` draws from."""
         number = min(self.round_at(step), len(self.windows.wrong))
         return self.place(window_data(self.windows, number, room=True, known=self.known))
 
     def resting(self, step: int) -> Bool[np.ndarray, " members"]:
-        """The members that the round of this step leaves as they are."""
+        """Return the members whose weights this round does not change."""
         number = self.round_at(step)
         if not number:
             return np.zeros(len(self.windows.since), bool)
         return np.logical_not(self.windows.wrong[number - 1].any(axis=1))
 
     def described(self, step: int) -> str:
-        """The round of this step, and the most windows that a member had wrong as it began."""
+        """Describe the round of this step: its number, and the most wrong windows at its start."""
         number = self.round_at(step)
         wrong = int(self.windows.wrong_counts[number - 1].max())
         return f"repair {number}, of {counted(wrong, 'wrong window')}"
 
     def rates(self, step: int) -> Float[np.ndarray, " members"]:
-        """The learning rate of each member in the round of this step, before its course."""
+        """Return each member's peak learning rate in the round of this step."""
         wrong = self.windows.wrong_counts[self.round_at(step) - 1]
         faster = np.where(wrong > MANY * len(self.windows.rows), FASTER, 1.0)
         return (self.learning_rate * faster).astype(np.float32)
 
     def begins(self, step: int, model: Transformer, alive: Bool[np.ndarray, " members"]) -> bool:
-        """Whether a round begins after so many steps; if it does, what it draws from is saved.
+        """Return whether a round begins after this step; if so, save its data.
 
         That follows from the weights alone, so it is the same where a run is resumed here.
         """

@@ -342,7 +342,7 @@ class Session:
         return replace(found, named=tuple(named(settings.named, before, models)))
 
     def _join(self, listed: TrainingWindows, recall: Recall) -> None:
-        """Adds windows that an evaluation met to the run's list."""
+        """Add the windows that an evaluation met to the run's list."""
         new = [number for number in sorted(recall.met) if number >= len(listed.rows)]
         if new:
             table, examples = recall.table, [recall.met[number] for number in new]
@@ -409,7 +409,7 @@ class Session:
 
     @cached_property
     def windows(self) -> TrainingWindows:
-        """The windows of the run, and which of them each member was shown."""
+        """The run's windows, and which of them each member was shown."""
         kept = windows.read(self.folder.path)
         return kept or records.training_windows(self.recipe, self.program, self.seeds)
 
@@ -430,7 +430,7 @@ class Session:
         windows.save(self.folder.path, self.windows)
 
     def prepare(self) -> None:
-        """Begins to list the windows of its programs, which takes no weights."""
+        """Start listing the windows of its programs in the background; this needs no weights."""
         if self._prepared is None and self.to_certify:
             asked = (self.recipe, self.program)
             self._prepared = background.begin(partial(certificate.prepare, *asked))
@@ -460,7 +460,7 @@ class Session:
         return found
 
     def goes_on(self) -> bool:
-        """Whether training goes on since the certificate has a wrong window; it does from now on.
+        """Resume training if the certificate has a wrong window; return whether it does.
 
         That is so where an evaluation met windows that no round of repair knew of.
         """

@@ -19,7 +19,7 @@ from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model import model_cost
-from curta.problems import tasks
+from curta.problems import task_sizes
 
 BYTES = 4
 """Of a number: all are single precision, or 32-bit integers."""
@@ -131,7 +131,7 @@ def _together(members: int) -> int:
 def _short(recipe: Recipe) -> Recipe:
     """The same recipe of short problems, whose programs can be surveyed at once."""
     if recipe.layout is not None or all(
-        max(tasks.widest(task)) <= 4 * SHORT for task in recipe.tasks
+        max(task_sizes.widest(task)) <= 4 * SHORT for task in recipe.tasks
     ):
         return recipe
     cut = tuple(task if task.values else _cut(task) for task in recipe.tasks)
@@ -150,7 +150,7 @@ def _step(recipe: Recipe, layout: Layout, number: int) -> Step:
         assert isinstance(layout, ProgramLayout)
         cells = 1 + max(map(len, layout.windows.values()), default=0)
         return Step(texts, 1, cells)
-    longest = tokens_of(layout, task.operator, tasks.widest(task))
+    longest = tokens_of(layout, task.operator, task_sizes.widest(task))
     return Step(texts, longest, longest)
 
 
@@ -198,16 +198,18 @@ def _data(recipe: Recipe, layout: Layout, members: int) -> int:
         return max(
             _drawn(task, share) for task, share in zip(recipe.tasks, recipe.shares, strict=True)
         )
-    tokens = [tokens_of(layout, task.operator, tasks.widest(task)) for task in recipe.tasks]
+    tokens = [tokens_of(layout, task.operator, task_sizes.widest(task)) for task in recipe.tasks]
     each = recipe.training.problems // len(tokens) + 1
     if not isinstance(recipe.positions, Window):
         return sum(tokens) * each * members * 3 * BYTES
-    operands = [100 * tasks.counts(task)[1] + max(tasks.widest(task)) for task in recipe.tasks]
+    operands = [
+        100 * task_sizes.counts(task)[1] + max(task_sizes.widest(task)) for task in recipe.tasks
+    ]
     together = min(each, 2_000) * max(tokens) * 100
     return together + each * sum(operands) + members * min(sum(tokens) * each, 1_000_000) * 64
 
 
 def _drawn(task: Task, share: int) -> int:
     """Bytes of the random bits of a batch and of the digits made of them."""
-    operands, width = tasks.counts(task)[1], max(tasks.widest(task))
+    operands, width = task_sizes.counts(task)[1], max(task_sizes.widest(task))
     return share * operands * width * 12 * BYTES

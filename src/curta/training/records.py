@@ -21,7 +21,7 @@ from curta.config.task import Task
 from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.program import ProgramLayout
 from curta.model.positions import encoding
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as Recorded
@@ -41,7 +41,7 @@ WRONG = 4
 """In a round of repair every WRONGth window drawn is one that was wrong when it began."""
 
 HELD_OUT = 0x68656C64
-"""Beside a member's seed, what its held-out windows are drawn by."""
+"""Salt for the draw of held-out windows, beside the member's seed."""
 
 
 class Data(NamedTuple):
@@ -62,7 +62,7 @@ def training_windows(
     seeds: Sequence[int],
     listed: tuple[Int[np.ndarray, "windows cells"], Int[np.ndarray, " windows"]] | None = None,
 ) -> TrainingWindows:
-    """What training shows each member: the windows of its problems, and those that are listed.
+    """Return the windows that training shows each member: from its problems and from the list.
 
     Of the listed ones it is not shown `training.held_out_windows`, drawn by its seed.
     """
@@ -112,7 +112,7 @@ def recorded(
     """
     if not isinstance(layout, ProgramLayout):
         return Data(), tuple(
-            layout.bounds(task.operator, tasks.widest(task)) for task in recipe.tasks
+            layout.bounds(task.operator, task_sizes.widest(task)) for task in recipe.tasks
         )
     if isinstance(recipe.positions, Window):
         windows = windows or training_windows(recipe, layout, seeds)
@@ -132,7 +132,7 @@ def problems(
     program = layout.recorder.programs[task.operator]
     count = _count_of(recipe, task) if most is None else min(most, _count_of(recipe, task))
     name = f"training {seed} {task.operator}"
-    return list(islice(drawn(program, tasks.sizes(task), name, task.special), count))
+    return list(islice(drawn(program, task_sizes.sizes(task), name, task.special), count))
 
 
 def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
@@ -143,7 +143,7 @@ def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
     assert isinstance(layout, ProgramLayout)
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
-    found = drawn(program, tasks.sizes(task), f"validation {task.operator}", task.special)
+    found = drawn(program, task_sizes.sizes(task), f"validation {task.operator}", task.special)
     return [Problem(task.operator, operands, base) for operands in islice(found, count)]
 
 
@@ -207,7 +207,7 @@ def _count(table: WindowTable, layout: ProgramLayout, texts: Sequence[Recorded])
 def window_data(
     windows: TrainingWindows, number: int, *, room: bool = False, known: bool = True
 ) -> Data:
-    """What a round of repair draws from, or for number 0 the training.
+    """Return the data of a round of repair, or of training for round 0.
 
     With `room` there are places for the windows that further rounds add, so that the shapes are
     those of all rounds. Only windows that were `known` when training began are laid out, so that

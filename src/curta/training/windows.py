@@ -28,7 +28,7 @@ from curta.programs.machine.table import WindowIndex, WindowTable
 FILE = "shown.safetensors"
 
 NEVER = -1
-"""In place of a round, for a window that a member was never shown."""
+"""Round of a window that a member was never shown."""
 
 
 @dataclass
@@ -48,12 +48,12 @@ class TrainingWindows:
     wrong: list[Bool[np.ndarray, "members windows"]] = field(default_factory=list)
     wrong_counts: list[Int[np.ndarray, " members"]] = field(default_factory=list)
     met: int = 0
-    """How many of them, the last ones, were joined to the list after training had begun."""
+    """How many of the windows, the last ones, joined the list after training began."""
     examples: dict[int, Problem] = field(default_factory=dict)
-    """Problems in which windows occur that no list had before they were met."""
+    """Problems containing windows that no list had before they were met."""
 
     def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, "members queries"]:
-        """Since when each member was shown these windows."""
+        """Return the round since which each member has been shown these windows."""
         number = self.index.find(rows)
         return np.where(number < 0, NEVER, self.since[:, number])
 
@@ -63,7 +63,7 @@ class TrainingWindows:
 
     @cached_property
     def index(self) -> WindowIndex:
-        """The windows by their number here."""
+        """Index from a window to its number here."""
         index = WindowIndex(self.rows.shape[1])
         index.enter(self.rows)
         return index
@@ -74,7 +74,7 @@ class TrainingWindows:
         targets: Int[np.ndarray, " windows"],
         examples: Sequence[Problem],
     ) -> "TrainingWindows":
-        """These windows and others, each with a problem in which it occurs; none was shown."""
+        """Return these windows plus others that were not shown, with a problem for each."""
         new, before = len(rows), len(self.rows)
         wider = lambda one, value: np.pad(one, ((0, 0), (0, new)), constant_values=value)
         return replace(
@@ -91,7 +91,7 @@ class TrainingWindows:
     def with_texts(
         self, machine: Machine, windows: Windows, recorder: Recorder, problems: Sequence[Problem]
     ) -> "TrainingWindows":
-        """These windows and those of the right texts of some problems."""
+        """Return these windows plus those in the correct texts of some problems."""
         table = WindowTable(self.rows.shape[1])
         texts = [recorder.record(one.operator, one.operands) for one in problems]
         table.add(seen(machine, Recording.of(texts), windows))

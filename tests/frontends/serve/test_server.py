@@ -222,7 +222,7 @@ sys.exit(main(["serve", "--port", "0"]))
 """
 
 
-@pytest.mark.parametrize("asked", ["/"])
+@pytest.mark.parametrize("asked", ["/", "/runs/small/report.html"])
 def test_ctrl_c_ends_it_with_one_line(small: Path, asked: str) -> None:
     """With a browser that stays connected, and with one that waits for a page being made.
 

@@ -25,7 +25,7 @@ from curta.export.formats import FORMATS, Format, format_named
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
 from curta.problems.tasks import as_size
 from curta.programs.machine import store
@@ -148,7 +148,7 @@ def _columns(recipe: Recipe, layout: Layout) -> Columns:
         (layout.base(task.operator), size, OPERATIONS[task.operator].widths(size))
         for task in recipe.tasks
         for size in (
-            tasks.widest(task),
+            task_sizes.widest(task),
             *(as_size(s, task.operator) for s in recipe.evaluation.sizes(task.operator)),
         )
     ]

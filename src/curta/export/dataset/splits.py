@@ -25,7 +25,7 @@ from curta.evaluation.evaluation_set import drawn, slices
 from curta.export.dataset.columns import Columns, Written
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
-from curta.problems import tasks
+from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.arithmetic.digits import Numbers
 from curta.problems.fingerprint import fingerprint
@@ -69,7 +69,7 @@ class Source:
     @cached_property
     def size(self) -> int:
         """Problems of one batch: a power of two that fits, and no larger than is needed."""
-        bounds = self.layout.bounds(self.task.operator, tasks.widest(self.task))
+        bounds = self.layout.bounds(self.task.operator, task_sizes.widest(self.task))
         needed = self.rows if self.split == TRAIN else self.rows * BUCKETS
         return 1 << max(5, min(14, (TOKENS // bounds.total).bit_length() - 1, needed.bit_length()))
 
@@ -124,7 +124,7 @@ class Recorded(Source):
         assert self.layout.recorder is not None
         program = self.layout.recorder.programs[self.task.operator]
         name = f"data {self.seed} {self.split} {self.task.operator}"
-        every = sampling.drawn(program, tasks.sizes(self.task), name, self.task.special)
+        every = sampling.drawn(program, task_sizes.sizes(self.task), name, self.task.special)
         while True:
             yield list(itertools.islice(every, self.size))
 
@@ -176,17 +176,17 @@ def larger_than_trained(task: Task, problem: Problem) -> bool:
     """Whether training can never draw the problem, since an operand, or their number, is more."""
     if task.values:
         return max(problem.operands) > task.values[1]
-    if len(problem.operands) > len(tasks.widest(task)):
+    if len(problem.operands) > len(task_sizes.widest(task)):
         return True
     return any(
-        width > most for width, most in zip(widths(problem), tasks.widest(task), strict=False)
+        width > most for width, most in zip(widths(problem), task_sizes.widest(task), strict=False)
     )
 
 
 def _source(
     task: Task, layout: Layout, split: str, rows: int, seed: int, held: tuple[int, int]
 ) -> Source:
-    layout.accept(task.operator, tasks.widest(task))
+    layout.accept(task.operator, task_sizes.widest(task))
     kind = Recorded if isinstance(layout, ProgramLayout) else Source
     if not task.values:
         return kind(task, layout, split, rows, seed)
@@ -239,7 +239,9 @@ def _written(task: Task, layout: Layout, size: int, count: Int[Array, " 4"]) -> 
         places = jnp.minimum(count[0] + jnp.arange(size), tasks.table(task).rows - 1)
         numbers = tasks.table(task).numbers(places)
     answer = ARITHMETIC[task.operator].answer(numbers)
-    text = layout.tokens(task.operator, numbers, layout.bounds(task.operator, tasks.widest(task)))
+    text = layout.tokens(
+        task.operator, numbers, layout.bounds(task.operator, task_sizes.widest(task))
+    )
     answer = answer._replace(numbers=_small(answer.numbers))
     text = text._replace(tokens=text.tokens.astype(jnp.uint8))
     bucket = (fingerprint(numbers) % BUCKETS).astype(jnp.int32)

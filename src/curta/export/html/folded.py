@@ -25,7 +25,7 @@ def tensors(model: WindowModel) -> Tensors:
     config, w, tokens = model.config, model.weights, len(model.vectors)
 
     def gained(weight: np.ndarray, gain: str) -> np.ndarray:
-        """The matrix that does to a normed vector what this one does to it after its gain."""
+        """Return the matrix with the norm's gain folded in."""
         return w[gain][..., None] * weight if gain in w else weight
 
     found = {

@@ -17,7 +17,7 @@ from curta.export.huggingface.tokenizer import texts
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import parameters
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, parse, widths
 from curta.report.rendering import render_text
@@ -61,7 +61,7 @@ def card(member: Exported, family: Family, parts: Parts, config: Mapping[str, An
 
 def _asked(task: Task, layout: Layout) -> Problem:
     """The operation's example if such problems are trained on, else one that is."""
-    base, (few, many) = layout.base(task.operator), tasks.counts(task)
+    base, (few, many) = layout.base(task.operator), task_sizes.counts(task)
     example = replace(parse(OPERATIONS[task.operator].example), base=base)
     if few <= len(example.operands) <= many and _trained_on(task, example):
         return example
@@ -79,7 +79,7 @@ def _trained_on(task: Task, problem: Problem) -> bool:
 
 def _span(task: Task, place: int) -> Span:
     """Fewest and most digits of the operand at a place."""
-    return tasks.sizes(task).digits(place)
+    return task_sizes.sizes(task).digits(place)
 
 
 def _within(task: Task, place: int, base: int) -> int:
@@ -140,6 +140,6 @@ def _trained(task: Task) -> dict[str, Any]:
     return {
         "name": OPERATIONS[task.operator].name,
         "operator": task.operator,
-        "counts": tasks.counts(task),
-        "digits": tasks.span(task),
+        "counts": task_sizes.counts(task),
+        "digits": task_sizes.span(task),
     }

@@ -114,7 +114,7 @@ def ask(
 
 
 def _warn(folder: "Folder", member: int) -> None:
-    """Warn of a member that its certificate knows to have wrong windows."""
+    """Warn if the certificate of this member has wrong windows."""
     with suppress(UserError):
         found = folder.read_certificate()
         wrong = (

@@ -138,7 +138,7 @@ class Status:
             self.said = time.monotonic()
 
     def show_grid(self, grid: "Grid") -> None:
-        """Shows a grid as far as it is filled, below the line that says what is done now."""
+        """Show the filled part of a grid below the progress line."""
         self.grid = grid
 
 

@@ -32,7 +32,7 @@ def complete(run: "Run") -> int:
 
 
 def _wrong(run: "Run") -> str | None:
-    """Say that the run ended with a wrong window, if it did and is certified."""
+    """Say so if the run is certified and ended with a wrong window."""
     found = run.folder.read_certificate()
     if found is None or not found.wrong_seeds:
         return None

@@ -24,7 +24,7 @@ WATCHED = "evaluated "
 
 @dataclass(frozen=True)
 class Named:
-    """A member's answers to named problems at a checkpoint, by the problem."""
+    """A member's answers to named problems at a checkpoint, by problem."""
 
     step: int
     member: int
@@ -88,7 +88,7 @@ def since(path: Path, cursor: str) -> News:
 
 
 def _grids(folder: Path) -> list[FillingGrid]:
-    """The grids of an evaluation that goes on, from what it has kept by now."""
+    """The grids of a running evaluation, from what it has saved so far."""
     found: dict[str, FillingGrid] = {}
     for part in parts.newest(folder / parts.FILE):
         place = exact_match.grid_place(part.name)

@@ -1,7 +1,9 @@
 """Who may ask: this machine, under its own name, to read."""
 
+import asyncio
 import contextlib
 import errno
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -84,6 +86,14 @@ def listening(port: int) -> socket.socket:
 
 def address(opened: socket.socket) -> str:
     return f"http://{HERE}:{opened.getsockname()[1]}/"
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    """Whether a record of uvicorn's is an error; a page cut off by Ctrl-C is none."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+logging.getLogger("uvicorn.error").addFilter(_is_error)
 
 
 def _uvicorn() -> uvicorn.Server:

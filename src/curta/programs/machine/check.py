@@ -52,11 +52,11 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Growing:
-    """Moves, or symbols, that become more as problems grow: there is no end of tokens."""
+    """Moves or symbols whose number grows with the problems: the vocabulary has no bound."""
 
     role: str
     axis: str
-    """Of the moves; empty where it is the symbols that grow."""
+    """Axis of the moves; empty if it is the symbols that grow."""
     longest: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ class Checked:
     distinct: int
     """Distinct windows."""
     expected: int
-    """About how many there are at these sizes, at least: Chao's estimate (1984)."""
+    """Lower estimate of the number of windows at these sizes (Chao, 1984)."""
     by_role: dict[str, int]
     """The same of each role."""
     symbols: dict[str, int]
@@ -93,7 +93,7 @@ class Checked:
     conflicts: tuple[Explained, ...]
     growing: tuple[Growing, ...]
     unstable: tuple[int, ...] | None
-    """A problem for which two recordings differ, if there is one."""
+    """Return a problem for which two recordings differ, if any."""
 
     @property
     def learnable(self) -> bool:
@@ -133,7 +133,7 @@ def check(program: Program, sizes: Sizes) -> Checked:
 
 
 def _expected(table: WindowTable) -> int:
-    """Windows seen once and twice say how many were not seen: S + f1 (f1 - 1) / (2 (f2 + 1))."""
+    """Estimate the total from windows seen once and twice: S + f1 (f1 - 1) / (2 (f2 + 1))."""
     once, twice = (int(np.sum(table.counts == count)) for count in (1, 2))
     return len(table) + once * (once - 1) // (2 * (twice + 1))
 

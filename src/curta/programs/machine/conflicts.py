@@ -106,7 +106,7 @@ def _step(of: Recorded, text: Text, row: tuple[int, ...], target: int) -> int:
 
 
 def _hint(of: Recorded, role: str, pairs: Sequence[Pair]) -> str:
-    """What resolves all conflicts of a role, tried on the texts; else what makes a difference."""
+    """The change that resolves all conflicts of a role, tried on the texts, or one that helps."""
     remedy = _remedy(of, role, pairs)
     if remedy is not None:
         return f"{remedy} resolves it (tried on all these texts); or write it on a nearer square"
@@ -134,7 +134,7 @@ def _remedy(of: Recorded, role: str, pairs: Sequence[Pair]) -> str | None:
 
 
 def _remedies(of: Recorded) -> Iterator[tuple[str, Machine, int]]:
-    """What may be tried: to look farther, or to find a role from every square of an axis."""
+    """A change to try: look farther, or find a role from every square of an axis."""
     machine, reach = of.machine, of.program.reach
     for far in range(reach + 1, REACH + 1):
         yield f"reach={far}", machine, far

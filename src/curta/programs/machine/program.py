@@ -69,7 +69,7 @@ class Program:
 
     @property
     def title(self) -> str:
-        """What messages call it: for one in a user's file, its line as well."""
+        """Its name in messages: for a program in a user's file, with file and line."""
         function = self.run or self.truth
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         line = f" line {code.co_firstlineno}" if code else ""

@@ -39,7 +39,7 @@ class Recall:
         self.machine, self.windows = machine, windows
         self.table = WindowTable(cells_of(windows))
         self.met: dict[int, Problem] = {}
-        """A problem for each window that was not known before, by its number in the table."""
+        """One problem for each window that was new, by the window's number in the table."""
 
     def know(self, rows: Rows, targets: Queries) -> None:
         """Enters windows that were recorded elsewhere, with what follows them."""

@@ -15,7 +15,7 @@ TRIES = 1_000
 
 
 class RefusedError(UserError):
-    """A program that has no problems of some size."""
+    """A program that has no problems of a given size."""
 
 
 def draw(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:

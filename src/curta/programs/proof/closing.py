@@ -62,13 +62,13 @@ class Open(NamedTuple):
 
 @dataclass(frozen=True)
 class Closure:
-    """What came of a proof."""
+    """The result of a proof."""
 
     open: list[Open]
     reasons: list[str]
     """Why the proof was given up, where it was."""
     states: int
-    """Of all sweeps."""
+    """States of all sweeps."""
     seconds: float
 
     @property

@@ -31,7 +31,7 @@ MOST = 40_000
 
 
 class UnprovableError(UserError):
-    """What the method does not model: the list of such a program stays saturated."""
+    """Raised for programs outside the method; their lists stay saturated."""
 
 
 class Paper:
@@ -215,7 +215,7 @@ class Prompts:
         tokens: dict[int, int],
         filled: tuple[bool, bool, bool] | None,
     ) -> Step:
-        """The end of a link, with the signs that stand on the same square."""
+        """The end of a link, with the operators on the same square."""
         for link in chain[number + 1 :]:
             number += 1
             if isinstance(link.part, Given) or self.machine.moves.offset[link.first[0], self.axis]:

@@ -42,7 +42,7 @@ def guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
 def watched(
     path: Path, seconds: float | None = None, declared_at: int | None = None
 ) -> Iterator[None]:
-    """Turns what a file's code raises into a UserError with its name and line.
+    """Turn an exception from a user's file into a UserError with file name and line.
 
     Where none of its lines was run, as in a call with too many arguments, it is the line on which
     the function is declared.

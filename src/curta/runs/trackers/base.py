@@ -48,7 +48,7 @@ class Tracker(ABC):
     """On the command line, and of the extra that brings the library."""
     library: str
     takes: tuple[str, ...] = ()
-    """The fields of `Tracking` that it knows."""
+    """The fields of `Tracking` that this tracker uses."""
 
     @abstractmethod
     def __init__(self, run: Tracked) -> None:

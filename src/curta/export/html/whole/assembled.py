@@ -35,7 +35,7 @@ MODULES = SHARED + tuple(
 
 
 def page_part(run: "Carried", member: int, told: dict[str, Any]) -> Part:
-    """The page of one member; `told` is what its template is told of the run."""
+    """Render the page of one member; `told` are the template's values for the run."""
     layout: Any = run.layout
     refusal = reason(run.recipe.positions.name, run.parameters)
     if refusal is not None:

@@ -10,7 +10,7 @@ from curta.export.html.design import OPERANDS, operation
 from curta.export.html.evidence import evidence
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
-from curta.problems import tasks
+from curta.problems import task_sizes
 from curta.problems.operations import OPERATIONS
 from curta.runs import folders
 
@@ -47,7 +47,7 @@ def _operation(layout: Layout, task: Task) -> dict[str, Any]:
     return {
         "name": known.name,
         "example": known.example,
-        "trained": tasks.span(task),
+        "trained": task_sizes.span(task),
         "known": True,
     }
 
