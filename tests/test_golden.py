@@ -127,7 +127,7 @@ def differences(kept: Any, now: Any, path: str = "") -> Iterator[str]:
     elif isinstance(kept, int | float) and not isinstance(kept, bool):
         learnt = [far for pattern, far in LEARNT.items() if re.search(pattern, key)]
         relative, absolute = (
-            learnt[0] if learnt else (1e-3, 1e-3) if isinstance(kept, float) else (0, 0)
+            learnt[0] if learnt else (1e-5, 1e-5) if isinstance(kept, float) else (0, 0)
         )
         if abs(kept - now) > relative * abs(kept) + absolute:
             yield f"{path}: {kept!r} is {now!r} now"
