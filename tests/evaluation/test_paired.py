@@ -23,7 +23,7 @@ from tests.made_once import Shared
 
 SETTINGS = Evaluation(digits=(1, 2), count=40)
 
-HALF = {"training__steps": 200, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
+HALF = {"training__steps": 260, "training__batch": 64, "task__digits": [1, 2], "model__width": 32}
 """A run that is right on some problems and wrong on others."""
 
 
@@ -69,7 +69,7 @@ def test_two_members_are_counted_problem_by_problem(run: Run) -> None:
         assert one.seeds.difference == pytest.approx(np.mean(mine) - np.mean(its), abs=1e-6)
         assert told.p <= told.adjusted <= 1
         seen += told.only_first + told.only_second
-    assert seen > 5
+    assert seen > 20
 
 
 def test_a_run_beside_itself_differs_in_nothing(run: Run) -> None:

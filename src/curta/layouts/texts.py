@@ -40,11 +40,8 @@ def stored(recipe: Recipe, machine: Machine, windows: Windows, where: str) -> Pr
     They came with Curta, were registered, or stand in a file that was executed. UserError if what
     is stored there is the machine of other operators.
     """
-    bases = {task.operator: task.base for task in recipe.tasks}
-    store.check_operators(machine, bases, where)
-    known = [program for name in recipe.programs for program in registry.known(name)]
-    own = [in_base(p, bases[p.operator]) for p in known if p.operator in machine.formats]
-    recorder = store.recorder(machine, own) if len(own) == len(machine.formats) else None
+    store.check_operators(machine, [task.operator for task in recipe.tasks], where)
+    recorder = registry.recorder_of(recipe.programs, recipe.tasks, machine)
     return ProgramLayout(machine, windows, recorder)
 
 
@@ -108,20 +105,9 @@ def _for(task: Task, known: tuple[Program, ...]) -> Program:
     """The program for a task's operator."""
     for program in known:
         if program.operator == task.operator:
-            return in_base(program, task.base)
+            return registry.in_base(program, task.base)
     names = ", ".join(program.name for program in known)
     raise UserError(f"task.operator {task.operator!r}: no program of {names} has it")
-
-
-def in_base(program: Program, base: int) -> Program:
-    """The program for digits of that base; UserError if it knows its own alone."""
-    if base in (10, program.base):
-        return program
-    if program.in_base is None:
-        raise UserError(
-            f"task.base {base}: program {program.name!r} knows base {program.base} only"
-        )
-    return program.in_base(base)
 
 
 def _windows(machine: Machine, neighbours: dict[str, tuple[str, ...]]) -> Windows:

@@ -36,7 +36,7 @@ from curta.model import recipes
 from curta.model.positions import user
 from curta.problems.problem import Problem
 from curta.programs.machine import store
-from curta.programs.user import kept, userfiles
+from curta.programs.user import kept, registry, userfiles
 from curta.programs.user.kept import RunCode
 from curta.runs import evaluations, metrics, ownership, provenance
 from curta.runs.info import AS_USUAL, STAGES, Metric, RunInfo, Stage, Tracking
@@ -192,8 +192,11 @@ def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> int:
         listed = windows.read(folder.path)
         if listed is None or (listed.index.find(rows) >= 0).all():
             return 0
-        layout: Any = layout_in(folder)
-        joined = listed.with_texts(layout.machine, layout.windows, layout.recorder, problems)
+        recipe, (machine, near) = folder.state_recipe(), store.read(folder.machine, folder.name)
+        recorder = registry.recorder_of(recipe.programs, recipe.tasks, machine)
+        if recorder is None:
+            return 0
+        joined = listed.with_texts(machine, near, recorder, problems)
         if new := len(joined.rows) - len(listed.rows):
             with ownership.owned(folder.path):
                 windows.save(folder.path, joined)

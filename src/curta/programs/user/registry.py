@@ -14,11 +14,14 @@ from pathlib import Path
 
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.table import counted
+from curta.config.task import Task
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import answer_text
 from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
-from curta.programs.machine import Program, sampling
+from curta.programs.machine import Program, sampling, store
+from curta.programs.machine.machine import Machine
+from curta.programs.machine.survey import Recorder
 from curta.programs.user import generic, userfiles
 
 GROUP = "curta.programs"
@@ -105,6 +108,32 @@ def known(name: str) -> list[Program]:
         return [] if file is None else list(file.programs)
     found = PROGRAMS.get(name) or REGISTERED.get(name) or installed().get(name)
     return [found] if found else []
+
+
+def in_base(program: Program, base: int) -> Program:
+    """The program for digits of that base; UserError if it knows its own alone."""
+    if base in (10, program.base):
+        return program
+    if program.in_base is None:
+        raise UserError(
+            f"task.base {base}: program {program.name!r} knows base {program.base} only"
+        )
+    return program.in_base(base)
+
+
+def recorder_of(names: Iterable[str], tasks: Iterable[Task], machine: Machine) -> Recorder | None:
+    """The code of these programs, in the bases of the tasks, as the machine numbers its tokens.
+
+    None if the code of one of them is not known in this process.
+    """
+    bases = {task.operator: task.base for task in tasks}
+    programs = [
+        in_base(program, bases[program.operator])
+        for name in names
+        for program in known(name)
+        if program.operator in machine.formats
+    ]
+    return store.recorder(machine, programs) if len(programs) == len(machine.formats) else None
 
 
 def names() -> list[str]:
