@@ -28,6 +28,7 @@ SUPPORTED: dict[str, list[Any]] = {
     "activation": ["relu", "relu2"], "tie_embeddings": [False], "weight_sharing": [[]],
     "embedding": ["table"], "attention_scale": [True],
 }  # fmt: skip
+Weights = dict[str, np.ndarray]
 Ball = Sequence[Any]  # arrays of centres and of radii
 
 
@@ -35,7 +36,7 @@ class RefusedError(Exception):
     """The certificate does not hold, or cannot be checked here."""
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path) -> Weights:
     """Return the arrays of a safetensors file by name: a header in JSON, then plain bytes."""
     content = path.read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
@@ -87,13 +88,12 @@ def mixed(cells: Ball, shares: Ball, unit: float) -> Ball:
     return np.sum(shares[0] * cells[0], 1), radius
 
 
-def logits(
-    rows: np.ndarray, w: dict[str, np.ndarray], config: dict[str, Any], machine: Any, unit: float
-) -> Ball:
+def logits(rows: np.ndarray, w: Weights, machine: Any, unit: float) -> Ball:
     """Return the logits after each window, windows x tokens."""
-    roles, epsilon = [role["name"] for role in machine["roles"]], config["norm_epsilon"]
+    config, roles = machine["model"], [role["name"] for role in machine["roles"]]
     role = np.array([roles.index(token["role"]) for token in machine["tokens"]])
-    heads, cells, features = config["heads"], rows.shape[1], config["width"] // config["heads"]
+    heads, cells, epsilon = config["heads"], rows.shape[1], config["norm_epsilon"]
+    features = config["width"] // heads
 
     # A token's vector: the sum of the vectors of its symbol, carry, role and move.
     vectors: Ball = w["tokens"], np.zeros_like(w["tokens"])
@@ -131,8 +131,8 @@ def logits(
     off = ((radius + unit * (np.abs(scores) + 2 * radius)) * exists).max(1, keepdims=True)
     factor = np.exp(2 * off) * (1 + gamma(2 * FUNCTION + cells + 2, unit)) - 1
     shares = share[..., None], ((share * factor + 1e-37) * exists)[..., None]
-    heads_out = [part.reshape(len(rows), -1) for part in mixed(v, shares, unit)]
-    attended = product(heads_out, w["attention.out"][0], unit)
+    outputs = [part.reshape(len(rows), -1) for part in mixed(v, shares, unit)]
+    attended = product(outputs, w["attention.out"][0], unit)
     x = add([part[rows[:, 0]] for part in vectors], attended, unit)
 
     for layer in range(config["num_layers"]):
@@ -148,18 +148,13 @@ def logits(
 
 
 def margins(
-    windows: dict[str, np.ndarray],
-    chosen: np.ndarray,
-    w: dict[str, np.ndarray],
-    config: dict[str, Any],
-    machine: Any,
-    unit: float,
+    windows: Weights, chosen: np.ndarray, w: Weights, machine: Any, unit: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lead of the right token over all others after each window, and a lower bound."""
     lead, proved = np.empty((2, len(chosen)))
     for start in range(0, len(chosen), 4096):
         block = chosen[start : start + 4096]
-        centre, radius = logits(windows["rows"][block], w, config, machine, unit)
+        centre, radius = logits(windows["rows"][block], w, machine, unit)
         right = np.arange(len(block)), windows["targets"][block]
         leads = centre[right][:, None] - centre
         leads[right] = np.inf
@@ -172,7 +167,7 @@ def check(run: Path) -> list[str]:
     """Return a sentence per member; raise RefusedError if the certificate does not hold."""
     certificate = json.loads((run / "certificate.json").read_text())
     machine = json.loads((run / "machine.json").read_text())
-    config = tomllib.loads((run / "recipe.toml").read_text())["model"]
+    config = machine["model"] = tomllib.loads((run / "recipe.toml").read_text())["model"]
     windows = read_arrays(run / "windows.safetensors")
     arrays = read_arrays(max((run / "checkpoints").glob("*.safetensors")))
     for field, values in SUPPORTED.items():
@@ -191,17 +186,14 @@ def check(run: Path) -> list[str]:
         prefix = ".best.model." if best else ".model."
         w = {name.removeprefix(prefix): array[number].astype(float)
              for name, array in arrays.items() if name.startswith(prefix)}  # fmt: skip
-        lead, proved = margins(windows, every, w, config, machine, SINGLE)
+        lead, proved = margins(windows, every, w, machine, SINGLE)
         if np.any(np.abs(windows["margin"][number] - lead) > windows["bound"][number]):
             raise RefusedError(f"member {number}: the margins are not those of these weights")
         unproved = np.flatnonzero(~(proved > 0))  # in single precision, so prove the exact margin
-        exact = margins(windows, unproved, w, config, machine, DOUBLE)[1]
-        wrong = int(np.sum(~(exact > 0)))
-        if wrong != member["wrong"]:
+        exact = margins(windows, unproved, w, machine, DOUBLE)[1]
+        if (wrong := int(np.sum(~(exact > 0)))) or member["wrong"]:
             stated = f"certificate.json counts {member['wrong']:,}"
             raise RefusedError(f"member {number} is wrong on {wrong:,} windows, {stated}")
-        if wrong:
-            raise RefusedError(f"member {number} is wrong on {wrong:,} windows, as is stated")
         lines.append(
             f"member {number} (seed {member['seed']}): right on all {len(rows):,} windows, by"
             f" {lead.min():.3g} logits or more in exact arithmetic; proved for any"
