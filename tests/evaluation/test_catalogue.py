@@ -81,12 +81,12 @@ def test_other_sizes_and_budgets_are_listed_anew(
 def test_damage_is_listed_anew(
     cache: Path, listings: list[int], damage: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curta.config.cache._SAID", set())
+    entries._notify_once.cache_clear()
     recipe, layout = of()
     first = found(recipe, layout)
     (path,) = (cache / "windows").iterdir()
     path.write_bytes(path.read_bytes()[:-9] if damage is None else damage)
-    with pytest.warns(Notice, match="a damaged entry of the cache .* is made anew"):
+    with pytest.warns(Notice, match="a damaged entry of the cache .* is computed again"):
         assert same(found(recipe, layout), first)
     count = len(listings)
     assert same(found(recipe, layout), first)

@@ -1,13 +1,27 @@
 """Published ways of writing problems down. A new one is one file and one line here."""
 
+import re
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curta.config.lazy import Family, Registry
+from curta.config.registry import Registry
 from curta.problems.operations.modular import MODULI
 
 if TYPE_CHECKING:
     from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions
+
+
+@cache
+def _residues(name: str) -> "Layout | None":
+    """Return the layout of a modulus, by its name; None for any other name."""
+    match = re.fullmatch("residues-([1-9][0-9]{0,8})", name)
+    if match is None or int(match[1]) not in MODULI:
+        return None
+    from curta.layouts.residues import Residues
+
+    return Residues(int(match[1]))
+
 
 LAYOUTS: "Registry[Layout]" = Registry(
     "layout",
@@ -30,9 +44,10 @@ LAYOUTS: "Registry[Layout]" = Registry(
         "labelled": "curta.layouts.labelled:Labelled",
         "spaced": "curta.layouts.spaced:Spaced",
         "spaced-apart": "curta.layouts.spaced:SpacedApart",
+        "residues-97": "curta.layouts.residues:Residues",
     },
-    make=lambda layout, *number: layout(*number),
-    families={"residues": Family("curta.layouts.residues:Residues", MODULI, listed=(97,))},
+    load=lambda layout: layout(),
+    numbered=_residues,
 )
 
 __all__ = [

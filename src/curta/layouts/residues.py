@@ -32,7 +32,7 @@ class Residues(DirectLayout):
     most = 2
     end_sign = ""
 
-    def __init__(self, modulus: int) -> None:
+    def __init__(self, modulus: int = 97) -> None:
         self.modulus, self.name = modulus, f"residues-{modulus}"
         self.characters = (*map(str, range(modulus)), *SIGNS, "=")
         self.operators = tuple(f"{sign} mod {modulus}" for sign in SIGNS)

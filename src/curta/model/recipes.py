@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from curta.config import changed, files, recipe
+from curta.config import files, recipe
 from curta.config.errors import UserError, quoted, unknown
 from curta.config.limits import check_path
 from curta.config.positions import Window
@@ -56,7 +56,7 @@ def resolve(
                 raise lost[path]
             fields = unread.without(fields, path)
     found = stated(fields, where) if lost else found
-    return changed.described(found, _stated_or_none(own, where), name, {**common, **overrides})
+    return recipe.with_summary(found, _stated_or_none(own, where), name, {**common, **overrides})
 
 
 def read(name: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from curta.config.printable import printable
+from curta.config.errors import printable
 from curta.config.table import Column, Table, cell, counted, spanned
 from curta.frontends.cli.certified import certificate as certificate
 from curta.frontends.cli.screen import Screen

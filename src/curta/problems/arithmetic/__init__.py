@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.config.families import Families
+from curta.config.registry import Registry
 from curta.problems.arithmetic import cases, digits
 from curta.problems.arithmetic.base import Arithmetic, Case, Noise, Result
 from curta.problems.arithmetic.digits import Numbers
@@ -137,5 +137,5 @@ _WRITTEN: dict[str, Arithmetic] = {
     "copy": Arithmetic(_same, _SINGLE),
     "reverse": Arithmetic(_reversed, _SINGLE),
 }
-ARITHMETIC: Families[Arithmetic] = Families(_WRITTEN, made=_modular)
+ARITHMETIC: Registry[Arithmetic] = Registry("operation", _WRITTEN, numbered=_modular)
 """Of every operation that is `on_device`, by its symbol."""

@@ -1,6 +1,6 @@
 """What Curta can calculate. A new operation is one file and one line here."""
 
-from curta.config.families import Families
+from curta.config.registry import Registry
 from curta.problems.operations import modular
 from curta.problems.operations.addition import Addition
 from curta.problems.operations.base import Answer, Operation
@@ -17,8 +17,10 @@ _CLASSES: tuple[type[Operation], ...] = (
     Copy, Reverse,
 )  # fmt: skip
 
-OPERATIONS: Families[Operation] = Families(
-    {operation.symbol: operation() for operation in _CLASSES}, made=modular.modular
+OPERATIONS: Registry[Operation] = Registry(
+    "operator",
+    {operation.symbol: operation() for operation in _CLASSES},
+    numbered=modular.modular,
 )
 """Operations by their symbols, and those modulo a number. Programs add theirs: see `programs`."""
 
