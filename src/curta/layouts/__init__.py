@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from curta.config.registry import Registry
-from curta.problems.operations.modular import MODULI
+from curta.problems.operations import MODULI
 
 if TYPE_CHECKING:
     from curta.layouts.base import Layout, Role, ShapeBounds, Text, TokenPositions

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, Entry, State, tabulated
 from curta.layouts.forms import AnswerPattern, PromptFormat
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer, Operation
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, check_operands

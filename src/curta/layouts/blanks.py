@@ -14,7 +14,7 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Role
 from curta.layouts.direct import DirectLayout, SumLayout
 from curta.layouts.forms import AnswerPattern
-from curta.problems.arithmetic.digits import Numbers, places
+from curta.problems.digits import Numbers, places
 
 BLANK = len(DirectLayout.roles)
 

@@ -13,7 +13,7 @@ from curta.layouts.base import END, Role, ShapeBounds, Text, join, number
 from curta.layouts.direct import DirectLayout, MarkedLayout, interleaved
 from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.digits import Numbers
 from curta.problems.problem import Problem
 
 NONE, ONE = ".'"

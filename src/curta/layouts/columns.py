@@ -17,8 +17,8 @@ from curta.layouts.base import ShapeBounds, Text
 from curta.layouts.direct import ANSWER, EQUALS, FIRST, SECOND, SumLayout
 from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 

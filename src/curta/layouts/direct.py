@@ -24,10 +24,9 @@ from curta.layouts.base import (
     sign,
 )
 from curta.layouts.forms import NUMBERS, AnswerPattern, PromptFormat, ordered
-from curta.problems.arithmetic import ARITHMETIC
-from curta.problems.arithmetic.base import Result
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.arithmetic import ARITHMETIC, Result
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from curta.layouts.automaton import Entry, State
 from curta.layouts.base import Piece, Role, ShapeBounds
 from curta.layouts.direct import DirectLayout
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.digits import Numbers
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 

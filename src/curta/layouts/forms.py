@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from curta.problems.decimals import to_int, to_text
+from curta.problems.numerals import to_int, to_text
 
 NUMBERS = "[0-9]+(?:,[0-9]+)*"
 """One number or more, as a regular expression."""

@@ -20,8 +20,8 @@ from jaxtyping import Array, Int, Key
 
 from curta.layouts.base import END, Piece, Role, ShapeBounds, Text, flipped, number
 from curta.layouts.direct import DirectLayout, MarkedLayout, interleaved
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_int, to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem
 

@@ -15,9 +15,10 @@ from jaxtyping import Int
 
 from curta.layouts.base import ShapeBounds, Text
 from curta.layouts.direct import DirectLayout
-from curta.problems.arithmetic import ARITHMETIC, digits
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.operations.modular import SIGNS
+from curta.problems import digits
+from curta.problems.arithmetic import ARITHMETIC
+from curta.problems.digits import Numbers
+from curta.problems.operations import SIGNS
 from curta.problems.problem import Problem
 
 

@@ -15,8 +15,8 @@ from curta.layouts.automaton import Entry, State
 from curta.layouts.base import END, Piece, Role, ShapeBounds, flipped, number
 from curta.layouts.direct import DirectLayout
 from curta.layouts.forms import AnswerPattern
-from curta.problems.arithmetic.digits import Numbers
-from curta.problems.decimals import to_text
+from curta.problems.digits import Numbers
+from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
 from curta.programs.machine.tokens import HOME
 

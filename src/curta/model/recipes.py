@@ -19,6 +19,7 @@ from curta.layouts import LAYOUTS, layout_named
 from curta.model import unread
 from curta.model.positions import encoding, user
 from curta.problems import problem
+from curta.problems.operations import operation_named
 from curta.problems.sizes import OperandLimits
 from curta.programs.user import generic, registry, userfiles
 
@@ -143,7 +144,7 @@ def check(of: Recipe) -> None:
 def _check_names(of: Recipe) -> None:
     """Raises UserError for an operator or a layout that there is not."""
     for task in of.tasks:
-        problem.operation_named(task.operator)
+        operation_named(task.operator)
     for name in (of.layout, *of.evaluation.layouts) if of.layout is not None else ():
         LAYOUTS.check(name)
 

@@ -18,8 +18,8 @@ from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
 from curta.layouts.base import Text
 from curta.layouts.program import ProgramLayout
-from curta.problems.arithmetic.base import Result
-from curta.problems.arithmetic.digits import Numbers
+from curta.problems.arithmetic import Result
+from curta.problems.digits import Numbers
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, answer_text
 

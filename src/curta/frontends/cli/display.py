@@ -247,7 +247,7 @@ def probes_list(recipe: "Recipe") -> Table:
 
 def answer_line(problem: "Problem", answer: "Answer | None") -> Text:
     """`12 + 34 = 46  right`, with long numbers shortened."""
-    from curta.problems.notation import written
+    from curta.problems.numerals import written
     from curta.problems.problem import answer_text
     from curta.report.tables.evaluation import short
 
