@@ -44,7 +44,7 @@ class Registry(UserDict[str, T]):
         if isinstance(self.data[name], str):
             module, _, attribute = self.data[name].partition(":")
             self.data[name] = self._load(getattr(import_module(module), attribute))
-        return self.data[name]  # type: ignore[no-any-return]
+        return self.data[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.data or (isinstance(name, str) and self._numbered(name) is not None)

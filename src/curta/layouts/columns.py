@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from curta.layouts.automaton import Entry, State
-from curta.layouts.base import ShapeBounds, Text
+from curta.layouts.base import AnswerPattern, ShapeBounds, Text
 from curta.layouts.direct import ANSWER, EQUALS, FIRST, SECOND, SumLayout
-from curta.layouts.forms import AnswerPattern
 from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text

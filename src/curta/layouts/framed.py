@@ -32,7 +32,6 @@ class Framed(DirectLayout):
     roles = (*DirectLayout.roles[:FILLING], Role("filling"))
     operators = ("+", "*")
     most = 2
-    axes = ("index",)
 
     def prompt(self, problem: Problem) -> str:
         first, second = (to_text(value)[::-1] for value in problem.operands)

@@ -26,7 +26,6 @@ class Residues(DirectLayout):
     """The layout of one modulus: its name ends in it."""
 
     summary = "modulo a number, one token for each residue; all numbers stand at 0"
-    axes = ("index",)
     roles = DirectLayout.roles[:5]
     reverse = False
     reverse_operands = False
