@@ -42,15 +42,15 @@ def of(**changes: Any) -> tuple[Recipe, ProgramLayout]:
     return recipe, paper.layout(recipe)
 
 
-def found(recipe: Recipe, layout: ProgramLayout) -> catalogue.Found:
-    return catalogue.found(recipe, layout, recipe.tasks[0])
+def found(recipe: Recipe, layout: ProgramLayout) -> catalogue.WindowCatalogue:
+    return catalogue.of_task(recipe, layout, recipe.tasks[0])
 
 
-def timeless(one: catalogue.Found) -> catalogue.Found:
+def timeless(one: catalogue.WindowCatalogue) -> catalogue.WindowCatalogue:
     return one._replace(listing=replace(one.listing, seconds=0.0))
 
 
-def same(one: catalogue.Found, other: catalogue.Found) -> bool:
+def same(one: catalogue.WindowCatalogue, other: catalogue.WindowCatalogue) -> bool:
     pairs = zip(timeless(one), timeless(other), strict=True)
     return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
