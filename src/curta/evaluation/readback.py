@@ -101,6 +101,7 @@ class _RoleTable:
         self.role = machine.tokens[rows[0, 0]].role
         near = windows.get(self.role, ())
         self.names = ["last", *neighbour_names(near)]
+        self.roles = [self.role, *(role for role, _ in near)]
         self.rows = rows[:, : len(self.names)]
         values = [t.value if t.value is not None else -1 for t in machine.tokens]
         value = np.array([*values, -1])[self.rows]
@@ -123,14 +124,15 @@ class _RoleTable:
             Condition(f"last_carry == {value}", self.columns["last_carry"] == value)
             for value in np.unique(self.columns.get("last_carry", [])).tolist()
         ]
-        for name, cells in zip(self.names, self.rows.T, strict=True):
+        for name, role, cells in zip(self.names, self.roles, self.rows.T, strict=True):
             empty = cells == len(self.machine.tokens)
             if empty.any() and not empty.all():
                 tests.append(Condition(f"{name!r} in empty", empty))
                 tests.append(Condition(f"{name!r} not in empty", ~empty))
             there = [self.machine.tokens[cell] for cell in set(cells[~empty].tolist())]
             symbols = {token.symbol for token in there if token.value is None}
-            sign = name if all(token.value is None for token in there) else f"signs.get({name!r})"
+            alone = all(t.value is None for t in self.machine.tokens if t.role == role)
+            sign = name if alone else f"signs.get({name!r})"
             for symbol in sorted(symbols):
                 same = [t.value is None and t.symbol == symbol for t in self.machine.tokens]
                 holds = np.array([*same, False])[cells]
