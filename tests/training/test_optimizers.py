@@ -17,8 +17,8 @@ from curta.layouts import layout_named
 from curta.layouts.batches import padded
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.keys import step_keys
 from curta.training.optimizers import HyperParams, matrices, schedule, transformation
+from curta.training.trainer import step_keys
 from tests import tiny
 
 LAYOUT = layout_named("coupled")

@@ -66,7 +66,7 @@ def training_windows(
 
     Of the listed ones it is not shown `training.held_out_windows`, drawn by its seed.
     """
-    tables = [shown_to(recipe, layout, seed) for seed in seeds]
+    tables = [windows_met(recipe, layout, seed) for seed in seeds]
     every = [*([listed] if listed else []), *((table.rows, table.targets) for table in tables)]
     # In the order of their content, so that a member draws the same whoever is trained beside it.
     rows, first = np.unique(np.concatenate([rows for rows, _ in every]), axis=0, return_index=True)
@@ -179,8 +179,8 @@ def trained_rows(
     return known
 
 
-def shown_to(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
-    """The distinct windows of a member's problems, with how often it met each."""
+def windows_met(recipe: Recipe, layout: ProgramLayout, seed: int) -> WindowTable:
+    """Return the distinct windows of a member's problems, with how often it met each."""
     assert layout.recorder is not None
     cells = cells_of(layout.windows)
     table = WindowTable(cells)
