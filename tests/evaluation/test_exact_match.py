@@ -14,7 +14,7 @@ from curta.config.errors import UserError
 from curta.config.recipe import shipped_names
 from curta.config.sections import Evaluation
 from curta.config.typed import as_json
-from curta.evaluation import exact_match, scoring, teacher_forcing
+from curta.evaluation import exact_match, scoring, teacher_forcing, writing
 from curta.evaluation.generation import completions
 from curta.evaluation.scoring import Models
 from curta.layouts import layout_named
@@ -99,14 +99,14 @@ def test_a_difference_between_look_up_and_writing_is_reported(
 ) -> None:
     settings = Evaluation(digits=(1,), count=32, generated=32)
     assert exact_match.lengths(windowed, "+", 1, settings)[0].generated.agrees is True
-    write = exact_match.write_all
+    write = writing.write_all
 
     def torn(*of: Any) -> Written:
         tokens, counts = write(*of)
         tokens[np.arange(len(counts)), counts - 1] = 0
         return Written(tokens, counts)
 
-    monkeypatch.setattr(exact_match, "write_all", torn)
+    monkeypatch.setattr(writing, "write_all", torn)
     row = exact_match.lengths(windowed, "+", 1, settings)[0]
     assert any(share > 0 for share in row.exact_match)
     assert row.generated.agrees is False

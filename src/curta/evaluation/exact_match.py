@@ -8,40 +8,41 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
 from curta.config.sections import Evaluation
 from curta.config.task import Task
 from curta.evaluation.evaluation_set import drawn, slices
-from curta.evaluation.first_error import first_error
-from curta.evaluation.generation import completions
-from curta.evaluation.results import Example, Generated, Grid, SliceResult, WrongAnswer
+from curta.evaluation.results import (
+    HELD_OUT,
+    Example,
+    Generated,
+    Grid,
+    SliceResult,
+    WholeTable,
+    WrongAnswer,
+)
 from curta.evaluation.scoring import (
     Models,
     Scores,
-    bounds_of,
     exact_match,
     room_for,
     rounded,
     scores,
 )
-from curta.evaluation.watched import HELD_OUT
+from curta.evaluation.writing import MOST_NATS, TokensAndAnswer, answers, first_error
 from curta.layouts import ShapeBounds
-from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
-from curta.problems.operations import Answer
+from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.sheet import Prompts
-from curta.programs.machine.writing import write, write_all
+from curta.problems.problem_table import Table
 
-Written = tuple[list[int], Answer | None]
-"""The tokens that a member wrote, and the answer in them; None if it is malformed."""
-
-MOST_NATS = 690.0
-"""The loss from which on all perplexities are the same: the largest that a file holds."""
+TABLE_BLOCK = 8192
+"""Problems of a whole table in one pass."""
 
 Cells = list[list[float]]
 """A row of a grid: of each member, exact match for each count of digits of the second operand."""
@@ -122,6 +123,29 @@ def grid(operator: str, settings: Evaluation, rows: Sequence[Cells]) -> Grid:
     return Grid(operator, settings.grid, counts, settings.grid_count, members)
 
 
+def whole_table(
+    models: Models, operator: str, limit: int, progress: Callable[[float], None]
+) -> WholeTable:
+    """Count how many of all problems with two operands from 0 to `limit` each member has right."""
+    pairs = table_pairs(operator, limit)
+    correct = np.zeros(models.members, np.int64)
+    for start in range(0, len(pairs), TABLE_BLOCK):
+        block = pairs[start : start + TABLE_BLOCK].tolist()
+        problems = [Problem(operator, tuple(pair)) for pair in block]
+        correct += exact_match(models, problems).sum(axis=1)
+        progress(min(1.0, (start + TABLE_BLOCK) / len(pairs)))
+    return WholeTable(operator, limit, len(pairs), correct.tolist())
+
+
+def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
+    """Return all operands that have an answer, in a random order that is always the same."""
+    table, operation = Table(operator, 0, limit), OPERATIONS[operator]
+    pairs = np.asarray(table.pairs(jnp.arange(table.rows)))
+    if operation.on_device:
+        return pairs
+    return pairs[[operation.refuse(pair) is None for pair in map(tuple, pairs.tolist())]]
+
+
 def examples(models: Models, operator: str, size: int | str, settings: Evaluation) -> list[Example]:
     """A few generated answers of every member."""
     problems = [
@@ -170,7 +194,7 @@ def _errors(
     models: Models,
     problems: Sequence[Problem],
     exact_match: Bool[np.ndarray, "members problems"],
-    written: list[list[Written]],
+    written: list[list[TokensAndAnswer]],
     bounds: ShapeBounds | None,
 ) -> Iterator[WrongAnswer]:
     """Of each member that is wrong one problem.
@@ -203,7 +227,7 @@ def _wrong(one: Example) -> WrongAnswer:
     return WrongAnswer(one.problem, one.truth, one.answer, one.member, one.first_error)
 
 
-def _example(models: Models, member: int, problem: Problem, written: Written) -> Example:
+def _example(models: Models, member: int, problem: Problem, written: TokensAndAnswer) -> Example:
     """A problem, what a member wrote after it, and where that goes wrong."""
     (tokens, answer), base, layout = written, problem.answer_base, models.layout
     return Example(
@@ -222,7 +246,7 @@ def _generated(
     texts: Sequence[list[int]],
     scored: Scores,
     bounds: ShapeBounds | None,
-) -> tuple[Generated, list[list[Written]]]:
+) -> tuple[Generated, list[list[TokensAndAnswer]]]:
     """How many generated answers are right, whether it agrees, how fast it wrote; what it wrote.
 
     It agrees if it writes the true one of `texts` to the letter just where one pass says so; an
@@ -250,59 +274,3 @@ def _completion(models: Models, problem: Problem) -> list[int]:
     """What is right to write after the prompt."""
     tokens, prompt = models.layout.tokens_of(problem)
     return tokens[prompt:]
-
-
-def generate(
-    models: Models,
-    member: int,
-    problems: Sequence[Problem],
-    bounds: ShapeBounds | None,
-) -> list[list[int]]:
-    """The tokens that a member writes after each prompt, one after the other.
-
-    Under a window a text without end is given up after more tokens than any program writes.
-    """
-    layout = models.layout
-    if models.memo is None:
-        bounds = bounds or bounds_of(models, problems)
-        return completions(models.member(member), layout, problems, bounds)
-    assert isinstance(layout, ProgramLayout)
-    prompts = [layout.prompt_tokens(problem) for problem in problems]
-    return write(layout.machine, layout.windows, models.memo.look(member), prompts)
-
-
-def answers(
-    models: Models, asked: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
-) -> list[Written]:
-    """What members write after problems, and the answers in that; under a window side by side.
-
-    There a text is given up that is longer than is right, or whose pen goes much farther.
-    """
-    layout, texts = models.layout, list[list[int]]()
-    if not asked:
-        return []
-    if models.memo is None or not isinstance(layout, ProgramLayout):
-        for member, group in groupby(asked, lambda one: one[0]):
-            texts += generate(models, member, [problem for _, problem in group], bounds)
-    else:
-        right = dict[Problem, tuple[list[int], int]]()
-        for _, problem in asked:
-            if problem not in right:
-                right[problem] = layout.tokens_of(problem)
-        look, members = models.memo.tokens, np.array([member for member, _ in asked])
-        whole, prompts = (
-            Prompts.of(rows)
-            for rows in (
-                [tokens for tokens, _ in right.values()],
-                [right[problem][0][: right[problem][1]] for _, problem in asked],
-            )
-        )
-        limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
-        texts = write_all(
-            layout.machine, layout.windows, lambda rows, n: look(rows, members[n]), prompts, limit,
-            whole,
-        ).lists  # fmt: skip
-    return [
-        (text, layout.answer(problem, text))
-        for (_, problem), text in zip(asked, texts, strict=True)
-    ]

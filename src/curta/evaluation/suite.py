@@ -10,7 +10,7 @@ from curta.config import sections
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.task import Task
-from curta.evaluation import exact_match, exhaustive, gap
+from curta.evaluation import exact_match, gap
 from curta.evaluation.evaluation_set import size_name, within
 from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult, UnevaluatedSize
 from curta.evaluation.scoring import Models
@@ -113,7 +113,8 @@ def evaluate(
         lengths=[*lengths, *chain.from_iterable(found(_held_out(recipe, models, settings)))],
         grids=tuple(filled(operator, rows) for operator, rows in grids.items()),
         tables=tuple(
-            exhaustive.table(models, o, settings.table, _share(say, f"all of {o}")) for o in tables
+            exact_match.whole_table(models, o, settings.table, _share(say, f"all of {o}"))
+            for o in tables
         ),
         examples=list(_examples(recipe, models, settings)),
         gaps=tuple(chain.from_iterable(found(_gaps(recipe, models, settings)))),

@@ -16,7 +16,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe, as_table
 from curta.evaluation import bulk, certificate, evaluation_set, expected, scoring, suite
 from curta.evaluation.results import Certificate, Evaluation, read_windows
-from curta.evaluation.sampling import named, written
+from curta.evaluation.writing import named, written
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
 from curta.model.recipes import check_problems
