@@ -89,7 +89,7 @@ def test_look_up_writes_and_scores_what_whole_texts_do(windowed: Models) -> None
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4, atol=1e-4)
     for member in (0, 1):
-        written = exact_match.generate(windowed, member, asked, None)
+        written = writing.generate(windowed, member, asked, None)
         for mine, other in zip(written, texts(windowed, member, asked), strict=True):
             assert mine[: len(other)] == other  # decoding ends where its room does
 
@@ -173,7 +173,7 @@ def test_every_member_that_is_wrong_has_one_such_problem(windowed: Models, gener
         asked = {str(p): p for p in problems("+", row.slice_name, (3, 3), 8, settings.seed)}
         for error in row.errors:
             problem = asked[error.problem]
-            (text,) = exact_match.generate(windowed, error.member, [problem], None)
+            (text,) = writing.generate(windowed, error.member, [problem], None)
             tokens, prompt = windowed.layout.tokens_of(problem)
             at, right = error.first_error.at, tokens[prompt:]
             assert text[:at] == right[:at]
