@@ -57,8 +57,8 @@ def lengths(
         name: drawn(models.layout, operator, name, size, count, settings.seed)
         for name in slices(models.layout, operator)
     }
-    found = {name: problems for name, problems in sets.items() if problems}
-    return _evaluated(models, found, str(size), settings)
+    sets = {name: problems for name, problems in sets.items() if problems}
+    return _evaluated(models, sets, str(size), settings)
 
 
 def held_out(models: Models, task: Task, first: int, settings: Evaluation) -> list[SliceResult]:
@@ -168,9 +168,9 @@ def _evaluated(
         # compiles, so that only writing is timed
         answers(models, [(0, problem) for problem in every[:sample]], bounds)
     digits = max(max(widths(problem)) for problem in every)
-    found, rows, first = scores(models, every, bounds), [], 0
+    all_scores, rows, first = scores(models, every, bounds), [], 0
     for name, problems in sets.items():
-        own = found.part(slice(first, first := first + len(problems)))
+        own = all_scores.part(slice(first, first := first + len(problems)))
         texts = [_completion(models, problem) for problem in problems[:sample]]
         generated, written = _generated(models, problems[:sample], texts, own, bounds)
         rows.append(
@@ -197,34 +197,31 @@ def _errors(
     written: list[list[TokensAndAnswer]],
     bounds: ShapeBounds | None,
 ) -> Iterator[WrongAnswer]:
-    """Of each member that is wrong one problem.
+    """Yield one problem of each member that is wrong.
 
-    One of the generated sample if there is one, else the first ones are generated too.
+    It is one of the generated sample if there is one, else the first ones are generated too.
     """
     wrong = [np.flatnonzero(~mine).tolist() for mine in exact_match]
     count = len(written[0]) if models.memo is None else 1  # as many as what is compiled writes
-    asked = [
+    further = [
         (member, number)
         for member, mine in enumerate(wrong)
         if mine and mine[0] >= len(written[member])
         for number in (mine * count)[:count]
     ]
-    further = answers(models, [(member, problems[number]) for member, number in asked], bounds)
-    more = dict(zip(asked, further, strict=True))
+    pairs = [(member, problems[number]) for member, number in further]
+    more = dict(zip(further, answers(models, pairs, bounds), strict=True))
     for member, sample in enumerate(written):
-        known = {(member, number): answer for number, answer in enumerate(sample)} | more
-        wrongly = (
-            _example(models, member, problems[number], known[member, number])
-            for number in wrong[member]
-            if (member, number) in known
-        )
-        yield from [_wrong(one) for one in wrongly if one.first_error is not None][:1]
-
-
-def _wrong(one: Example) -> WrongAnswer:
-    """An example without its text, which may be very long."""
-    assert one.first_error is not None
-    return WrongAnswer(one.problem, one.truth, one.answer, one.member, one.first_error)
+        texts = {(member, number): answer for number, answer in enumerate(sample)} | more
+        for number in wrong[member]:
+            if (member, number) not in texts:
+                continue
+            example = _example(models, member, problems[number], texts[member, number])
+            if example.first_error is not None:
+                yield WrongAnswer(  # without the text, which may be very long
+                    example.problem, example.truth, example.answer, member, example.first_error
+                )
+                break
 
 
 def _example(models: Models, member: int, problem: Problem, written: TokensAndAnswer) -> Example:

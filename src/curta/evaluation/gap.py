@@ -71,13 +71,13 @@ def can_be_known(layout: Layout, task: Task) -> bool:
     return task.rows > 0
 
 
-def found(models: Models, task: Task, asked: TrainedAndHeldOut) -> Gap:
+def found(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
     """What every member makes of them."""
-    everything = [*(one for mine in asked.trained for one in mine), *asked.held_out]
+    everything = [*(one for mine in problems.trained for one in mine), *problems.held_out]
     bounds = scoring.room_for(models, everything)
-    trained = _share(own_exact_match(models, asked.trained, bounds))
-    held_out = _share(scoring.exact_match(models, asked.held_out, bounds))
-    twins = _share(scoring.exact_match(models, asked.twins, bounds)) if asked.twins else None
+    trained = _share(own_exact_match(models, problems.trained, bounds))
+    held_out = _share(scoring.exact_match(models, problems.held_out, bounds))
+    twins = _share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
     pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
     gap = [round(one - other, 6) for one, other in pairs]
     return Gap(task.operator, describe_range(task), trained, held_out, gap, twins)
