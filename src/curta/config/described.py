@@ -35,11 +35,11 @@ def lines(encodings: tuple[type[Any], ...] = ()) -> dict[str, str]:
 
     `encodings` are settings of users' encodings, besides those of Curta's own.
     """
-    found: dict[str, list[str]] = {}
+    by_path: dict[str, list[str]] = {}
     for path, text, _, names in described(encodings):
         whose = f"({', '.join(names)})" if names else ""
-        found.setdefault(path, []).append(f"{first_sentence(text)} {whose}".strip())
-    return {path: " ".join(parts) for path, parts in found.items()}
+        by_path.setdefault(path, []).append(f"{first_sentence(text)} {whose}".strip())
+    return {path: " ".join(texts) for path, texts in by_path.items()}
 
 
 def described(encodings: Sequence[type[Any]] = ()) -> list[Described]:
@@ -103,11 +103,11 @@ def texts(kind: type[Any]) -> dict[str, str]:
 
     A field that is stated anew without a text keeps its former one.
     """
-    found: dict[str, str] = {}
-    for one in kind.__mro__[-2::-1]:
-        file = getattr(sys.modules[one.__module__], "__file__", None)
-        found |= _in_file(file).get(one.__name__, {}) if file else {}
-    return found
+    by_field: dict[str, str] = {}
+    for base in kind.__mro__[-2::-1]:
+        file = getattr(sys.modules[base.__module__], "__file__", None)
+        by_field |= _in_file(file).get(base.__name__, {}) if file else {}
+    return by_field
 
 
 @cache
@@ -121,12 +121,12 @@ def _in_file(file: str) -> dict[str, dict[str, str]]:
 
 
 def _below(node: ast.ClassDef) -> dict[str, str]:
-    found = {}
+    by_field = {}
     for pair in pairwise(node.body):
         match pair:
             case (
                 ast.AnnAssign(target=ast.Name(id=field)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                found[field] = " ".join(text.split())
-    return found
+                by_field[field] = " ".join(text.split())
+    return by_field

@@ -153,9 +153,9 @@ def examples(models: Models, operator: str, size: int | str, settings: Evaluatio
         for name in slices(models.layout, operator)
         for problem in drawn(models.layout, operator, name, size, 2, settings.seed + 1)
     ]
-    asked = [(member, problem) for member in range(models.members) for problem in problems]
-    written = answers(models, asked, room_for(models, problems))
-    return [_example(models, *one, text) for one, text in zip(asked, written, strict=True)]
+    pairs = [(member, problem) for member in range(models.members) for problem in problems]
+    texts = answers(models, pairs, room_for(models, problems))
+    return [_example(models, *pair, text) for pair, text in zip(pairs, texts, strict=True)]
 
 
 def _evaluated(
@@ -170,9 +170,9 @@ def _evaluated(
     digits = max(max(widths(problem)) for problem in every)
     all_scores, rows, first = scores(models, every, bounds), [], 0
     for name, problems in sets.items():
-        own = all_scores.part(slice(first, first := first + len(problems)))
+        part = all_scores.part(slice(first, first := first + len(problems)))
         texts = [_completion(models, problem) for problem in problems[:sample]]
-        generated, written = _generated(models, problems[:sample], texts, own, bounds)
+        generated, written = _generated(models, problems[:sample], texts, part, bounds)
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -180,11 +180,11 @@ def _evaluated(
                 digits=digits,
                 slice_name=name,
                 count=len(problems),
-                exact_match=rounded(own.exact_match.mean(axis=1)),
-                token_accuracy=rounded(own.token_accuracy),
-                perplexity=np.exp(np.minimum(own.loss, MOST_NATS)).round(6).tolist(),
+                exact_match=rounded(part.exact_match.mean(axis=1)),
+                token_accuracy=rounded(part.token_accuracy),
+                perplexity=np.exp(np.minimum(part.loss, MOST_NATS)).round(6).tolist(),
                 generated=generated,
-                errors=list(_errors(models, problems, own.exact_match, written, bounds)),
+                errors=list(_errors(models, problems, part.exact_match, written, bounds)),
             )
         )
     return rows
@@ -250,10 +250,10 @@ def _generated(
     answer may be right although its trace is not.
     """
     begun = time.perf_counter()
-    asked = [(member, problem) for member in range(models.members) for problem in sample]
-    flat = answers(models, asked, bounds)
+    pairs = [(member, problem) for member in range(models.members) for problem in sample]
+    flat = answers(models, pairs, bounds)
     seconds = time.perf_counter() - begun
-    written = [flat[first : first + len(sample)] for first in range(0, len(asked), len(sample))]
+    written = [flat[first : first + len(sample)] for first in range(0, len(pairs), len(sample))]
     tokens = sum(len(text) for answers in written for text, _ in answers)
     right = np.array(
         [[a == p.truth for (_, a), p in zip(row, sample, strict=True)] for row in written]

@@ -7,7 +7,7 @@ step, none is known to be new. The same problems are watched while a run is trai
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,13 +73,13 @@ def can_be_known(layout: Layout, task: Task) -> bool:
 
 def found(models: Models, task: Task, problems: TrainedAndHeldOut) -> Gap:
     """What every member makes of them."""
-    everything = [*(one for mine in problems.trained for one in mine), *problems.held_out]
-    bounds = scoring.room_for(models, everything)
+    every = [*chain.from_iterable(problems.trained), *problems.held_out]
+    bounds = scoring.room_for(models, every)
     trained = _share(own_exact_match(models, problems.trained, bounds))
     held_out = _share(scoring.exact_match(models, problems.held_out, bounds))
     twins = _share(scoring.exact_match(models, problems.twins, bounds)) if problems.twins else None
     pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
-    gap = [round(one - other, 6) for one, other in pairs]
+    gap = [round(ours - other, 6) for ours, other in pairs]
     return Gap(task.operator, describe_range(task), trained, held_out, gap, twins)
 
 
@@ -170,14 +170,15 @@ def _held_out(
     """Of a table those that the evaluation asks anyway; else new ones."""
     if task.values:
         first = recipe.training.validation if recipe.training.validate_every else 0
-        parts = 1 + len(recipe.evaluation.layouts)
-        count = min(count, (task.held_out - first) // parts)
+        sets = 1 + len(recipe.evaluation.layouts)
+        count = min(count, (task.held_out - first) // sets)
         return tasks.held_out(task, range(first, first + count))
     watched = records.validation(recipe, layout, task) if recipe.training.validate_every else []
     if not isinstance(layout, ProgramLayout):
-        known = {_key(task, problem.operands) for problem in watched}
+        validated = {_key(task, problem.operands) for problem in watched}
         fresh = tasks.fresh_problems(task, count + len(watched))
-        return [one for one in fresh if _key(task, one.operands) not in known][:count]
+        fresh = [problem for problem in fresh if _key(task, problem.operands) not in validated]
+        return fresh[:count]
     base = layout.base(task.operator)
     new = islice(_new(recipe, layout, task, seeds, watched, TRIES * count), count)
     return [Problem(task.operator, operands, base) for operands in new]

@@ -58,7 +58,7 @@ def complete(
     written = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
     start = Writing(jnp.int32(0), first, state, cache, written, jnp.zeros(len(tokens), bool))
 
-    def going(now: Writing) -> Array:
+    def unfinished(now: Writing) -> Array:
         return (now.step < bounds.completion) & ~jnp.all(now.done)
 
     def write(now: Writing) -> Writing:
@@ -71,7 +71,7 @@ def complete(
         following = jnp.argmax(logits[:, 0], axis=-1)
         return Writing(now.step + 1, following, state, cache, written, now.done | (token == end))
 
-    return jax.lax.while_loop(going, write, start).written
+    return jax.lax.while_loop(unfinished, write, start).written
 
 
 def completions(

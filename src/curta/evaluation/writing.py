@@ -54,7 +54,7 @@ def generate(
 
 
 def answers(
-    models: Models, asked: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
+    models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
 ) -> list[TokensAndAnswer]:
     """Return what members write after problems, and the answers in that.
 
@@ -62,16 +62,16 @@ def answers(
     whose pen goes much farther.
     """
     layout, texts = models.layout, list[list[int]]()
-    if not asked:
+    if not pairs:
         return []
     if models.memo is None or not isinstance(layout, ProgramLayout):
-        for member, group in groupby(asked, lambda pair: pair[0]):
+        for member, group in groupby(pairs, lambda pair: pair[0]):
             texts += generate(models, member, [problem for _, problem in group], bounds)
     else:
-        right = {problem: layout.tokens_of(problem) for problem in {p: None for _, p in asked}}
-        look, members = models.memo.tokens, np.array([member for member, _ in asked])
+        right = {problem: layout.tokens_of(problem) for problem in {p: None for _, p in pairs}}
+        look, members = models.memo.tokens, np.array([member for member, _ in pairs])
         whole = Prompts.of([tokens for tokens, _ in right.values()])
-        prompts = Prompts.of([right[problem][0][: right[problem][1]] for _, problem in asked])
+        prompts = Prompts.of([right[problem][0][: right[problem][1]] for _, problem in pairs])
         limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
         texts = write_all(
             layout.machine, layout.windows, lambda rows, n: look(rows, members[n]), prompts, limit,
@@ -79,7 +79,7 @@ def answers(
         ).lists  # fmt: skip
     return [
         (text, layout.answer(problem, text))
-        for (_, problem), text in zip(asked, texts, strict=True)
+        for (_, problem), text in zip(pairs, texts, strict=True)
     ]
 
 
@@ -91,8 +91,8 @@ def written(models: Models, problems: Sequence[Problem], member: int) -> list[li
         together = ALONE if bounds is None else max(1, TOGETHER // bounds.total)
         for start in range(0, len(group), together):
             part = group[start : start + together]
-            found = generate(models, member, [problems[i] for i in part], bounds)
-            texts |= dict(zip(part, found, strict=True))
+            tokens = generate(models, member, [problems[i] for i in part], bounds)
+            texts |= dict(zip(part, tokens, strict=True))
     return [texts[i] for i in range(len(problems))]
 
 
@@ -117,8 +117,8 @@ def perplexities(models: Models, problems: Sequence[Problem]) -> list[list[float
     losses = dict[int, list[float]]()
     for group in _by_size(problems):
         part = [problems[i] for i in group]
-        found = scores(models, part, room_for(models, part))
-        mean = np.minimum(found.losses / found.tokens, MOST_NATS)
+        part_scores = scores(models, part, room_for(models, part))
+        mean = np.minimum(part_scores.losses / part_scores.tokens, MOST_NATS)
         losses |= dict(zip(group, np.exp(mean).T.round(6).tolist(), strict=True))
     return [losses[i] for i in range(len(problems))]
 
@@ -156,8 +156,8 @@ def first_error(
         return None
     shorter = min(len(written), len(expected))
     at = next((i for i in range(shorter) if written[i] != expected[i]), shorter)
-    kept = slice(max(0, at - AROUND), at + AROUND)
-    wrote, should = ("".join(symbols[t] for t in text[kept]) for text in (written, expected))
+    around = slice(max(0, at - AROUND), at + AROUND)
+    wrote, should = ("".join(symbols[t] for t in text[around]) for text in (written, expected))
     before = sum(len(symbols[t]) for t in expected[:at])
-    start = sum(len(symbols[t]) for t in expected[: kept.start])
+    start = sum(len(symbols[t]) for t in expected[: around.start])
     return FirstError(before, start, wrote, should, token=at)

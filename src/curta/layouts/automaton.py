@@ -51,8 +51,8 @@ class Automaton(NamedTuple):
     @property
     def _rows(self) -> Int[np.ndarray, "states tokens columns"]:
         """All that is said of a state and a token, side by side: looked up at once."""
-        parts = (self.next[..., None], self.role[..., None], self.home, self.offset)
-        return np.concatenate(parts, axis=-1, dtype=np.int32)
+        columns = (self.next[..., None], self.role[..., None], self.home, self.offset)
+        return np.concatenate(columns, axis=-1, dtype=np.int32)
 
     def tables(self) -> dict[str, Any]:
         """As lists, for a file."""
@@ -76,14 +76,14 @@ def tabulated(
     >>> tables.next.tolist(), tables.role.tolist()
     ([[0, 1], [1, 1]], [[0, 0], [1, 1]])
     """
-    numbers, found = {start: 0}, []
+    numbers, entries = {start: 0}, []
     for state in (reached := [start]):
-        found.append([rule(state, character) for character in characters])
-        fresh = dict.fromkeys(e.state for e in found[-1] if e.state not in numbers)
-        numbers |= {one: len(numbers) + place for place, one in enumerate(fresh)}
+        entries.append([rule(state, character) for character in characters])
+        fresh = dict.fromkeys(e.state for e in entries[-1] if e.state not in numbers)
+        numbers |= {state: len(numbers) + place for place, state in enumerate(fresh)}
         reached += fresh
-    after = [[numbers[entry.state] for entry in row] for row in found]
-    role = np.array([[entry.role for entry in row] for row in found], np.int32)
-    move = np.array([[[entry.move] for entry in row] for row in found], np.int32)
+    after = [[numbers[entry.state] for entry in row] for row in entries]
+    role = np.array([[entry.role for entry in row] for row in entries], np.int32)
+    move = np.array([[[entry.move] for entry in row] for row in entries], np.int32)
     home = move > HOME // 2
     return Automaton(np.array(after, np.int32), role, home, np.where(home, move - HOME, move))

@@ -78,8 +78,8 @@ class AnswerPattern(NamedTuple):
 
     def read(self, text: str) -> list[int] | None:
         """The numbers of the answer; None if the text has no such form."""
-        kept = text.translate(dict.fromkeys(map(ord, self.drop)))
-        match = re.fullmatch(self.pattern, kept)
+        plain = text.translate(dict.fromkeys(map(ord, self.drop)))
+        match = re.fullmatch(self.pattern, plain)
         if match is None:
             return None
         sign = -1 if match[1] == "-" else 1
@@ -256,7 +256,7 @@ class Layout(ABC):
         ([[0, 0, 1, 2, 3]], [[0, 1, -1, 0, -1]])
         """
 
-        def one(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+        def advance(state: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
             token, written = now
             after, role, coordinates = self.step(state, token)
             state = jnp.where(written[:, None], after, state)
@@ -264,8 +264,8 @@ class Layout(ABC):
 
         index = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape)
         written = index < lengths[:, None]
-        states, seen = jax.lax.scan(one, self.start(len(tokens)), (tokens.T, written.T))
-        return states, TokenPositions(index, seen[0].T, jnp.swapaxes(seen[1], 0, 1))
+        states, outputs = jax.lax.scan(advance, self.start(len(tokens)), (tokens.T, written.T))
+        return states, TokenPositions(index, outputs[0].T, jnp.swapaxes(outputs[1], 0, 1))
 
     def where(self, text: Text) -> TokenPositions:
         """As `follow`, for whole texts."""
@@ -279,10 +279,10 @@ class Layout(ABC):
         """The layout of that name, which writes the same problems with the same tokens."""
         from curta.layouts import layout_named
 
-        found = layout_named(name)
-        if found.characters != self.characters:
+        layout = layout_named(name)
+        if layout.characters != self.characters:
             raise UserError(f"evaluation.layouts: {name!r} has other characters than {self.name!r}")
-        return found
+        return layout
 
     @property
     def end(self) -> int:
@@ -398,7 +398,7 @@ def join(prompt: Sequence[Piece], completion: Sequence[Piece], total: int, fill:
     [[5, 4, 7, 9, 9]]
     """
     pieces = Piece(
-        *(jnp.concatenate(parts, axis=1) for parts in zip(*prompt, *completion, strict=True))
+        *(jnp.concatenate(columns, axis=1) for columns in zip(*prompt, *completion, strict=True))
     )
     slots = jnp.where(pieces.valid, jnp.cumsum(pieces.valid, axis=1) - 1, total)
     rows = jnp.arange(len(slots))[:, None]

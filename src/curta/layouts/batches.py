@@ -102,12 +102,13 @@ def shown(
 
 
 def _at_once(text: Text, where: TokenPositions, bounds: ShapeBounds) -> Batch:
-    given = shown(text.tokens, where, text.prompts, bounds)
-    asked = text.prompts[:, None] + given.queries
-    scored, last = asked < text.lengths[:, None], text.tokens.shape[1] - 1
-    goals = jnp.take_along_axis(text.tokens, jnp.minimum(asked, last), axis=1)
-    return Batch(*given, goals, scored, scored)
+    prompts = shown(text.tokens, where, text.prompts, bounds)
+    places = text.prompts[:, None] + prompts.queries
+    scored, last = places < text.lengths[:, None], text.tokens.shape[1] - 1
+    goals = jnp.take_along_axis(text.tokens, jnp.minimum(places, last), axis=1)
+    return Batch(*prompts, goals, scored, scored)
 
 
-def _cut(where: TokenPositions, kept: slice) -> TokenPositions:
-    return TokenPositions(*(part[:, kept] for part in (where.index, where.role, where.coordinates)))
+def _cut(where: TokenPositions, places: slice) -> TokenPositions:
+    columns = (where.index, where.role, where.coordinates)
+    return TokenPositions(*(column[:, places] for column in columns))

@@ -106,14 +106,14 @@ class DirectLayout(RuledLayout):
         """The prompts, piece by piece."""
         form, batch = self.prompt_format(operator), len(operands.digits)
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
-        given = self._fit(operands, widest + self.ahead)
+        numbers = self._fit(operands, widest + self.ahead)
         before, after = ([self._sign(c, batch) for c in part] for part in (form.before, form.after))
-        return [*before, *self._listed(given, form.between, self.reverse_operands), *after]
+        return [*before, *self._listed(numbers, form.between, self.reverse_operands), *after]
 
     def rule(self, state: State, character: str) -> Entry:
         """States are the part that is written, and whether a digit of a number stands already."""
-        part, going = state
-        onward = +1 if going else HOME
+        part, in_number = state
+        onward = +1 if in_number else HOME
         if character.isdecimal():
             return Entry((part, True), 2 * part, onward)
         move = self.sign_move(character, onward)

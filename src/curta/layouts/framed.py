@@ -58,9 +58,9 @@ class Framed(DirectLayout):
 
     def rule(self, state: State, character: str) -> Entry:
         """The part is 0 for the second number, 1 for the first, 2 for the answer."""
-        part, going = state
+        part, in_number = state
         if character.isdecimal():
-            return Entry((part, True), (SECOND, FIRST, ANSWER)[part], +1 if going else HOME)
+            return Entry((part, True), (SECOND, FIRST, ANSWER)[part], +1 if in_number else HOME)
         roles = {"=": EQUALS, FILL: FILLING, END: FINISH}
         after = {"+": 1, "*": 1, FILL: 2}.get(character, part)
         return Entry((after, False), roles.get(character, OPERATOR), HOME - 1)

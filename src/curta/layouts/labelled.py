@@ -84,10 +84,10 @@ class Labelled(RuledLayout):
 
     def rule(self, state: State, character: str) -> Entry:
         """States are whether the problem is over, and whether a digit or a letter stands."""
-        over, going = state
+        over, in_number = state
         if character.isdecimal() or (over and character in LETTERS):
             role = NUMBER if character.isdecimal() else LETTER
-            return Entry((over, True), role, +1 if going else HOME)
+            return Entry((over, True), role, +1 if in_number else HOME)
         role = {":": COLON, ",": COMMA, END: FINISH}.get(character, LABEL)
         return Entry((over or character == "a", False), role, HOME - 1)
 
@@ -95,7 +95,7 @@ class Labelled(RuledLayout):
         """A number and its letter, with a comma after it unless it is the first one."""
         lengths = operands.lengths[:, place]
         signs = f":{LETTERS[place]}" + "," * (place > 0)
-        given = [sign(self.code(character), len(lengths)) for character in signs]
+        marks = [sign(self.code(character), len(lengths)) for character in signs]
         valid = lengths[:, None] > 0
-        written = number(operands.digits[:, place], lengths)
-        return [written, *(piece._replace(valid=valid) for piece in given)]
+        digits = number(operands.digits[:, place], lengths)
+        return [digits, *(piece._replace(valid=valid) for piece in marks)]

@@ -154,12 +154,12 @@ class Spaced(DirectLayout):
         >>> apart.follow(tokens, lengths)[1].coordinates[..., 0].tolist()
         [[0, -1, 1, 2, -1, -1]]
         """
-        part, going, single = state
+        part, in_number, single = state
         if character == " ":
             return Entry(state, SPACE, HOME - 1)
-        entry, digit = super().rule((part, going), character), character.isdecimal()
+        entry, digit = super().rule((part, in_number), character), character.isdecimal()
         move = HOME + 1 if single and digit else entry.move
-        return entry._replace(state=(*entry.state, digit and not going), move=move)
+        return entry._replace(state=(*entry.state, digit and not in_number), move=move)
 
     def _apart(self, text: str) -> str:
         return text[0] + self.within + text[1:]

@@ -224,11 +224,11 @@ def fresh_problems(task: Task, count: int) -> list[Problem]:
     endless = dataclasses.replace(task, rows=0)
     candidates = jax.jit(lambda: draw(endless, jax.random.key(1), 4 * count))()
     hashes = np.asarray(fingerprint(candidates))
-    known = np.zeros(len(hashes), bool)
+    trained_on = np.zeros(len(hashes), bool)
     for _, trained in _hashes(task):
-        known |= np.isin(hashes, trained)
+        trained_on |= np.isin(hashes, trained)
     _, first = np.unique(hashes, return_index=True)
-    chosen = [number for number in np.sort(first).tolist() if not known[number]]
+    chosen = [number for number in np.sort(first).tolist() if not trained_on[number]]
     fresh = as_problems(task.operator, candidates)
     return [fresh[number] for number in chosen[:count]]
 
@@ -410,15 +410,15 @@ def _drawn(
     if not zero:
         digits = jnp.where(lengths[..., None] == 1, 1 + below(values, 9), digits)
     plain = cut(Numbers(digits, lengths))
-    found = plain
+    numbers = plain
     for number, case in enumerate(arithmetic.cases.values(), 1):
-        mine = cases == number
+        of_case = cases == number
         special = case(plain, noise)
-        found = Numbers(
-            jnp.where(mine[:, None, None], special.digits, found.digits),
-            jnp.where(mine[:, None], special.lengths, found.lengths),
+        numbers = Numbers(
+            jnp.where(of_case[:, None, None], special.digits, numbers.digits),
+            jnp.where(of_case[:, None], special.lengths, numbers.lengths),
         )
-    return arithmetic.admit(found)
+    return arithmetic.admit(numbers)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

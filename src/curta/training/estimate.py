@@ -65,18 +65,18 @@ class Step(NamedTuple):
 
 def check(recipe: Recipe, members: int) -> None:
     """Raises UserError, with the estimate, for what takes more memory or time than there is."""
-    found, there = estimate(recipe, members), memory()
-    if found.memory > there:
+    needs, available = estimate(recipe, members), memory()
+    if needs.memory > available:
         raise UserError(
-            f"training takes about {size(found.memory)} of memory, and there are {size(there)}:"
-            f" weights and optimiser {size(found.weights + found.optimizer)}, a step"
-            f" {size(found.activations)}, problems {size(found.data)}"
+            f"training takes about {size(needs.memory)} of memory, and there are {size(available)}:"
+            f" weights and optimiser {size(needs.weights + needs.optimizer)}, a step"
+            f" {size(needs.activations)}, problems {size(needs.data)}"
         )
-    seconds = found.operations / speed()
+    seconds = needs.operations / speed()
     if seconds > SECONDS:
         raise UserError(
             f"training takes about {seconds / SECONDS:,.0f} years at best:"
-            f" {found.operations:.1g} operations; at most one is accepted"
+            f" {needs.operations:.1g} operations; at most one is accepted"
         )
 
 
@@ -102,8 +102,8 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
 def memory() -> int:
     """Bytes of memory in which the training takes place: of the machine, or of its accelerators."""
     devices = jax.local_devices()
-    found = [device.memory_stats() for device in devices if device.platform != "cpu"]
-    limits = [one["bytes_limit"] for one in found if one and "bytes_limit" in one]
+    statistics = [device.memory_stats() for device in devices if device.platform != "cpu"]
+    limits = [one["bytes_limit"] for one in statistics if one and "bytes_limit" in one]
     return sum(limits) * jax.process_count() or system.memory()
 
 
