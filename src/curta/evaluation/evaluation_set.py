@@ -85,8 +85,16 @@ def of_digits(
     layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
     """Test problems whose operands have so many digits, in the base in which they are written."""
-    if _by_host(layout, operator):
-        return _by_python(layout, operator, slice_name, digits, count, seed)
+    if _by_host(layout, operator):  # as those of training are drawn
+        assert isinstance(layout, ProgramLayout)
+        if layout.recorder is None:
+            raise UserError(
+                f"new problems of {operator!r} need the program's code, which was not run"
+            )
+        program, sizes = layout.recorder.programs[operator], Sizes.exactly(digits)
+        rng = random.Random(f"{seed} {slice_name} {digits}")
+        every = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
+        return [Problem(operator, operands, program.base) for operands in every]
     return problems(operator, slice_name, tuple(digits), count, seed)
 
 
@@ -106,16 +114,3 @@ def refusal(recipe: Recipe, operator: str, size: int | str) -> str | None:
 def _by_host(layout: Layout, operator: str) -> bool:
     """Whether problems are drawn by plain Python, since the device knows base ten alone."""
     return OPERATIONS[operator].on_device and layout.base(operator) != 10
-
-
-def _by_python(
-    layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
-) -> list[Problem]:
-    """Problems of one size and slice, drawn as those of training are."""
-    assert isinstance(layout, ProgramLayout)
-    if layout.recorder is None:
-        raise UserError(f"new problems of {operator!r} need the program's code, which was not run")
-    program, sizes = layout.recorder.programs[operator], Sizes.exactly(digits)
-    rng = random.Random(f"{seed} {slice_name} {digits}")
-    drawn = [DRAWS[slice_name](program, sizes, rng) for _ in range(count)]
-    return [Problem(operator, operands, program.base) for operands in drawn]

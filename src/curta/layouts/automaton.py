@@ -42,17 +42,13 @@ class Automaton(NamedTuple):
         self, state: Int[Array, "*batch states"], token: Int[Array, "*batch"]
     ) -> tuple[Int[Array, "*batch states"], Int[Array, "*batch"], Int[Array, "*batch axes"]]:
         """One token further, on the device; a state is its number, then the position."""
-        rows = jnp.asarray(self._rows)
+        # All that is said of a state and a token stands side by side, and is looked up at once.
+        columns = (self.next[..., None], self.role[..., None], self.home, self.offset)
+        rows = jnp.asarray(np.concatenate(columns, axis=-1, dtype=np.int32))
         row, axes = rows[state[..., 0], token], self.home.shape[-1]
         home, offset = row[..., 2 : 2 + axes], row[..., 2 + axes :]
         position = jnp.where(home > 0, 0, state[..., 1:]) + offset
         return jnp.concatenate([row[..., :1], position], -1), row[..., 1], position
-
-    @property
-    def _rows(self) -> Int[np.ndarray, "states tokens columns"]:
-        """All that is said of a state and a token, side by side: looked up at once."""
-        columns = (self.next[..., None], self.role[..., None], self.home, self.offset)
-        return np.concatenate(columns, axis=-1, dtype=np.int32)
 
     def tables(self) -> dict[str, Any]:
         """As lists, for a file."""

@@ -26,7 +26,7 @@ from curta.config.errors import UserError
 from curta.layouts.automaton import Automaton, Entry, State, tabulated
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_int, to_text
-from curta.problems.operations import OPERATIONS, Answer, Operation
+from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, check_operands
 
@@ -168,11 +168,14 @@ class Layout(ABC):
     @cached_property
     def limits(self) -> Mapping[str, OperandLimits]:
         """What problems of each operator can be written."""
-        return {operator: self._limits_of(OPERATIONS[operator]) for operator in self.operators}
-
-    def _limits_of(self, operation: Operation) -> OperandLimits:
-        counts = [count for count in (self.most, operation.most) if count is not None]
-        return OperandLimits(operation.least, min(counts, default=None), self.longest)
+        limits = {}
+        for operator in self.operators:
+            operation = OPERATIONS[operator]
+            counts = [count for count in (self.most, operation.most) if count is not None]
+            limits[operator] = OperandLimits(
+                operation.least, min(counts, default=None), self.longest
+            )
+        return limits
 
     def accept(self, operator: str, digits: Sequence[int], base: int | None = None) -> None:
         """Check operands of so many digits, in that base or the layout's own.
@@ -339,16 +342,13 @@ class Layout(ABC):
 
     def encode(self, text: str) -> np.ndarray:
         """Token ids of a text whose characters all belong to the layout."""
-        return self._codes()[_points(text)]
-
-    def decode(self, tokens: Iterable[int]) -> str:
-        return "".join(self.characters[token] for token in tokens)
-
-    def _codes(self) -> np.ndarray:
         points = _points("".join(self.characters))
         codes = np.full(points.max() + 1, -1, np.int32)
         codes[points] = range(len(points))
-        return codes
+        return codes[_points(text)]
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        return "".join(self.characters[token] for token in tokens)
 
 
 class RuledLayout(Layout):

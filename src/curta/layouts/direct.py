@@ -28,7 +28,7 @@ from curta.layouts.base import (
     ordered,
     sign,
 )
-from curta.problems.arithmetic import ARITHMETIC, Result
+from curta.problems.arithmetic import ARITHMETIC
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
@@ -97,7 +97,10 @@ class DirectLayout(RuledLayout):
         result = ARITHMETIC[operator].answer(operands)
         widest = jnp.max(operands.lengths, axis=1, keepdims=True)
         answer = self._fit(result.numbers, widest + 1)
-        work = [*self._negative(operator, result), *self._listed(answer, ",", self.reverse)]
+        minus: list[Piece] = []
+        if OPERATIONS[operator].signed:
+            minus = [self._sign("-", len(widest))._replace(valid=result.negative[:, None])]
+        work = [*minus, *self._listed(answer, ",", self.reverse)]
         stop = self._sign(self.end_sign, len(operands.digits))
         prompt = self._prompt(operator, operands, bounds)
         return join(prompt, [*work, stop], bounds.total, self.end)
@@ -140,11 +143,6 @@ class DirectLayout(RuledLayout):
 
     def _sign(self, character: str, batch: int) -> Piece:
         return sign(self.code(character), batch)
-
-    def _negative(self, operator: str, result: Result) -> list[Piece]:
-        if not OPERATIONS[operator].signed:
-            return []
-        return [self._sign("-", len(result.negative))._replace(valid=result.negative[:, None])]
 
     def _listed(self, numbers: Numbers, between: str, reverse: bool) -> list[Piece]:
         """The numbers with a sign before each but the first; absent ones leave nothing."""

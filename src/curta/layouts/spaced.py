@@ -135,7 +135,8 @@ class Spaced(DirectLayout):
     signs = (" + ", " =")
 
     def prompt(self, problem: Problem) -> str:
-        first, second = (self._apart(to_text(value)) for value in problem.operands)
+        texts = [to_text(value) for value in problem.operands]
+        first, second = (text[0] + self.within + text[1:] for text in texts)
         return f"{first}{self.signs[0]}{second}{self.signs[1]}"
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
@@ -160,9 +161,6 @@ class Spaced(DirectLayout):
         entry, digit = super().rule((part, in_number), character), character.isdecimal()
         move = HOME + 1 if single and digit else entry.move
         return entry._replace(state=(*entry.state, digit and not in_number), move=move)
-
-    def _apart(self, text: str) -> str:
-        return text[0] + self.within + text[1:]
 
     def _prompt(self, operator: str, operands: Numbers, bounds: ShapeBounds) -> list[Piece]:
         pieces = []
