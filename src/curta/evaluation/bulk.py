@@ -40,7 +40,7 @@ class Span(NamedTuple):
     length: Places
 
 
-class Lines(NamedTuple):
+class ProblemLines(NamedTuple):
     """The problems of a text."""
 
     chars: Chars
@@ -48,7 +48,7 @@ class Lines(NamedTuple):
     operands: tuple[Span, Span]
 
 
-def read(text: str) -> Lines | None:
+def read(text: str) -> ProblemLines | None:
     """The lines of a text; None if they are not plain.
 
     >>> [(span.begin.tolist(), span.length.tolist()) for span in read("12+34\\n5+6").operands]
@@ -68,7 +68,7 @@ def read(text: str) -> Lines | None:
         inside = (span.length > 0) & (span.length <= LONGEST)
         if not (inside.all() and (chars[span.begin] > ZERO).all()):
             return None
-    return Lines(chars, first[1], spans)
+    return ProblemLines(chars, first[1], spans)
 
 
 def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) -> list[str] | None:
@@ -106,7 +106,7 @@ def answers(machine: Machine, windows: Windows, next_tokens: Look, text: str) ->
     return answers
 
 
-def prompts(lines: Lines, table: Plain, chosen: Places) -> Prompts:
+def prompts(lines: ProblemLines, table: Plain, chosen: Places) -> Prompts:
     """Tokens from characters: each part of the prompt fills its share of every line.
 
     12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.

@@ -39,7 +39,7 @@ from curta.layouts import ShapeBounds
 from curta.problems import tasks
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, widths
-from curta.problems.problem_table import Table
+from curta.problems.problem_table import ProblemTable
 
 TABLE_BLOCK = 8192
 """Problems of a whole table in one pass."""
@@ -139,7 +139,7 @@ def whole_table(
 
 def table_pairs(operator: str, limit: int) -> Int[np.ndarray, "problems 2"]:
     """Return all operands that have an answer, in a random order that is always the same."""
-    table, operation = Table(operator, 0, limit), OPERATIONS[operator]
+    table, operation = ProblemTable(operator, 0, limit), OPERATIONS[operator]
     pairs = np.asarray(table.pairs(jnp.arange(table.rows)))
     if operation.on_device:
         return pairs

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.batches import shown
+from curta.layouts.batches import prompt_batch
 from curta.model.decoding import Cache, decode_step, empty_cache
 from curta.model.transformer import Transformer
 from curta.problems.problem import Problem
@@ -47,7 +47,7 @@ def complete(
     """
     if not model.config.causal:
         where = layout.follow(tokens, prompts)[1]
-        return jnp.argmax(model(*shown(tokens, where, prompts, bounds), bounds), axis=-1)
+        return jnp.argmax(model(*prompt_batch(tokens, where, prompts, bounds), bounds), axis=-1)
     end = layout.end
     rows = jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)

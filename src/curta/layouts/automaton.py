@@ -22,7 +22,7 @@ State = Any
 """What a rule knows of the text so far: anything that can be a key."""
 
 
-class Entry(NamedTuple):
+class Transition(NamedTuple):
     """What a token does in a state, on the one axis of a layout: see `tokens.HOME` for moves."""
 
     state: State
@@ -64,11 +64,12 @@ def of_machine(machine: Machine) -> Automaton:
 
 
 def tabulated(
-    characters: Sequence[str], start: State, rule: Callable[[Any, str], Entry]
+    characters: Sequence[str], start: State, rule: Callable[[Any, str], Transition]
 ) -> Automaton:
     """The tables of a rule, for all states that can be reached from the first.
 
-    >>> tables = tabulated("7=", 0, lambda state, c: Entry(max(state, int(c == "=")), state, 1))
+    >>> rule = lambda state, c: Transition(max(state, int(c == "=")), state, 1)
+    >>> tables = tabulated("7=", 0, rule)
     >>> tables.next.tolist(), tables.role.tolist()
     ([[0, 1], [1, 1]], [[0, 0], [1, 1]])
     """

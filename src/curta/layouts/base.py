@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from curta.config.errors import UserError
-from curta.layouts.automaton import Automaton, Entry, State, tabulated
+from curta.layouts.automaton import Automaton, State, Transition, tabulated
 from curta.problems.digits import Numbers
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import OPERATIONS, Answer
@@ -358,7 +358,7 @@ class RuledLayout(Layout):
     """The state of `rule` before the first token."""
 
     @abstractmethod
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """What a character does in a state: the state after it, its role, its move."""
 
     @cached_property

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from curta.layouts.automaton import Entry, State
+from curta.layouts.automaton import State, Transition
 from curta.layouts.base import (
     END,
     Piece,
@@ -87,11 +87,11 @@ class Labelled(RuledLayout):
         end = self.code(END)
         return join(prompt, [letters, sign(end, batch)], bounds.total, end)
 
-    def rule(self, state: State, character: str) -> Entry:
+    def rule(self, state: State, character: str) -> Transition:
         """States are whether the problem is over, and whether a digit or a letter stands."""
         over, in_number = state
         if character.isdecimal() or (over and character in LETTERS):
             role = NUMBER if character.isdecimal() else LETTER
-            return Entry((over, True), role, +1 if in_number else HOME)
+            return Transition((over, True), role, +1 if in_number else HOME)
         role = {":": COLON, ",": COMMA, END: FINISH}.get(character, LABEL)
-        return Entry((over or character == "a", False), role, HOME - 1)
+        return Transition((over or character == "a", False), role, HOME - 1)

@@ -22,7 +22,7 @@ from curta.problems.digits import Numbers, cut
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem
-from curta.problems.problem_table import LARGEST, Table, fingerprint, shuffled
+from curta.problems.problem_table import LARGEST, ProblemTable, fingerprint, shuffled
 from curta.problems.sizes import AnswerHistogram, Split
 from curta.problems.task_sizes import counts, operation, sizes, spans
 
@@ -117,10 +117,10 @@ def _from_bits(
     return _drawn(task.operator, lengths, bits[:, 2 + operands :], cases, task.zero)
 
 
-def table(task: Task) -> Table:
+def table(task: Task) -> ProblemTable:
     """All problems of a task with `values`, in a random order: the first are those held out."""
     assert task.values
-    return Table(task.operator, *task.values, task.split, task.held_out, task.twins_together)
+    return ProblemTable(task.operator, *task.values, task.split, task.held_out, task.twins_together)
 
 
 def trained(task: Task) -> range:

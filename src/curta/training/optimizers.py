@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 from optax.contrib import MuonDimensionNumbers
 
-from curta.config.optimizer import SGD, Adam, AdamW, Common, Muon
+from curta.config.optimizer import SGD, Adam, AdamW, Muon, OptimizerSettings
 from curta.model.transformer import Transformer
 
 
@@ -26,7 +26,7 @@ class HyperParams(NamedTuple):
     weight_decay: Float[Array, ""] | None
 
     @classmethod
-    def of(cls, settings: Common) -> "HyperParams":
+    def of(cls, settings: OptimizerSettings) -> "HyperParams":
         """Those of a recipe."""
         decay = getattr(settings, "weight_decay", None)
         return cls(
@@ -39,7 +39,7 @@ REPAIR_RATE = 0.1
 
 
 def schedule(
-    settings: Common, step: Int[Array, ""], *ends: int, round_steps: int = 0
+    settings: OptimizerSettings, step: Int[Array, ""], *ends: int, round_steps: int = 0
 ) -> Float[Array, ""]:
     """The learning rate's factor: linear warm-up over a share of the steps, then its course.
 
@@ -64,7 +64,7 @@ def schedule(
     return factor
 
 
-def _course(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
+def _course(settings: OptimizerSettings, step: Int[Array, ""], steps: int) -> Float[Array, ""]:
     """The factor in a training of so many steps."""
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
@@ -79,7 +79,7 @@ def _course(settings: Common, step: Int[Array, ""], steps: int) -> Float[Array, 
 
 
 def transformation(
-    settings: Common, hyperparams: HyperParams, *ends: int, round_steps: int = 0
+    settings: OptimizerSettings, hyperparams: HyperParams, *ends: int, round_steps: int = 0
 ) -> optax.GradientTransformation:
     """Return the whole chain: clipping, the optimiser, its schedule."""
 
