@@ -357,7 +357,7 @@ def parse_value(text: str) -> Any:
     Raises UserError for one that is too long, or nested too deeply.
     """
     if len(text) > VALUE:
-        raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} letters")
+        raise UserError(f"{quoted(text)} is too long: a value has at most {VALUE:,} characters")
     try:
         return flat(tomllib.loads(f"x = {text}")["x"])
     except RecursionError:
@@ -369,7 +369,7 @@ def parse_value(text: str) -> Any:
 def tables(text: str, where: str) -> dict[str, Any]:
     """A TOML text as tables; UserError if it is none, or none that could be meant."""
     if len(text) > FILE:
-        raise UserError(f"{where} is too long: it has {len(text):,} letters, at most {FILE:,}")
+        raise UserError(f"{where} is too long: it has {len(text):,} characters, at most {FILE:,}")
     try:
         content: dict[str, Any] = flat(tomllib.loads(text))
         return content
