@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     calculate = looked.calculate
 
-    def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.Found:
+    def noted(stacked: Transformer, rows: np.ndarray, targets: np.ndarray) -> looked.WindowOutputs:
         found.extend(map(tuple, rows.tolist()))
         return calculate(stacked, rows, targets)
 
