@@ -19,7 +19,7 @@ from curta.programs import PROGRAMS
 from curta.programs.machine import Given, Program, finding
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import Vocabulary
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, recorded_windows
 from curta.programs.machine.sampling import drawn, refused
 from curta.programs.machine.survey import machine_of
 from curta.programs.machine.table import WindowTable
@@ -170,7 +170,7 @@ def test_windows_of_short_problems_decide_long_ones(name: str) -> None:
     machine, windows, *recordings = surveyed(name)
     table = WindowTable(1 + max(map(len, windows.values())))
     for recording in recordings:
-        table.add(seen(machine, recording, windows))
+        table.add(recorded_windows(machine, recording, windows))
     assert not table.conflicts
     assert max(map(len, windows.values())) <= 6
 
@@ -180,8 +180,8 @@ def test_windows_of_short_problems_decide_long_ones(name: str) -> None:
 def test_long_problems_show_hardly_a_window_that_short_ones_do_not(name: str) -> None:
     machine, windows, small, large = surveyed(name)
     table = WindowTable(1 + max(map(len, windows.values())))
-    table.add(seen(machine, small, windows))
-    fresh = table.find(seen(machine, large, windows).rows) < 0
+    table.add(recorded_windows(machine, small, windows))
+    fresh = table.find(recorded_windows(machine, large, windows).rows) < 0
     assert fresh.mean() < 0.1
 
 

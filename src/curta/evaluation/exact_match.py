@@ -34,8 +34,7 @@ from curta.layouts.program import ProgramLayout
 from curta.problems import tasks
 from curta.problems.operations import Answer
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.sheet import Prompts
-from curta.programs.machine.writing import write, write_all
+from curta.programs.machine.writing import Prompts, complete, write
 
 Written = tuple[list[int], Answer | None]
 """The tokens that a member wrote, and the answer in them; None if it is malformed."""
@@ -276,7 +275,7 @@ def answers(
 ) -> list[Written]:
     """What members write after problems, and the answers in that; under a window side by side.
 
-    There a text is given up that is longer than is right, or whose pen goes much farther.
+    There a text is given up that is longer than is right.
     """
     layout, texts = models.layout, list[list[int]]()
     if not asked:
@@ -290,18 +289,10 @@ def answers(
             if problem not in right:
                 right[problem] = layout.tokens_of(problem)
         look, members = models.memo.tokens, np.array([member for member, _ in asked])
-        whole, prompts = (
-            Prompts.of(rows)
-            for rows in (
-                [tokens for tokens, _ in right.values()],
-                [right[problem][0][: right[problem][1]] for _, problem in asked],
-            )
-        )
+        prompts = Prompts.of([right[problem][0][: right[problem][1]] for _, problem in asked])
         limit = 16 + max(len(tokens) - prompt for tokens, prompt in right.values())
-        texts = write_all(
-            layout.machine, layout.windows, lambda rows, n: look(rows, members[n]), prompts, limit,
-            whole,
-        ).lists  # fmt: skip
+        follow = lambda rows, texts: look(rows, members[texts])
+        texts = complete(layout.machine, layout.windows, follow, prompts, limit).lists
     return [
         (text, layout.answer(problem, text))
         for (_, problem), text in zip(asked, texts, strict=True)

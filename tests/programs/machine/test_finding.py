@@ -2,7 +2,7 @@
 
 from curta.programs.machine import Answer, Given, Paper, Sign, program
 from curta.programs.machine.finding import displacements, find
-from curta.programs.machine.recording import seen
+from curta.programs.machine.recording import recorded_windows
 from curta.programs.machine.table import WindowTable
 from tests.programs.machine.made_up import following, random_operands, recorded
 
@@ -63,7 +63,7 @@ def test_what_does_not_tell_anything_is_left_out() -> None:
         "answer": (("b", (1, 0)),),
     }
     table = WindowTable(2)
-    table.add(seen(machine, recording, windows))
+    table.add(recorded_windows(machine, recording, windows))
     assert not table.conflicts
 
 

@@ -38,8 +38,8 @@ def test_a_machine_knows_its_tokens_roles_and_end() -> None:
     )
     names = [role.name for role in machine.roles]
     assert [names[role] for role in machine.role] == [token.role for token in machine.tokens]
-    assert machine.wide[names.index("number")].tolist() == [False, True]
-    assert machine.wide[names.index("row sign")].tolist() == [True, False]
+    assert machine.broadcast_mask[names.index("number")].tolist() == [False, True]
+    assert machine.broadcast_mask[names.index("row sign")].tolist() == [True, False]
 
 
 def test_a_program_that_writes_nothing_is_refused() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from curta.programs.machine import Answer, Given, Paper, ProgramError, Sign, program
 from curta.programs.machine.machine import Machine, Windows
-from curta.programs.machine.recording import Recording, Squares, seen
+from curta.programs.machine.recording import Recording, Squares, recorded_windows
 from tests.programs.machine.made_up import random_operands, recorded, wandering
 
 WINDOWS: Windows = {
@@ -47,7 +47,7 @@ def by_dictionary(machine: Machine, recording: Recording, windows: Windows) -> l
 @given(seed=st.integers(0, 10**6))
 def test_what_is_seen_is_what_a_dictionary_of_squares_says(seed: int) -> None:
     machine, recording = recorded(wandering, random_operands(8, seed))
-    found = seen(machine, recording, WINDOWS)
+    found = recorded_windows(machine, recording, WINDOWS)
     assert found.rows.tolist() == by_dictionary(machine, recording, WINDOWS)
     queries = np.flatnonzero(recording.asked)
     np.testing.assert_array_equal(found.targets, recording.tokens[queries + 1])

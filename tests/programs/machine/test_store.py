@@ -48,7 +48,7 @@ def test_a_machine_that_is_read_again_is_the_same(name: str, tmp_path: Path) -> 
         assert getattr(machine, field) == getattr(layout.machine, field)
     assert windows == layout.windows
     assert machine.numbers == layout.machine.numbers
-    np.testing.assert_array_equal(machine.wide, layout.machine.wide)
+    np.testing.assert_array_equal(machine.broadcast_mask, layout.machine.broadcast_mask)
 
 
 @every_machine

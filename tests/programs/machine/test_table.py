@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.programs.machine.recording import Seen
+from curta.programs.machine.recording import RecordedWindows
 from curta.programs.machine.table import WindowTable
 
 
-def windows(*rows: tuple[int, int, int], text: list[int] | None = None) -> Seen:
+def windows(*rows: tuple[int, int, int], text: list[int] | None = None) -> RecordedWindows:
     """Windows of two cells, each with its target."""
     array = np.array(rows, np.int32).reshape(-1, 3)
-    return Seen(array[:, :2], array[:, 2], np.array(text or [0] * len(rows), np.int64))
+    return RecordedWindows(array[:, :2], array[:, 2], np.array(text or [0] * len(rows), np.int64))
 
 
 def test_a_window_is_entered_once_and_counted() -> None:

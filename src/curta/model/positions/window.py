@@ -125,7 +125,7 @@ class WindowEncoding(Encoding):
         """Which cell of each query's window each key stands in; `cells` if in none."""
         numbers, reach = self._numbers()
         keys, queries = visible_keys.keys, visible_keys.queries
-        wide = jnp.asarray(self._program.machine.wide)[keys.role][:, None]
+        wide = jnp.asarray(self._program.machine.broadcast_mask)[keys.role][:, None]
         moved = keys.coordinates[:, None] - queries.coordinates[:, :, None]
         moved = jnp.clip(jnp.where(wide, 0, moved), -reach - 1, reach + 1) + reach + 1
         address = queries.role[:, :, None] * len(self.layout.roles) + keys.role[:, None]

@@ -22,7 +22,7 @@ from curta.programs.machine.finding import find
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.program import Program, Text
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, recorded_windows
 from curta.programs.machine.survey import FACTORS, machine_of, recorded
 from curta.programs.machine.table import WindowTable
 from curta.programs.machine.tokens import HOME, arrow
@@ -110,7 +110,7 @@ def check(program: Program, sizes: Sizes) -> Checked:
     recording = Recording.of(texts)
     windows = find(machine, recording, program.reach) if program.run else {}
     table = WindowTable(cells_of(windows))
-    table.add(seen(machine, recording, windows))
+    table.add(recorded_windows(machine, recording, windows))
     of = Recorded(program, machine, windows, problems, texts)
     counts = np.bincount(machine.role[table.rows[:, 0]], minlength=len(machine.roles))
     by_role = {role.name: int(n) for role, n in zip(machine.roles, counts, strict=True) if n}

@@ -12,7 +12,7 @@ from curta.programs.machine.finding import decides, places
 from curta.programs.machine.machine import Machine, Neighbour, Role, Windows, neighbour_name
 from curta.programs.machine.paper import ProgramError
 from curta.programs.machine.program import Program, Text
-from curta.programs.machine.recording import Recording, Squares, seen
+from curta.programs.machine.recording import Recording, Squares, recorded_windows
 from curta.programs.machine.table import Conflict
 
 REACH = 3
@@ -100,7 +100,10 @@ def _pair(of: Recorded, one: Conflict) -> Pair:
 def _step(of: Recorded, text: Text, row: tuple[int, ...], target: int) -> int:
     """Where in a text this window is followed by that token."""
     recording = Recording.of([text])
-    queries, found = np.flatnonzero(recording.asked), seen(of.machine, recording, of.windows)
+    queries, found = (
+        np.flatnonzero(recording.asked),
+        recorded_windows(of.machine, recording, of.windows),
+    )
     hits = (found.rows == np.array(row)).all(axis=1) & (found.targets == target)
     return int(queries[np.flatnonzero(hits)[0]])
 

@@ -15,7 +15,7 @@ import numpy as np
 from curta.programs.machine.machine import Machine, Neighbour, Windows
 from curta.programs.machine.machine import neighbour_name as neighbour_name
 from curta.programs.machine.prompt import Given
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, recorded_windows
 from curta.programs.machine.tokens import arrow
 
 EVERYWHERE = "all"
@@ -115,7 +115,7 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
 def steps(machine: Machine, windows: Windows, tokens: Sequence[int], prompt: int) -> list[Step]:
     """The text token by token, with the windows of those after which something is written."""
-    found = seen(machine, Recording.of([(tokens, prompt)]), windows)
+    found = recorded_windows(machine, Recording.of([(tokens, prompt)]), windows)
     sees = dict(enumerate(found.rows.tolist(), prompt - 1))
     return [
         Step(

@@ -124,7 +124,7 @@ def _undecided(
 def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
     """Where a neighbour may be: roles, none moved along an axis on which it is everywhere."""
     for displacement in displacements(len(machine.axes), reach):
-        for role, wide in enumerate(machine.wide.tolist()):
+        for role, wide in enumerate(machine.broadcast_mask.tolist()):
             if not any(step and w for step, w in zip(displacement, wide, strict=True)):
                 yield role, displacement
 

@@ -73,7 +73,7 @@ class Recording(NamedTuple):
             first = last
 
 
-class Seen(NamedTuple):
+class RecordedWindows(NamedTuple):
     """The window of every query of a recording, and what follows it."""
 
     rows: Rows
@@ -128,7 +128,7 @@ class Squares:
         self.machine, self.recording = machine, recording
         self.position, role = machine.positions(recording.tokens), machine.role[recording.tokens]
         self._span(role)
-        sizes = np.where(machine.wide, 1, np.maximum(1, self.span))
+        sizes = np.where(machine.broadcast_mask, 1, np.maximum(1, self.span))
         self.blocks = Blocks.of(self.low, sizes, self.there, first=0)
         address = self.blocks.address(role, self.position, recording.text)
         if self.blocks.size * recording.texts > MOST:
@@ -142,7 +142,7 @@ class Squares:
 
         A role on squares -1, 3 and 0: lowest -1, a span of 5.
         """
-        shape = self.machine.wide.shape
+        shape = self.machine.broadcast_mask.shape
         order = np.argsort(role, kind="stable")
         present, first = np.unique(role[order], return_index=True)
         self.there = np.isin(np.arange(len(self.machine.roles)), present)
@@ -193,7 +193,7 @@ class Around:
         moved = int(np.dot(displacement, squares.blocks.strides[role]))
         there = np.ones(len(self.query), bool)
         for axis, step in enumerate(displacement):
-            if not machine.wide[role, axis]:
+            if not machine.broadcast_mask[role, axis]:
                 there &= self._within(role, axis, step)
         found = squares.table[np.where(there, self._here[role] + moved, 0)]
         known = there & (found >= 0) & (found <= self.query)
@@ -208,17 +208,17 @@ class Around:
         return self._inside[key]
 
 
-def seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
+def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -> RecordedWindows:
     """The windows of all queries; ProgramError where a role stands twice on one square."""
-    parts, texts = list[Seen](), 0
+    parts, texts = list[RecordedWindows](), 0
     for part in recording.parts(SQUARES // (16 * len(machine.roles))):
         found = _seen(machine, part, windows)
         parts.append(found._replace(text=found.text + texts))
         texts += part.texts
-    return Seen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return RecordedWindows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
+def _seen(machine: Machine, recording: Recording, windows: Windows) -> RecordedWindows:
     squares, query = Squares(machine, recording), np.flatnonzero(recording.asked)
     rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
     rows[:, 0] = recording.tokens[query]
@@ -228,4 +228,4 @@ def _seen(machine: Machine, recording: Recording, windows: Windows) -> Seen:
         around = squares.around(query[mine])
         for cell, (other, displacement) in enumerate(near, 1):
             rows[mine, cell] = around.find(other, displacement)
-    return Seen(rows, recording.tokens[query + 1], recording.text[query])
+    return RecordedWindows(rows, recording.tokens[query + 1], recording.text[query])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int, UInt
 
-from curta.programs.machine.recording import Queries, Rows, Seen
+from curta.programs.machine.recording import Queries, RecordedWindows, Rows
 
 ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (
     np.uint64(1)
@@ -73,11 +73,12 @@ class WindowTable(WindowIndex):
         self.conflicts: list[Conflict] = []
         self._all_texts = 0
 
-    def add(self, seen: Seen) -> Queries:
+    def add(self, seen: RecordedWindows) -> Queries:
         """Counts all windows, enters the new ones, in the order of their hashes; their numbers.
 
         >>> rows, table = np.array([[4, 5], [6, 7], [4, 5]], np.int32), WindowTable(cells=2)
-        >>> table.add(Seen(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))).tolist()
+        >>> shown = RecordedWindows(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))
+        >>> table.add(shown).tolist()
         [1, 0, 1]
         >>> table.counts.tolist(), table.texts.tolist()
         ([1, 2], [1, 2])
@@ -105,7 +106,7 @@ class WindowTable(WindowIndex):
         counts[: len(before)] += before
         return counts
 
-    def _conflict(self, number: Queries, seen: Seen) -> None:
+    def _conflict(self, number: Queries, seen: RecordedWindows) -> None:
         differs = np.flatnonzero(self.targets[number] != seen.targets)
         if not len(differs):
             return

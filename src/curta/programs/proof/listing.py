@@ -19,7 +19,7 @@ from curta.programs.machine.draws import Digits, Drawer
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError, Vocabulary
 from curta.programs.machine.program import Program, Text
-from curta.programs.machine.recording import Recording, seen
+from curta.programs.machine.recording import Recording, recorded_windows
 from curta.programs.machine.sampling import refused
 from curta.programs.machine.survey import FACTORS
 from curta.programs.machine.table import WindowTable
@@ -66,7 +66,7 @@ class Lister:
             return [(0, 0)] * len(problems)
         recording = Recording.of(list(texts.values()))
         before, places = len(self.table), list(texts)
-        self.table.add(seen(self.machine, recording, self.windows))
+        self.table.add(recorded_windows(self.machine, recording, self.windows))
         new = [places[text] for text in (self.table.example[before:] - self.problems).tolist()]
         self.examples += [problems[place] for place in new]
         self.tokens += len(recording.tokens)

@@ -65,7 +65,7 @@ class Sweeper:
         self.until = until
         self.paper, self.machine, self.table = paper, paper.machine, table
         self.near, self.cells = self.machine.neighbours(windows), cells_of(windows)
-        self.wide = self.machine.wide[:, paper.axis]
+        self.wide = self.machine.broadcast_mask[:, paper.axis]
 
     def sweep(self, words: Words, down: bool, everywhere: dict[int, int]) -> Swept:
         """Sweep over all words, whose pens hold tokens that all move alike.
